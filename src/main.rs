@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use ddbfs::codec::shown::{self, TEXT_CHARS_MAX};
+use ddbfs::codec::sanitize::{self, TEXT_CHARS_MAX};
 
 /// The default log filter. fuser warns when another program unmounted, which is an ordinary end
 /// here.
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         // a terminal.
         let (time, text) = (
             out.timestamp(),
-            shown::line(&record.args().to_string(), TEXT_CHARS_MAX),
+            sanitize::line(&record.args().to_string(), TEXT_CHARS_MAX),
         );
         writeln!(
             out,

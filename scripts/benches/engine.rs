@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ddbfs::codec::json::document::Document;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Database, Entries, Source};
+use ddbfs::database::{Browse, Database, EntryRange, SourceName};
 use ddbfs::engine::{Engine, EngineOptions};
 use ddbfs::model::api::{
     Call, CreateTableRequest, Done, GetItemRequest, Placeholders, PutItemRequest, QueryRequest,
@@ -138,7 +138,9 @@ fn backfill(bed: &Bed, table: &TableName, scale: &Scale) -> Fallible<()> {
     let started = Instant::now();
     bed.database
         .engine()
-        .update_table(ddbfs::codec::wire::request(Document::of(&body).root())?)?;
+        .update_table(ddbfs::codec::wire::request(
+            Document::from_value(&body).root(),
+        )?)?;
     let is_made = || -> Fallible<bool> {
         let description = bed
             .database
@@ -196,7 +198,7 @@ fn create(bed: &Bed, name: &str, composite: bool) -> Fallible<TableName> {
         "AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}{definition}]}}"#
     );
     let request: CreateTableRequest =
-        ddbfs::codec::wire::request(Document::of(&serde_json::from_str(&text)?).root())?;
+        ddbfs::codec::wire::request(Document::from_value(&serde_json::from_str(&text)?).root())?;
     let table = request.table_name.clone();
     bed.database.create_table(request)?;
     Ok(table)
@@ -264,14 +266,14 @@ fn fill(bed: &Bed, table: &TableName, count: u64) -> Fallible<()> {
             // A full channel would block the writer thread: keep well under its bound.
             database.start(Call::PutItem(
                 request,
-                Done::of(move |outcome| drop(sender.send(outcome.map(drop)))),
+                Done::detached(move |outcome| drop(sender.send(outcome.map(drop)))),
             ));
             if n % 2048 == 2047 {
                 let (done, wait) = std::sync::mpsc::sync_channel(1);
                 let request = PutItemRequest::new(table.clone(), item(n / 100, n % 100));
                 database.start(Call::PutItem(
                     request,
-                    Done::of(move |_| done.send(()).unwrap_or_default()),
+                    Done::detached(move |_| done.send(()).unwrap_or_default()),
                 ));
                 let _ = wait.recv();
             }
@@ -306,12 +308,12 @@ fn scan_rate(bed: &Bed, table: &TableName) -> Fallible<f64> {
 fn list_rate(bed: &Bed, table: &TableName) -> Fallible<f64> {
     let started = Instant::now();
     let mut entries = 0_u64;
-    let source = Source {
+    let source = SourceName {
         table: table.clone(),
         index: None,
     };
     bed.database
-        .entries(&source, &Entries::All, None, &mut |_, _, _| {
+        .entries(&source, &EntryRange::All, None, &mut |_, _, _| {
             entries += 1;
             ControlFlow::Continue(())
         })?;

@@ -15,11 +15,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
+use super::exit::say;
 use super::load::InFlight;
-use super::outcome::say;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
-use crate::database::{Entries, EntryKey, Position, Source, TextForm};
+use crate::database::{EntryKey, EntryRange, ListPosition, SourceName, TextForm};
 use crate::inspect::violations::value;
 use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
@@ -30,7 +30,7 @@ const IN_FLIGHT_MAX: usize = 1024;
 /// The most bytes of their keys. Keys are small.
 const IN_FLIGHT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Keys read at a time, so that no read of the store is long.
-const KEYS_AT_A_TIME: usize = 1000;
+const PAGE_KEYS: usize = 1000;
 
 const AFTER_HELP: &str = "\
 Write values plainly: a number as digits, a binary in base64.
@@ -63,19 +63,19 @@ pub struct ArchiveArgs {
     data: DataArgs,
 }
 
-pub fn run(args: ArchiveArgs) -> Result<Outcome, CliError> {
+pub fn run(args: ArchiveArgs) -> Result<CommandResult, CliError> {
     let opened = data_dir::open(&args.data)?;
     archive(opened.database.clone(), &args)
 }
 
 /// The key range to archive.
-struct Range {
+struct ArchiveRange {
     partition: AttributeValue,
     from: Option<AttributeValue>,
     before: Option<AttributeValue>,
 }
 
-impl Range {
+impl ArchiveRange {
     fn new(args: &ArchiveArgs, schema: &KeySchema) -> Result<Self, CliError> {
         let of = |name: &str, text: &str, attribute_type| {
             value(text, attribute_type)
@@ -106,12 +106,12 @@ impl Range {
     }
 }
 
-fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, CliError> {
+fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResult, CliError> {
     let table = data_dir::existing_table(&*database, &args.table)?;
     let schema = database
         .schema(&table)?
         .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    let range = Range::new(args, &schema.key)?;
+    let range = ArchiveRange::new(args, &schema.key)?;
     let now = calendar::iso(SystemClock.now_ms());
     let dir = args
         .to
@@ -134,9 +134,9 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, Cli
         dir.display()
     )?;
     if !args.delete {
-        return Ok(Outcome::Done);
+        return Ok(CommandResult::Done);
     }
-    let Deleted {
+    let DeleteTally {
         deleted,
         left,
         failed,
@@ -144,15 +144,15 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, Cli
     say!("{deleted} items deleted, {left} changed meanwhile and left")?;
     failed.map_or(
         Ok(if left == 0 {
-            Outcome::Done
+            CommandResult::Done
         } else {
-            Outcome::Failed
+            CommandResult::Failed
         }),
         |error| Err(error.into()),
     )
 }
 
-struct Written {
+struct ArchivedItems {
     versions: Vec<(Key, Version)>,
     item_bytes: u64,
 }
@@ -160,36 +160,36 @@ struct Written {
 fn write(
     database: &dyn Browse,
     table: &TableName,
-    range: &Range,
+    range: &ArchiveRange,
     path: &Path,
-) -> Result<Written, CliError> {
+) -> Result<ArchivedItems, CliError> {
     let mut out = GzEncoder::new(
         BufWriter::new(File::create(path).map_err(CliError::at(path))?),
         Compression::default(),
     );
-    let source = Source {
+    let source = SourceName {
         table: table.clone(),
         index: None,
     };
-    let entries = Entries::Collection {
+    let entries = EntryRange::Collection {
         partition: vec![range.partition.clone()],
         sort_prefix: None,
     };
-    let mut written = Written {
+    let mut written = ArchivedItems {
         versions: Vec::new(),
         item_bytes: 0,
     };
-    let mut after: Option<Position> = None;
+    let mut after: Option<ListPosition> = None;
     loop {
         let mut keys: Vec<EntryKey> = Vec::new();
         let (mut last, mut visited) = (None, 0);
         database.entries(&source, &entries, after.as_ref(), &mut |key, _, place| {
-            last = Some(Position(place.into()));
+            last = Some(ListPosition(place.into()));
             visited += 1;
             if range.contains(&key.base) {
                 keys.push(key.clone());
             }
-            if visited < KEYS_AT_A_TIME {
+            if visited < PAGE_KEYS {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
@@ -241,7 +241,7 @@ fn sync_dirs(dirs: &[&Path]) -> Result<(), CliError> {
 
 /// The result of the deletes.
 #[derive(Default)]
-struct Deleted {
+struct DeleteTally {
     deleted: u64,
     /// Items that changed since they were written out, and were left.
     left: u64,
@@ -254,10 +254,13 @@ fn delete(
     table: &TableName,
     schema: &KeySchema,
     versions: Vec<(Key, Version)>,
-) -> Deleted {
-    let in_flight = Arc::new(InFlight::<Deleted>::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX));
+) -> DeleteTally {
+    let in_flight = Arc::new(InFlight::<DeleteTally>::new(
+        IN_FLIGHT_MAX,
+        IN_FLIGHT_BYTES_MAX,
+    ));
     for (key, version) in versions {
-        if in_flight.note(|deleted| deleted.failed.is_some()) {
+        if in_flight.update_tally(|deleted| deleted.failed.is_some()) {
             break;
         }
         let key = key.to_item(schema);
@@ -266,8 +269,8 @@ fn delete(
         request.precondition = Some(Precondition::Version(version));
         in_flight.enter(bytes);
         let in_flight = in_flight.clone();
-        let done = Done::of(move |outcome| {
-            in_flight.note(|deleted| match outcome {
+        let done = Done::detached(move |outcome| {
+            in_flight.update_tally(|deleted| match outcome {
                 Ok(_) => deleted.deleted += 1,
                 Err(Error::ConditionalCheckFailed { .. }) => deleted.left += 1,
                 Err(error) => drop(deleted.failed.get_or_insert(error)),

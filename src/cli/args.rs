@@ -10,15 +10,15 @@ use crate::engine::throttle::ThrottleOptions;
 use crate::model::clock::SystemClock;
 use crate::model::prices::PriceTable;
 use crate::store::Durability;
-use crate::store::memory_limit::{LIMIT_BYTES_MIN, memory_limit, tell_memory_limit};
+use crate::store::memory_limit::{LIMIT_BYTES_MIN, memory_limit, set_memory_limit};
 
 /// The options of the engine for a mount or server.
 #[derive(Debug, Clone, Args)]
-pub struct ModelArgs {
+pub struct EngineArgs {
     #[command(flatten)]
     sizes: SizeArgs,
     #[command(flatten)]
-    delays: DelayArgs,
+    latency: LatencyArgs,
     /// Refuse requests that exceed the capacity that DynamoDB would give: adaptive, or static (each
     /// partition has its even share)
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
@@ -87,16 +87,16 @@ fn throttle(text: &str) -> Result<ThrottleOptions, String> {
     }
 }
 
-impl ModelArgs {
+impl EngineArgs {
     /// Returns the engine's options with these applied.
     ///
     /// # Errors
     /// A file cannot be read or has no prices.
     pub fn apply(&self, options: EngineOptions) -> Result<EngineOptions, CliError> {
         if let Some(bytes) = self.memory {
-            tell_memory_limit(bytes);
+            set_memory_limit(bytes);
         }
-        let options = self.delays.apply(options);
+        let options = self.latency.apply(options);
         self.sizes.apply(EngineOptions {
             throttle: self.throttle,
             ..options
@@ -138,7 +138,7 @@ impl SizeArgs {
 }
 
 #[derive(Debug, Clone, Default, Args)]
-pub struct DelayArgs {
+pub struct LatencyArgs {
     /// Delay writes to global indexes by this time, as in the service (50ms, 2s); local indexes
     /// never lag
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
@@ -151,7 +151,7 @@ pub struct DelayArgs {
     table_delay: Option<u64>,
 }
 
-impl DelayArgs {
+impl LatencyArgs {
     /// Returns the engine's options with these applied.
     pub fn apply(&self, options: EngineOptions) -> EngineOptions {
         EngineOptions {
@@ -239,7 +239,7 @@ pub struct CacheArgs {
 
 impl CacheArgs {
     /// Returns the database as the HTTP API sees it.
-    pub fn before(&self, database: Arc<dyn Browse>) -> Arc<dyn Database> {
+    pub fn wrap(&self, database: Arc<dyn Browse>) -> Arc<dyn Database> {
         if !self.cache {
             return database;
         }

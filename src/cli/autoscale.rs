@@ -5,13 +5,13 @@ use std::io::{BufRead, BufReader};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::outcome::tell;
+use super::exit::tell;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::codec::metrics::prices;
 use crate::inspect::auto_scaling::{
-    Action, Minute, Policy, TARGET_PERCENT_DEFAULT, TARGET_PERCENT_MAX, TARGET_PERCENT_MIN,
-    run as run_policy, unit_hours,
+    ScalingAction, ScalingMinute, ScalingPolicy, TARGET_PERCENT_DEFAULT, TARGET_PERCENT_MAX,
+    TARGET_PERCENT_MIN, simulate as run_policy, unit_hours,
 };
 
 const MINUTE_MS: u64 = 60_000;
@@ -29,7 +29,7 @@ pub struct AutoscaleArgs {
     file: Option<PathBuf>,
     /// The capacity that the policy scales
     #[arg(long, value_name = "WHICH", default_value = "write")]
-    units: Units,
+    units: ScaledUnits,
     /// Scale this global index instead of the table
     #[arg(long, value_name = "INDEX")]
     index: Option<String>,
@@ -49,12 +49,12 @@ pub struct AutoscaleArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Units {
+enum ScaledUnits {
     Read,
     Write,
 }
 
-pub fn run(args: AutoscaleArgs) -> Result<Outcome, CliError> {
+pub fn run(args: AutoscaleArgs) -> Result<CommandResult, CliError> {
     if args.min > args.max {
         return Err(CliError::Message(format!(
             "--min {} is more than --max {}",
@@ -72,7 +72,7 @@ pub fn run(args: AutoscaleArgs) -> Result<Outcome, CliError> {
             metric(args.units)
         )));
     }
-    let policy = Policy {
+    let policy = ScalingPolicy {
         min: args.min,
         max: args.max,
         target_percent: args.target,
@@ -86,13 +86,13 @@ pub fn run(args: AutoscaleArgs) -> Result<Outcome, CliError> {
     }
     text += &summary(&minutes, policy, args.units);
     tell(&text)?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
-fn metric(units: Units) -> &'static str {
+fn metric(units: ScaledUnits) -> &'static str {
     match units {
-        Units::Read => "ConsumedReadCapacityUnits",
-        Units::Write => "ConsumedWriteCapacityUnits",
+        ScaledUnits::Read => "ConsumedReadCapacityUnits",
+        ScaledUnits::Write => "ConsumedWriteCapacityUnits",
     }
 }
 
@@ -145,11 +145,11 @@ fn units_of(point: &Value, args: &AutoscaleArgs) -> Result<Option<(u64, f64)>, S
     Ok(Some((ms / MINUTE_MS, sum)))
 }
 
-fn line(minute: &Minute, action: Action) -> String {
+fn line(minute: &ScalingMinute, action: ScalingAction) -> String {
     let done = match action {
-        Action::Raise(units) => format!("raised to {units}"),
-        Action::Lower(units) => format!("lowered to {units}"),
-        Action::LowerRefused(units) => {
+        ScalingAction::Raise(units) => format!("raised to {units}"),
+        ScalingAction::Lower(units) => format!("lowered to {units}"),
+        ScalingAction::LowerRefused(units) => {
             format!("would lower to {units}; the decreases of this day are used up")
         }
     };
@@ -162,15 +162,15 @@ fn line(minute: &Minute, action: Action) -> String {
     )
 }
 
-fn summary(minutes: &[Minute], policy: Policy, units: Units) -> String {
+fn summary(minutes: &[ScalingMinute], policy: ScalingPolicy, units: ScaledUnits) -> String {
     let table = prices::built_in();
     let price = match units {
-        Units::Read => table.read_hour,
-        Units::Write => table.write_hour,
+        ScaledUnits::Read => table.read_hour,
+        ScaledUnits::Write => table.write_hour,
     };
-    let fixed: Vec<Minute> = minutes
+    let fixed: Vec<ScalingMinute> = minutes
         .iter()
-        .map(|minute| Minute {
+        .map(|minute| ScalingMinute {
             capacity: policy.max,
             ..*minute
         })

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::outcome::{CliError, warn};
+use super::exit::{CliError, warn};
 use crate::database::Browse;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
 use crate::model::{Error, TableName};
-use crate::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
+use crate::store::lmdb::{LmdbOptions, LmdbStore, OfflineStore};
 use crate::store::{Durability, Store, StoreError};
 
 /// The directory in the data directory that stands for S3.
@@ -39,7 +39,7 @@ impl DataArgs {
 }
 
 /// An open database; closed on drop.
-pub struct Opened {
+pub struct OpenData {
     pub dir: PathBuf,
     pub database: Arc<LocalDatabase>,
     pub store: Arc<dyn Store>,
@@ -68,22 +68,22 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
 }
 
 /// Opens the data directory; creates it if missing.
-pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
+pub fn open(args: &DataArgs) -> Result<OpenData, CliError> {
     open_with(args, EngineOptions::default(), Durability::default())
 }
 
 /// Opens the data directory for a command that only reads: it stays as it is, also one of an
 /// earlier version.
-pub fn open_to_look(args: &DataArgs) -> Result<Opened, CliError> {
-    open_to_look_with(args, EngineOptions::default())
+pub fn open_passive(args: &DataArgs) -> Result<OpenData, CliError> {
+    open_passive_with(args, EngineOptions::default())
 }
 
 /// Opens the data directory for reading, with options of the engine.
-pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
+pub fn open_passive_with(args: &DataArgs, options: EngineOptions) -> Result<OpenData, CliError> {
     open_with(
         args,
         EngineOptions {
-            looks_only: true,
+            passive: true,
             ..options
         },
         Durability::default(),
@@ -92,25 +92,25 @@ pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Open
 
 /// Opens the data directory for reading without writing a byte, whatever its state. If a process
 /// has it open, it is opened beside that process.
-pub fn open_in_place(args: &DataArgs) -> Result<Opened, CliError> {
+pub fn open_offline(args: &DataArgs) -> Result<OpenData, CliError> {
     if args.salvage {
         return Err(CliError::Usage(
             "check changes nothing: give --salvage to `ddbfs dump`, `serve` or `mount`".into(),
         ));
     }
     let dir = resolve(args)?;
-    match InPlace::open(&dir, StoreError::ReadOnly)
+    match OfflineStore::open(&dir, StoreError::ReadOnly)
         .map_err(|error| cannot_open(&dir, &error.into()))?
     {
-        Some(store) => on_store(
+        Some(store) => open_engine(
             dir,
             Arc::new(store),
             EngineOptions {
-                looks_only: true,
+                passive: true,
                 ..EngineOptions::default()
             },
         ),
-        None => open_to_look(args),
+        None => open_passive(args),
     }
 }
 
@@ -119,11 +119,11 @@ pub fn open_with(
     args: &DataArgs,
     options: EngineOptions,
     durability: Durability,
-) -> Result<Opened, CliError> {
+) -> Result<OpenData, CliError> {
     let dir = resolve(args)?;
     let store = LmdbOptions {
         durability,
-        looks_only: options.looks_only,
+        passive: options.passive,
         salvage: args.salvage,
         ..LmdbOptions::default()
     };
@@ -131,17 +131,17 @@ pub fn open_with(
     match LmdbStore::open(&dir, store) {
         // No room even for the recovery: its writes are kept in memory, and the store can be read.
         Err(StoreError::NoSpace) => {
-            match InPlace::open(&dir, StoreError::NoSpace).map_err(failed)? {
+            match OfflineStore::open(&dir, StoreError::NoSpace).map_err(failed)? {
                 Some(store) => {
                     log::warn!(
                         "the disk is full: the data directory {} is only read, until there is room and a restart",
                         dir.display()
                     );
-                    on_store(
+                    open_engine(
                         dir,
                         Arc::new(store),
                         EngineOptions {
-                            looks_only: true,
+                            passive: true,
                             ..options
                         },
                     )
@@ -151,24 +151,24 @@ pub fn open_with(
         }
         store => {
             let store = Arc::new(store.map_err(failed)?);
-            on_store(dir, store, options)
+            open_engine(dir, store, options)
         }
     }
 }
 
-fn on_store(
+fn open_engine(
     dir: PathBuf,
     store: Arc<dyn Store>,
     options: EngineOptions,
-) -> Result<Opened, CliError> {
+) -> Result<OpenData, CliError> {
     let options = EngineOptions {
         buckets: Some(dir.join(BUCKETS)),
         ..options
     };
     let engine =
         Engine::open(Arc::clone(&store), options).map_err(|error| cannot_open(&dir, &error))?;
-    let database = LocalDatabase::new(Arc::new(engine)).of_directory(&dir);
-    Ok(Opened {
+    let database = LocalDatabase::new(Arc::new(engine)).with_data_dir(&dir);
+    Ok(OpenData {
         dir,
         database: Arc::new(database),
         store,
@@ -182,12 +182,12 @@ fn cannot_open(dir: &Path, error: &Error) -> CliError {
     ))
 }
 
-impl Opened {
+impl OpenData {
     /// Logs the tables that are incomplete.
     pub fn warn_unfinished(&self) -> Result<(), CliError> {
         for table in self.database.table_names()? {
             self.database
-                .unfinished(&table)?
+                .incomplete_pull(&table)?
                 .into_iter()
                 .for_each(|lacking| log::warn!("{lacking}"));
         }
@@ -195,7 +195,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for OpenData {
     /// Ends the writer: everything acknowledged is on disk.
     fn drop(&mut self) {
         self.database.engine().close();
@@ -204,19 +204,19 @@ impl Drop for Opened {
 
 /// Returns the table of that name, with a warning if it is incomplete.
 pub fn existing_table(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
-    let table = table_of(database, name)?;
+    let table = find_table(database, name)?;
     warn_unfinished(database, &table)?;
     Ok(table)
 }
 
 /// Warns if a table is incomplete.
 pub fn warn_unfinished(database: &dyn Browse, table: &TableName) -> Result<(), CliError> {
-    database.unfinished(table)?.into_iter().for_each(warn);
+    database.incomplete_pull(table)?.into_iter().for_each(warn);
     Ok(())
 }
 
 /// Returns the table of that name; the error lists the existing ones.
-pub fn table_of(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
+pub fn find_table(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
     if let Ok(table) = TableName::new(name)
         && database.schema(&table)?.is_some()
     {

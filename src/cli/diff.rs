@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use indicatif::HumanCount;
 use serde_json::Value;
 
-use super::copies::{self, CopyArgs, Found};
-use super::outcome::{print, say, tell, warn};
-use super::progress::Progress;
+use super::copy_commands::{self, CopyArgs, LocatedTable};
+use super::exit::{print, say, tell, warn};
+use super::progress::ProgressLine;
 use crate::cli::prelude::*;
 use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
-use crate::database::copies::journal::Counts;
-use crate::database::copies::{Side, definition};
+use crate::database::copies::journal::CopyCounts;
+use crate::database::copies::{CopySide, definition};
 use crate::model::api::TableDescription;
 use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::{AttributeValue, KeySchema};
@@ -49,25 +49,25 @@ pub struct DiffArgs {
     copy: CopyArgs,
 }
 
-pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
-    let find = |text: &str| copies::find(text, &args.copy);
+pub fn run(args: &DiffArgs) -> Result<CommandResult, CliError> {
+    let find = |text: &str| copy_commands::locate(text, &args.copy);
     let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
-    let compared = found.and_then(|found: [Found; 2]| {
+    let compared = found.and_then(|found: [LocatedTable; 2]| {
         compare(args, found.each_ref().map(|found| found.side.clone()))
     });
     // As in diff(1), where 1 means that there are differences.
     compared.or_else(|error| {
         warn(format_args!("ddbfs: {error}"));
-        Ok(Outcome::Trouble)
+        Ok(CommandResult::Trouble)
     })
 }
 
-fn described(side: &Side) -> Result<TableDescription, CliError> {
+fn described(side: &CopySide) -> Result<TableDescription, CliError> {
     definition::describe(side)?
         .ok_or_else(|| CliError::Message(format!("{}: there is no such table", side.name)))
 }
 
-fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
+fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliError> {
     let tables = [described(&sides[0])?, described(&sides[1])?];
     let key = tables[0].schema.key.clone();
     if key != tables[1].schema.key {
@@ -86,20 +86,20 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
         }
     };
     let read_units = (of_service(0) + of_service(1)) / READ_UNIT_BYTES as f64 / 2.0;
-    let cost = args.copy.of_reads()?;
+    let cost = args.copy.read_cost()?;
     cost.confirm(
-        &Counts {
+        &CopyCounts {
             read_units,
-            ..Counts::default()
+            ..CopyCounts::default()
         },
         &args.copy,
     )?;
     let items = tables[0].item_count.max(tables[1].item_count);
-    let bar = Arc::new(Progress::of_items(
+    let bar = Arc::new(ProgressLine::of_items(
         tables[0].item_count + tables[1].item_count,
         0,
     ));
-    let tally = copies::tally(&bar, &cost)?;
+    let tally = copy_commands::tally(&bar, &cost)?;
     let comparison = Comparison {
         sides,
         key,
@@ -148,7 +148,11 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
             HumanCount(changed)
         ));
     }
-    Ok(if same { Outcome::Done } else { Outcome::Failed })
+    Ok(if same {
+        CommandResult::Done
+    } else {
+        CommandResult::Failed
+    })
 }
 
 /// Formats the key, its partition key first.

@@ -4,7 +4,7 @@
 use clap::builder::Resettable;
 use clap_complete::Shell;
 
-use super::outcome::print;
+use super::exit::print;
 
 use crate::cli::prelude::*;
 
@@ -29,14 +29,14 @@ pub struct ManArgs {
 pub fn completions(
     args: &CompletionsArgs,
     mut program: clap::Command,
-) -> Result<Outcome, CliError> {
+) -> Result<CommandResult, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "ddbfs", &mut script);
     print(&script)?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
-pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> {
+pub fn man(args: &ManArgs, program: clap::Command) -> Result<CommandResult, CliError> {
     let pages = pages(program);
     if let Some(directory) = &args.out {
         return write_all(&pages, directory);
@@ -49,7 +49,7 @@ pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> 
     match pages.iter().find(|(name, _)| *name == wanted) {
         Some((_, command)) => {
             print(&page(command)?)?;
-            Ok(Outcome::Done)
+            Ok(CommandResult::Done)
         }
         None => {
             let names: Vec<String> = pages
@@ -101,7 +101,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
         .map_err(CliError::io("cannot make the manual page"))?;
     text.extend(
         after
-            .map(|after| as_it_is(&after))
+            .map(|after| verbatim(&after))
             .unwrap_or_default()
             .into_bytes(),
     );
@@ -109,7 +109,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
 }
 
 /// Formats the text below the options with its own lines and columns (groff_man(7)).
-fn as_it_is(text: &str) -> String {
+fn verbatim(text: &str) -> String {
     // A period or an apostrophe at the beginning would make the line a request to groff.
     let line = |line: &str| {
         format!(
@@ -125,12 +125,15 @@ fn as_it_is(text: &str) -> String {
     )
 }
 
-fn write_all(pages: &[(String, clap::Command)], directory: &Path) -> Result<Outcome, CliError> {
+fn write_all(
+    pages: &[(String, clap::Command)],
+    directory: &Path,
+) -> Result<CommandResult, CliError> {
     let doing = || format!("cannot write the manual pages to {}", directory.display());
     std::fs::create_dir_all(directory).map_err(CliError::io(doing()))?;
     for (name, command) in pages {
         std::fs::write(directory.join(format!("{name}.{SECTION}")), page(command)?)
             .map_err(CliError::io(doing()))?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }

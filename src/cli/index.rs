@@ -6,7 +6,7 @@
 
 use clap::Subcommand;
 
-use super::outcome::say;
+use super::exit::say;
 use super::progress::BackfillProgress;
 use crate::cli::prelude::*;
 use crate::fs::write::index_draft;
@@ -16,7 +16,7 @@ use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
 
 /// The longest time between two looks at the index.
-const PATIENCE: Duration = Duration::from_millis(200);
+const POLL_PERIOD: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -38,9 +38,9 @@ struct TableArgs {
 }
 
 #[derive(Debug, Args)]
-struct OneArgs {
+struct IndexNameArgs {
     #[command(flatten)]
-    of: TableArgs,
+    table: TableArgs,
     /// The index
     index: String,
 }
@@ -50,7 +50,7 @@ enum IndexCommand {
     /// Create a global index and wait until it is ACTIVE
     Create {
         #[command(flatten)]
-        one: OneArgs,
+        one: IndexNameArgs,
         /// Keys with their types, the partition key first (status:S created:N), and the projection:
         /// all (the default), keys, or include=a,b
         #[arg(required = true)]
@@ -62,13 +62,13 @@ enum IndexCommand {
     /// Drop a global index and wait until it is gone
     Drop {
         #[command(flatten)]
-        one: OneArgs,
+        one: IndexNameArgs,
         /// Do not wait; the work goes on while any process has the data directory open
         #[arg(long)]
         no_wait: bool,
     },
     /// Wait until an index is ACTIVE, or gone
-    Wait(OneArgs),
+    Wait(IndexNameArgs),
     /// Show the indexes of a table: state, entries, progress, violations, lag
     Status(TableArgs),
     /// Stop the propagation of writes to the global indexes of a table
@@ -77,10 +77,10 @@ enum IndexCommand {
     Resume(TableArgs),
 }
 
-pub fn run(args: IndexArgs) -> Result<Outcome, CliError> {
+pub fn run(args: IndexArgs) -> Result<CommandResult, CliError> {
     let data = &args.command.table().data;
     let opened = match args.command {
-        IndexCommand::Status(_) => data_dir::open_to_look(data)?,
+        IndexCommand::Status(_) => data_dir::open_passive(data)?,
         _ => data_dir::open(data)?,
     };
     perform(&*opened.database, args.command)
@@ -89,17 +89,17 @@ pub fn run(args: IndexArgs) -> Result<Outcome, CliError> {
 impl IndexCommand {
     fn table(&self) -> &TableArgs {
         match self {
-            Self::Create { one, .. } | Self::Drop { one, .. } | Self::Wait(one) => &one.of,
+            Self::Create { one, .. } | Self::Drop { one, .. } | Self::Wait(one) => &one.table,
             Self::Status(of) | Self::Pause(of) | Self::Resume(of) => of,
         }
     }
 }
 
-fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliError> {
+fn perform(database: &dyn Browse, command: IndexCommand) -> Result<CommandResult, CliError> {
     let table = data_dir::existing_table(database, &command.table().table)?;
     match command {
         IndexCommand::Create {
-            one: OneArgs { index, .. },
+            one: IndexNameArgs { index, .. },
             words,
             no_wait,
         } => {
@@ -109,7 +109,7 @@ fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliE
             let words: Vec<&str> = std::iter::once(index.as_str())
                 .chain(words.iter().map(String::as_str))
                 .collect();
-            let request = index_draft::of_words(&schema, &words)
+            let request = index_draft::parse_words(&schema, &words)
                 .map_err(|error| CliError::Message(error.to_string()))?;
             update(database, request)?;
             if no_wait {
@@ -119,7 +119,7 @@ fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliE
             }
         }
         IndexCommand::Drop {
-            one: OneArgs { index, .. },
+            one: IndexNameArgs { index, .. },
             no_wait,
         } => {
             let name = IndexName::new(&index).map_err(|error| {
@@ -137,8 +137,8 @@ fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliE
                 wait(database, &table, &index)
             }
         }
-        IndexCommand::Wait(OneArgs { index, .. }) => {
-            if find(database, &table, &index)?.is_none() {
+        IndexCommand::Wait(IndexNameArgs { index, .. }) => {
+            if index_state(database, &table, &index)?.is_none() {
                 return Err(unknown(database, &table, &index)?);
             }
             wait(database, &table, &index)
@@ -153,7 +153,11 @@ fn update(database: &dyn Browse, request: UpdateTableRequest) -> Result<(), CliE
     Ok(database.update_table(request).map(drop)?)
 }
 
-fn pause(database: &dyn Browse, table: &TableName, is_paused: bool) -> Result<Outcome, CliError> {
+fn pause(
+    database: &dyn Browse,
+    table: &TableName,
+    is_paused: bool,
+) -> Result<CommandResult, CliError> {
     database.pause_index_propagation(table, is_paused)?;
     let change = if is_paused {
         "stopped; ddbfs index resume lets it go on"
@@ -161,7 +165,7 @@ fn pause(database: &dyn Browse, table: &TableName, is_paused: bool) -> Result<Ou
         "goes on"
     };
     say!("{table}: the propagation of writes to the global indexes {change}")?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 fn describe(database: &dyn Browse, table: &TableName) -> Result<TableDescription, CliError> {
@@ -171,7 +175,7 @@ fn describe(database: &dyn Browse, table: &TableName) -> Result<TableDescription
 }
 
 /// Returns the state of an index; `None` if there is none of that name.
-fn find(
+fn index_state(
     database: &dyn Browse,
     table: &TableName,
     index: &str,
@@ -201,7 +205,7 @@ fn unknown(database: &dyn Browse, table: &TableName, index: &str) -> Result<CliE
 }
 
 /// Follows an index until it is active or gone.
-fn wait(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome, CliError> {
+fn wait(database: &dyn Browse, table: &TableName, index: &str) -> Result<CommandResult, CliError> {
     let progress = BackfillProgress::new(index);
     let followed = follow(database, table, index, &progress);
     progress.finish();
@@ -218,20 +222,24 @@ fn follow(
     loop {
         // Read before the look: a commit in between ends the wait at once.
         let commit = database.commit_id();
-        match find(database, table, index)? {
+        match index_state(database, table, index)? {
             None => return Ok(()),
             Some(state) if progress.show(&state).is_break() => return Ok(()),
             Some(_) => {}
         }
-        database.wait_for_commit(commit, PATIENCE)?;
+        database.wait_for_commit(commit, POLL_PERIOD)?;
     }
 }
 
 /// Prints the state of an index.
-fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome, CliError> {
-    let Some(state) = find(database, table, index)? else {
+fn report(
+    database: &dyn Browse,
+    table: &TableName,
+    index: &str,
+) -> Result<CommandResult, CliError> {
+    let Some(state) = index_state(database, table, index)? else {
         say!("{index}: gone")?;
-        return Ok(Outcome::Done);
+        return Ok(CommandResult::Done);
     };
     let of = state
         .progress
@@ -248,10 +256,10 @@ fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outco
             state.violations
         )?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
-fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError> {
+fn status(database: &dyn Browse, table: &TableName) -> Result<CommandResult, CliError> {
     let description = describe(database, table)?;
     for (schema, state) in description.schema.indexes.iter().zip(&description.indexes) {
         let kind = if schema.kind == IndexKind::Global {
@@ -286,5 +294,5 @@ fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError>
             lag.pending
         )?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }

@@ -5,12 +5,12 @@
 use clap::Subcommand;
 
 use super::args::SizeArgs;
-use super::outcome::{print, say};
+use super::exit::{print, say};
 use super::prelude::*;
 use crate::engine::EngineOptions;
-use crate::fs::mount::texts::pretty;
+use crate::fs::mount::text_cache::pretty_json;
 use crate::fs::path::names::item_path;
-use crate::inspect::advice::{self, Facts};
+use crate::inspect::advice::{self, TableFacts};
 use crate::inspect::shapes;
 use crate::inspect::sharding::{self, SHARDS_MAX, calculated_suffix};
 use crate::model::Error;
@@ -26,14 +26,14 @@ pub struct AdviseArgs {
     sizes: SizeArgs,
 }
 
-pub fn advise(args: AdviseArgs) -> Result<Outcome, CliError> {
+pub fn advise(args: AdviseArgs) -> Result<CommandResult, CliError> {
     let opened =
-        data_dir::open_to_look_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
+        data_dir::open_passive_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let facts = Facts::read(&*opened.database, &table)?
+    let facts = TableFacts::read(&*opened.database, &table)?
         .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
     print(advice::markdown(&facts).as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 const SHAPES_HELP: &str = "\
@@ -58,8 +58,8 @@ pub struct ShapesArgs {
     data: DataArgs,
 }
 
-pub fn shapes(args: ShapesArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data)?;
+pub fn shapes(args: ShapesArgs) -> Result<CommandResult, CliError> {
+    let opened = data_dir::open_passive(&args.data)?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
     let shapes = shapes::read(
         &*opened.database,
@@ -69,12 +69,12 @@ pub fn shapes(args: ShapesArgs) -> Result<Outcome, CliError> {
     )?;
     let shapes = shapes.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
     let text = if args.json {
-        pretty(&shapes::json(&shapes, item_path))
+        pretty_json(&shapes::json(&shapes, item_path))
     } else {
         shapes::markdown(&shapes, item_path).into_bytes()
     };
     print(&text)?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 const SHARDS_HELP: &str = "\
@@ -111,9 +111,9 @@ enum ShardsCommand {
     },
 }
 
-pub fn shards(args: ShardsArgs) -> Result<Outcome, CliError> {
+pub fn shards(args: ShardsArgs) -> Result<CommandResult, CliError> {
     let answer = match args.command {
-        ShardsCommand::Count { writes, item_bytes } => sharding::shards(writes, item_bytes).ok_or_else(|| {
+        ShardsCommand::Count { writes, item_bytes } => sharding::shard_count(writes, item_bytes).ok_or_else(|| {
             CliError::Message(format!(
                 "{writes} writes of {item_bytes} bytes need more than {SHARDS_MAX} suffixes, more than a table may take; use smaller items or several tables"
             ))
@@ -121,5 +121,5 @@ pub fn shards(args: ShardsArgs) -> Result<Outcome, CliError> {
         ShardsCommand::Suffix { value, of } => calculated_suffix(&value, of),
     };
     say!("{answer}")?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }

@@ -8,9 +8,9 @@ use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use parking_lot::{Condvar, Mutex};
 
 use super::args::DurabilityArgs;
-use super::outcome::say;
+use super::exit::say;
 use super::prelude::*;
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use crate::codec::plain_json;
 use crate::engine::EngineOptions;
 use crate::model::api::{Call, Done, PutItemRequest, ScanRequest};
@@ -37,7 +37,7 @@ pub struct LoadArgs {
     data: DataArgs,
 }
 
-pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
+pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     let opened = data_dir::open_with(
         &args.data,
         EngineOptions::default(),
@@ -59,7 +59,11 @@ pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
         .map(|source| source.bytes)
         .sum::<Option<u64>>();
 
-    let mut loader = Loader::new(opened.database.clone(), table, Progress::of_bytes(total));
+    let mut loader = Loader::new(
+        opened.database.clone(),
+        table,
+        ProgressLine::of_bytes(total),
+    );
     // No `?` yet: if a file cannot be read to its end, puts are still in flight.
     let read = sources
         .into_iter()
@@ -69,22 +73,22 @@ pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
     read?;
     say!("{stored} items loaded, {bad} bad lines")?;
     Ok(if bad == 0 {
-        Outcome::Done
+        CommandResult::Done
     } else {
-        Outcome::Failed
+        CommandResult::Failed
     })
 }
 
-struct Source {
+struct InputFile {
     name: String,
     reader: Box<dyn BufRead>,
     /// `None` for a pipe.
     bytes: Option<u64>,
 }
 
-fn open_source(path: &Path) -> Result<Source, CliError> {
+fn open_source(path: &Path) -> Result<InputFile, CliError> {
     if path == Path::new("-") {
-        return Ok(Source {
+        return Ok(InputFile {
             name: "standard input".into(),
             reader: Box::new(BufReader::new(std::io::stdin())),
             bytes: None,
@@ -99,7 +103,7 @@ fn open_source(path: &Path) -> Result<Source, CliError> {
         )));
     }
     let bytes = metadata.is_file().then_some(metadata.len());
-    Ok(Source {
+    Ok(InputFile {
         name,
         reader: Box::new(BufReader::with_capacity(1 << 20, file)),
         bytes,
@@ -108,7 +112,7 @@ fn open_source(path: &Path) -> Result<Source, CliError> {
 
 /// The counts so far.
 #[derive(Default)]
-struct Tally {
+struct LoadTally {
     stored: u64,
     bad: u64,
 }
@@ -116,13 +120,13 @@ struct Tally {
 struct Loader {
     database: Arc<dyn Browse>,
     table: TableName,
-    progress: Arc<Progress>,
-    in_flight: Arc<InFlight<Tally>>,
+    progress: Arc<ProgressLine>,
+    in_flight: Arc<InFlight<LoadTally>>,
     bytes_read: u64,
 }
 
 impl Loader {
-    fn new(database: Arc<dyn Browse>, table: TableName, progress: Progress) -> Self {
+    fn new(database: Arc<dyn Browse>, table: TableName, progress: ProgressLine) -> Self {
         Self {
             database,
             table,
@@ -132,7 +136,7 @@ impl Loader {
         }
     }
 
-    fn load(&mut self, mut source: Source) -> Result<(), CliError> {
+    fn load(&mut self, mut source: InputFile) -> Result<(), CliError> {
         let mut line = Vec::new();
         for number in 1_u64.. {
             line.clear();
@@ -145,7 +149,7 @@ impl Loader {
             }
             self.bytes_read += read as u64;
             if read as u64 == LINE_BYTES_MAX && line.last() != Some(&b'\n') {
-                self.bad(
+                self.report_bad(
                     &source.name,
                     number,
                     "the line is longer than any item can be",
@@ -161,7 +165,7 @@ impl Loader {
     }
 
     /// Reads to the end of an overlong line, in bounded memory.
-    fn skip_line(&mut self, source: &mut Source) -> Result<(), CliError> {
+    fn skip_line(&mut self, source: &mut InputFile) -> Result<(), CliError> {
         loop {
             let buffer = source
                 .reader
@@ -183,7 +187,7 @@ impl Loader {
     fn load_line(&self, source: &str, number: u64, line: &[u8]) {
         match plain_json::parse_line(line) {
             Ok(item) => self.put(source, number, line.len(), item),
-            Err(error) => self.bad(source, number, &error.to_string()),
+            Err(error) => self.report_bad(source, number, &error.to_string()),
         }
     }
 
@@ -194,10 +198,10 @@ impl Loader {
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.start(Call::PutItem(
             PutItemRequest::new(self.table.clone(), item),
-            Done::of(move |outcome| {
+            Done::detached(move |outcome| {
                 match outcome {
                     Ok(_) => {
-                        let stored = in_flight.note(|tally| {
+                        let stored = in_flight.update_tally(|tally| {
                             tally.stored += 1;
                             tally.stored
                         });
@@ -213,20 +217,26 @@ impl Loader {
         ));
     }
 
-    fn bad(&self, source: &str, number: u64, text: &str) {
+    fn report_bad(&self, source: &str, number: u64, text: &str) {
         report(&self.in_flight, &self.progress, source, number, text);
     }
 
     /// Waits for every put; returns the numbers of stored items and of bad lines.
     fn finish(self) -> (u64, u64) {
-        let Tally { stored, bad } = self.in_flight.wait_for_all();
+        let LoadTally { stored, bad } = self.in_flight.wait_for_all();
         self.progress.finish();
         (stored, bad)
     }
 }
 
-fn report(in_flight: &InFlight<Tally>, progress: &Progress, source: &str, number: u64, text: &str) {
-    let bad = in_flight.note(|tally| {
+fn report(
+    in_flight: &InFlight<LoadTally>,
+    progress: &ProgressLine,
+    source: &str,
+    number: u64,
+    text: &str,
+) {
+    let bad = in_flight.update_tally(|tally| {
         tally.bad += 1;
         tally.bad
     });
@@ -243,15 +253,15 @@ fn report(in_flight: &InFlight<Tally>, progress: &Progress, source: &str, number
 pub struct InFlight<T> {
     writes_max: usize,
     bytes_max: usize,
-    now: Mutex<Now<T>>,
+    state: Mutex<InFlightState<T>>,
     left: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Now<T> {
+struct InFlightState<T> {
     writes: usize,
     bytes: usize,
-    noted: T,
+    tally: T,
 }
 
 impl<T: Default> InFlight<T> {
@@ -259,17 +269,17 @@ impl<T: Default> InFlight<T> {
         Self {
             writes_max,
             bytes_max,
-            now: Mutex::default(),
+            state: Mutex::default(),
             left: Condvar::new(),
         }
     }
 
     /// Waits until there is room. A single write always has.
     pub fn enter(&self, bytes: usize) {
-        let full = |now: &mut Now<T>| {
+        let full = |now: &mut InFlightState<T>| {
             now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max)
         };
-        let mut now = self.now.lock();
+        let mut now = self.state.lock();
         self.left.wait_while(&mut now, full);
         now.writes += 1;
         now.bytes += bytes;
@@ -277,7 +287,7 @@ impl<T: Default> InFlight<T> {
 
     /// Notes the end of a write of `bytes`. Its result is in the tally.
     pub fn leave(&self, bytes: usize) {
-        let mut now = self.now.lock();
+        let mut now = self.state.lock();
         debug_assert!(
             now.writes > 0 && now.bytes >= bytes,
             "a write leaves that did not enter"
@@ -288,15 +298,15 @@ impl<T: Default> InFlight<T> {
     }
 
     /// Updates the tally.
-    pub fn note<R>(&self, note: impl FnOnce(&mut T) -> R) -> R {
-        note(&mut self.now.lock().noted)
+    pub fn update_tally<R>(&self, note: impl FnOnce(&mut T) -> R) -> R {
+        note(&mut self.state.lock().tally)
     }
 
     /// Waits until every write has ended; returns the tally.
     pub fn wait_for_all(&self) -> T {
-        let mut now = self.now.lock();
+        let mut now = self.state.lock();
         self.left.wait_while(&mut now, |now| now.writes > 0);
-        std::mem::take(&mut now.noted)
+        std::mem::take(&mut now.tally)
     }
 }
 
@@ -311,8 +321,8 @@ pub struct DumpArgs {
     data: DataArgs,
 }
 
-pub fn dump(args: DumpArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data)?;
+pub fn dump(args: DumpArgs) -> Result<CommandResult, CliError> {
+    let opened = data_dir::open_passive(&args.data)?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = write_items(&*opened.database, table, args.typed, &mut out)
@@ -321,10 +331,10 @@ pub fn dump(args: DumpArgs) -> Result<Outcome, CliError> {
     match written {
         // `ddbfs dump T | head` is no failure.
         Err(CliError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
-            Ok(Outcome::Done)
+            Ok(CommandResult::Done)
         }
         Err(error) => Err(error),
-        Ok(()) => Ok(Outcome::Done),
+        Ok(()) => Ok(CommandResult::Done),
     }
 }
 

@@ -2,7 +2,7 @@
 //! log, and every index entry, collection and counter with the items. `ddbfs compact` returns free
 //! pages of the data file to the disk. `ddbfs sample` creates the example tables with their data.
 
-use super::outcome::{say, tell};
+use super::exit::{say, tell};
 use super::prelude::*;
 use crate::database::Database;
 use crate::database::samples::sample_tables;
@@ -18,8 +18,8 @@ pub struct CheckArgs {
     data: DataArgs,
 }
 
-pub fn check(args: &CheckArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_in_place(&args.data)?;
+pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
+    let opened = data_dir::open_offline(&args.data)?;
     opened.store.check().map_err(Error::from)?;
     let report = check::check(opened.database.engine())?;
     let mut text: String = report
@@ -33,9 +33,9 @@ pub fn check(args: &CheckArgs) -> Result<Outcome, CliError> {
     );
     tell(&text)?;
     Ok(if report.is_clean() {
-        Outcome::Done
+        CommandResult::Done
     } else {
-        Outcome::Failed
+        CommandResult::Failed
     })
 }
 
@@ -50,7 +50,7 @@ pub struct CompactArgs {
     data: DataArgs,
 }
 
-pub fn compact(args: &CompactArgs) -> Result<Outcome, CliError> {
+pub fn compact(args: &CompactArgs) -> Result<CommandResult, CliError> {
     let dir = data_dir::resolve(&args.data)?;
     let cannot = |why: String| {
         CliError::Message(format!(
@@ -82,7 +82,7 @@ pub fn compact(args: &CompactArgs) -> Result<Outcome, CliError> {
         megabytes(free)
     )?;
     say!("{} after", megabytes(compaction.run().map_err(store)?))?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// Formats as `12.3 MB`, of a million bytes each.
@@ -97,7 +97,7 @@ pub struct SampleArgs {
     data: DataArgs,
 }
 
-pub fn sample(args: SampleArgs) -> Result<Outcome, CliError> {
+pub fn sample(args: SampleArgs) -> Result<CommandResult, CliError> {
     let opened = data_dir::open(&args.data)?;
     for (request, items) in sample_tables() {
         let name = request.table_name.clone();
@@ -115,5 +115,5 @@ pub fn sample(args: SampleArgs) -> Result<Outcome, CliError> {
         }
         say!("{name}: {count} items")?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }

@@ -6,20 +6,20 @@
 mod archive;
 mod args;
 mod autoscale;
-mod copies;
+mod copy_commands;
 mod data_dir;
 mod diff;
+mod exit;
 mod generate;
 mod index;
 mod inspect;
 mod load;
 mod maintain;
 mod mount;
-mod options;
-mod outcome;
+mod mount_options;
+mod mount_reader;
 mod prelude;
 mod progress;
-mod reader;
 mod remote;
 mod serve;
 mod shell;
@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use self::outcome::{CliError, Outcome, warn};
-use crate::codec::shown;
+use self::exit::{CliError, CommandResult, warn};
+use crate::codec::sanitize;
 use crate::store::heap;
 
 /// Mount a DynamoDB-compatible database and work with it as files.
@@ -70,9 +70,9 @@ enum Command {
     Dump(load::DumpArgs),
     /// Copy a table of a service into the data directory, with its items, indexes and time to live;
     /// resumes where it stopped.
-    Pull(copies::PullArgs),
+    Pull(copy_commands::PullArgs),
     /// Copy a table of the data directory to a service; resumes where it stopped.
-    Push(copies::PushArgs),
+    Push(copy_commands::PushArgs),
     /// Compare two tables, here or in services: items that only one has, items that differ.
     Diff(diff::DiffArgs),
     /// Recompute every index entry and counter from the items and compare.
@@ -120,10 +120,10 @@ pub fn main() -> ExitCode {
     // Before there are threads, each of which gets a heap.
     heap::tune();
     let args: Vec<OsString> = std::env::args_os().collect();
-    match options::arguments(&args) {
+    match mount_options::arguments(&args) {
         Ok(by_mount) => match Cli::try_parse_from(by_mount.unwrap_or(args)) {
             Ok(cli) => run(cli),
-            Err(error) => misused(&error),
+            Err(error) => usage_error(&error),
         },
         Err(error) => failed(&error),
     }
@@ -131,13 +131,13 @@ pub fn main() -> ExitCode {
 
 /// Reports wrong arguments without characters that control a terminal, as scripts take arguments
 /// from others. Help goes to standard output.
-fn misused(error: &clap::Error) -> ExitCode {
+fn usage_error(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
     warn(format_args!(
         "{}",
-        shown::lines(error.to_string().trim_end(), usize::MAX)
+        sanitize::lines(error.to_string().trim_end(), usize::MAX)
     ));
     ExitCode::from(2)
 }
@@ -159,8 +159,8 @@ fn run(cli: Cli) -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Load(args) => load::load(args),
         Command::Dump(args) => load::dump(args),
-        Command::Pull(args) => copies::pull(args),
-        Command::Push(args) => copies::push(args),
+        Command::Pull(args) => copy_commands::pull(args),
+        Command::Push(args) => copy_commands::push(args),
         Command::Diff(args) => diff::run(&args),
         Command::Check(args) => maintain::check(&args),
         Command::Compact(args) => maintain::compact(&args),
@@ -177,12 +177,12 @@ fn run(cli: Cli) -> ExitCode {
         Command::Shards(args) => inspect::shards(args),
         Command::Violations(args) => violations::run(args),
         Command::Watchdog(args) => watchdog::run(&args),
-        Command::Reader { reader, shell } => reader::run([reader, shell]),
+        Command::Reader { reader, shell } => mount_reader::run([reader, shell]),
     };
     match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Failed) => ExitCode::from(1),
-        Ok(Outcome::Trouble) => ExitCode::from(2),
+        Ok(CommandResult::Done) => ExitCode::SUCCESS,
+        Ok(CommandResult::Failed) => ExitCode::from(1),
+        Ok(CommandResult::Trouble) => ExitCode::from(2),
         Err(error) => failed(&error),
     }
 }

@@ -6,29 +6,29 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 
-use super::args::ModelArgs;
+use super::args::EngineArgs;
 use super::args::{self, DurabilityArgs};
-use super::options::{self, Options};
-use super::outcome::say;
-use super::reader::VERSION;
+use super::exit::say;
+use super::mount_options::{self, MountWords};
+use super::mount_reader::VERSION;
 use super::remote::{self, RemoteArgs};
 use super::serve::Signals;
 use super::serve::{self, HttpArgs};
 use super::watchdog::Watchdog;
-use super::watchdog::{self, Answer};
+use super::watchdog::{self, MountAnswer};
 use crate::cli::prelude::*;
 use crate::engine::EngineOptions;
 use crate::fs::View;
 use crate::fuse::{self, MountOptions, Mounted};
 use crate::store::Durability;
-use crate::store::lmdb::open_beside;
+use crate::store::lmdb::open_extra_file;
 
 /// The line that the background process prints once the mount answers.
 const READY: &str = "ready";
 /// The environment variable of the process that `--background` started.
 const BACKGROUND_CHILD: &str = "DDBFS_BACKGROUND_CHILD";
 /// The time that programs may keep files open at the end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLOSE_WAIT: Duration = Duration::from_secs(10);
 /// The background process's log, in the data directory.
 const LOG_FILE: &str = "ddbfs.log";
 
@@ -54,7 +54,7 @@ pub struct MountArgs {
     #[command(flatten)]
     http: HttpArgs,
     #[command(flatten)]
-    model: ModelArgs,
+    model: EngineArgs,
     #[command(flatten)]
     durability: DurabilityArgs,
     #[command(flatten)]
@@ -64,17 +64,17 @@ pub struct MountArgs {
 }
 
 /// The source of a mount.
-struct Source {
+struct MountSource {
     database: Arc<dyn Browse>,
     /// The name in messages.
     name: String,
     /// The directory of long results and the log.
     dir: PathBuf,
     /// `None` for a remote service.
-    _local: Option<data_dir::Opened>,
+    _local: Option<data_dir::OpenData>,
 }
 
-impl Source {
+impl MountSource {
     fn open(
         args: &MountArgs,
         durability: Durability,
@@ -82,14 +82,14 @@ impl Source {
         is_writable: bool,
     ) -> Result<Self, CliError> {
         let engine = args.model.apply(EngineOptions::default())?;
-        if args.remote.is_wanted() {
+        if args.remote.is_enabled() {
             let mut private = DirBuilder::new();
             let made = private.recursive(true).mode(0o700).create(data_dir);
             made.map_err(CliError::io(format!(
                 "cannot keep long results in {}",
                 data_dir.display()
             )))?;
-            let remote::Opened { database, name } =
+            let remote::OpenRemote { database, name } =
                 remote::open(&args.remote, &engine.prices, is_writable)?;
             return Ok(Self {
                 database,
@@ -110,11 +110,11 @@ impl Source {
     }
 }
 
-pub fn run(args: &MountArgs) -> Result<Outcome, CliError> {
+pub fn run(args: &MountArgs) -> Result<CommandResult, CliError> {
     let dir = data_dir::resolve(&args.data)?;
-    let options = Options::parse(args.options.iter().map(String::as_str))?;
+    let options = MountWords::parse(args.options.iter().map(String::as_str))?;
     if args.dry_run {
-        return Ok(Outcome::Done);
+        return Ok(CommandResult::Done);
     }
     if args.background && !is_background_child() {
         return start_in_background(&dir);
@@ -132,12 +132,16 @@ fn is_background_child() -> bool {
     std::env::var_os(BACKGROUND_CHILD).is_some()
 }
 
-fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
-    let is_remote = args.remote.is_wanted();
+fn run_here(
+    args: &MountArgs,
+    options: &MountWords,
+    data_dir: &Path,
+) -> Result<CommandResult, CliError> {
+    let is_remote = args.remote.is_enabled();
     // Caught before there is a mount that the default action would leave behind, dead. While a
     // remote service has not answered yet, a signal ends the process at once.
     let signals = (!is_remote).then(Signals::new).transpose()?;
-    if let Answer::Silent(silence) = watchdog::ask(&args.mountpoint, VERSION)? {
+    if let MountAnswer::Silent(silence) = watchdog::probe(&args.mountpoint, VERSION)? {
         return Err(CliError::Message(format!(
             "cannot mount at {}: a ddbfs is mounted there, and {silence}",
             args.mountpoint.display()
@@ -153,10 +157,10 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     }
     options.apply(&mut mount_options);
     // Not the kernel's `ro`: a file of .ddb/api is written to make a request.
-    let source = Source::open(args, durability, data_dir, options.asks_for_writing())?;
+    let source = MountSource::open(args, durability, data_dir, options.is_rw())?;
     let signals = signals.map_or_else(Signals::new, Ok)?;
     let view = View::new(source.database.clone(), options.view);
-    view.keep_results_in(source.dir.clone());
+    view.set_spool_dir(source.dir.clone());
     // Before the mount: a program that sees the mount may call the API.
     let address = args.address.as_ref().or(options.http.as_ref());
     let mut http = args.http.clone();
@@ -171,7 +175,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
 
     let (events, heard) = channel();
     let mut watchdog = watch(&mounted, &events);
-    mounted.view().tell(serde_json::json!({
+    mounted.view().set_config(serde_json::json!({
         "mountpoint": mounted.mountpoint().to_string_lossy(),
         "data": source.dir.to_string_lossy(),
         "remote": is_remote.then_some(&source.name),
@@ -186,23 +190,23 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
             say!("DynamoDB API on http://{}", server.local_addr())?;
         }
     }
-    tell_of_end(signals, &mounted, &events);
-    while let Ok(Event::Unwatched) = heard.recv() {
+    forward_end(signals, &mounted, &events);
+    while let Ok(MountEvent::Unwatched) = heard.recv() {
         watchdog = watch(&mounted, &events);
     }
     // From the outside in: requests and open files in progress still write, so the store is last.
     if let Some(server) = server {
         server.shutdown();
     }
-    let ended = mounted.end(PATIENCE);
+    let ended = mounted.unmount(CLOSE_WAIT);
     drop(watchdog);
     drop(source);
     ended.map_err(CliError::io("the mount failed"))?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// An event of a mount.
-enum Event {
+enum MountEvent {
     /// A signal arrived, or another program unmounted.
     End,
     /// The watchdog was killed.
@@ -210,19 +214,19 @@ enum Event {
 }
 
 /// Sends [`Event::End`] when the mount ends. Nothing receives it any more once the process ends.
-fn tell_of_end(signals: Signals, mounted: &Mounted, events: &Sender<Event>) {
+fn forward_end(signals: Signals, mounted: &Mounted, events: &Sender<MountEvent>) {
     let (signalled, unmounted) = (events.clone(), events.clone());
-    mounted.when_finished(Box::new(move || _ = unmounted.send(Event::End)));
+    mounted.when_finished(Box::new(move || _ = unmounted.send(MountEvent::End)));
     std::thread::spawn(move || {
         signals.wait();
-        let _ = signalled.send(Event::End);
+        let _ = signalled.send(MountEvent::End);
     });
 }
 
-fn watch(mounted: &Mounted, events: &Sender<Event>) -> Option<Watchdog> {
+fn watch(mounted: &Mounted, events: &Sender<MountEvent>) -> Option<Watchdog> {
     let events = events.clone();
     let started = Watchdog::start(mounted.mountpoint(), move || {
-        _ = events.send(Event::Unwatched)
+        _ = events.send(MountEvent::Unwatched)
     });
     started
         .inspect_err(|error| log::warn!("nobody watches the mount: {error}"))
@@ -230,11 +234,11 @@ fn watch(mounted: &Mounted, events: &Sender<Event>) -> Option<Watchdog> {
 }
 
 /// Starts this command again as a process of its own session; returns when its mount answers.
-fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
+fn start_in_background(data_dir: &Path) -> Result<CommandResult, CliError> {
     let exe = std::env::current_exe().map_err(CliError::io("cannot find the ddbfs program"))?;
     let args: Vec<_> = std::env::args_os().collect();
     // The child is a command of its own: it gets the meaning of a call by mount(8).
-    let args = crate::cli::options::arguments(&args)?.unwrap_or(args);
+    let args = crate::cli::mount_options::arguments(&args)?.unwrap_or(args);
     let log = open_log(data_dir)?;
     // A session of its own: the end of the terminal's session sends it no SIGHUP.
     let mut child = Command::new("setsid")
@@ -253,7 +257,7 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
             .map_err(CliError::io("the background process"))?;
     }
     match first_line.trim_end() {
-        READY => Ok(Outcome::Done),
+        READY => Ok(CommandResult::Done),
         "" => Err(CliError::Message(format!(
             "the background process ended early; see {}",
             data_dir.join(LOG_FILE).display()
@@ -263,7 +267,7 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
 }
 
 fn open_log(data_dir: &Path) -> Result<std::fs::File, CliError> {
-    open_beside(data_dir, LOG_FILE).map_err(|error| {
+    open_extra_file(data_dir, LOG_FILE).map_err(|error| {
         CliError::Message(format!(
             "cannot write the log in {}: {error}",
             data_dir.display()

@@ -8,5 +8,5 @@ pub use clap::Args;
 
 pub(in crate::cli) use super::data_dir;
 pub use super::data_dir::DataArgs;
-pub use super::outcome::{CliError, Outcome};
+pub use super::exit::{CliError, CommandResult};
 pub use crate::database::Browse;

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::outcome::warn;
+use super::exit::warn;
 use crate::model::api::{IndexDescription, TableStatus};
 
 /// A progress bar of bytes read, or of items.
-pub struct Progress(ProgressBar);
+pub struct ProgressLine(ProgressBar);
 
-impl Progress {
+impl ProgressLine {
     /// Makes a bar with the rate, and with the time left if the total is known; `None` for a pipe.
     pub fn of_bytes(total: Option<u64>) -> Self {
         let (bar, template) = match total {
@@ -23,20 +23,20 @@ impl Progress {
                 "{spinner} {bytes}  {bytes_per_sec}  {msg} items  {elapsed}",
             ),
         };
-        Self::drawn(bar, template)
+        Self::with_style(bar, template)
     }
 
     /// Makes a bar of a copy or comparison. `total` may be hours old; `done` were done before.
     pub fn of_items(total: u64, done: u64) -> Self {
         let bar = ProgressBar::new(total.max(done)).with_position(done);
         bar.reset_eta();
-        Self::drawn(
+        Self::with_style(
             bar,
             "{wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {per_sec}  {msg}  {eta} left",
         )
     }
 
-    fn drawn(bar: ProgressBar, template: &str) -> Self {
+    fn with_style(bar: ProgressBar, template: &str) -> Self {
         bar.set_style(style(template));
         // `stderr()` draws nothing if standard error is not a terminal.
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));

@@ -2,7 +2,7 @@
 
 use crate::cli::prelude::*;
 #[cfg(feature = "remote")]
-use crate::database::remote::budget::{Meter, Purse};
+use crate::database::remote::budget::{Budget, MeteredTransport};
 use crate::model::prices::PriceTable;
 
 /// The longest time accepted, a day: more is a mistake.
@@ -38,7 +38,7 @@ pub struct ServiceArgs {
     /// The budget that all services opened by these arguments share.
     #[cfg(feature = "remote")]
     #[arg(skip)]
-    purse: Purse,
+    shared_budget: Budget,
 }
 
 /// The service to mount, and the part of it to show.
@@ -113,8 +113,8 @@ fn seconds_to_wait(text: &str) -> Result<Duration, String> {
 
 /// An opened service, without a request so far.
 #[cfg(feature = "remote")]
-pub struct Service {
-    pub meter: Arc<Meter>,
+pub struct OpenService {
+    pub meter: Arc<MeteredTransport>,
     /// For instance `http://127.0.0.1:8000`.
     pub endpoint: String,
     region: String,
@@ -133,13 +133,13 @@ impl ServiceArgs {
         prices: &PriceTable,
         timeout: Duration,
         patience: Option<Duration>,
-    ) -> Result<Service, CliError> {
-        use crate::database::remote::aws::{Aws, AwsOptions};
-        use crate::database::remote::budget::Limits;
+    ) -> Result<OpenService, CliError> {
+        use crate::database::remote::aws::{AwsOptions, AwsTransport};
+        use crate::database::remote::budget::SpendLimits;
 
         let timeout = self.timeout.unwrap_or(timeout);
         let (region, profile) = (self.region.clone(), self.profile.clone());
-        let aws = Aws::open(&AwsOptions {
+        let aws = AwsTransport::open(&AwsOptions {
             endpoint: endpoint.map(str::to_owned),
             region,
             profile,
@@ -154,14 +154,15 @@ impl ServiceArgs {
                 prices.region
             );
         }
-        let limits = Limits {
+        let limits = SpendLimits {
             reads: self.max_rcu,
             writes: self.max_wcu,
             money: self.budget,
             timeout: patience.unwrap_or(timeout),
         };
-        let meter = Meter::new(Arc::new(aws), limits, prices.clone()).spending(self.purse.clone());
-        Ok(Service {
+        let meter = MeteredTransport::new(Arc::new(aws), limits, prices.clone())
+            .with_budget(self.shared_budget.clone());
+        Ok(OpenService {
             meter: Arc::new(meter),
             endpoint,
             region,
@@ -170,7 +171,7 @@ impl ServiceArgs {
 }
 
 /// An opened remote database, and its name in messages.
-pub struct Opened {
+pub struct OpenRemote {
     pub database: Arc<dyn Browse>,
     /// For instance `http://127.0.0.1:8000 (us-east-1)`.
     pub name: String,
@@ -178,7 +179,7 @@ pub struct Opened {
 
 impl RemoteArgs {
     /// True if a remote service is to be mounted.
-    pub fn is_wanted(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.remote
     }
 }
@@ -192,17 +193,21 @@ pub fn open(
     _args: &RemoteArgs,
     _prices: &PriceTable,
     _is_writable: bool,
-) -> Result<Opened, CliError> {
+) -> Result<OpenRemote, CliError> {
     Err(CliError::Message(WITHOUT.to_owned()))
 }
 
 /// Connects to the service and lists a table, so that a refusal is reported now.
 #[cfg(feature = "remote")]
-pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result<Opened, CliError> {
+pub fn open(
+    args: &RemoteArgs,
+    prices: &PriceTable,
+    is_writable: bool,
+) -> Result<OpenRemote, CliError> {
     use crate::database::remote::aws::TIMEOUT;
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 
-    let Service {
+    let OpenService {
         meter,
         endpoint,
         region,
@@ -211,7 +216,7 @@ pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result
         .open(args.endpoint.as_deref(), prices, TIMEOUT, None)?;
     let name = format!("{endpoint} ({region})");
     let client = Arc::new(Client::new(Arc::clone(&meter) as _));
-    check(&*client, &name)?;
+    probe(&*client, &name)?;
     let defaults = RemoteOptions::default();
     let options = RemoteOptions {
         ttl: args.remote_ttl.unwrap_or(defaults.ttl),
@@ -221,7 +226,7 @@ pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result
         ..defaults
     };
     let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
-    Ok(Opened {
+    Ok(OpenRemote {
         database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)),
         name,
     })
@@ -229,7 +234,7 @@ pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result
 
 /// Lists one table of the service.
 #[cfg(feature = "remote")]
-fn check(service: &dyn crate::database::Database, name: &str) -> Result<(), CliError> {
+fn probe(service: &dyn crate::database::Database, name: &str) -> Result<(), CliError> {
     use crate::model::Error;
     use crate::model::api::ListTablesRequest;
 

@@ -3,8 +3,8 @@
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::args::{CacheArgs, DurabilityArgs, ModelArgs};
-use super::outcome::say;
+use super::args::{CacheArgs, DurabilityArgs, EngineArgs};
+use super::exit::say;
 use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
@@ -21,7 +21,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     http: HttpArgs,
     #[command(flatten)]
-    model: ModelArgs,
+    model: EngineArgs,
     #[command(flatten)]
     durability: DurabilityArgs,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub struct HttpArgs {
     cache: CacheArgs,
 }
 
-pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
+pub fn run(args: ServeArgs) -> Result<CommandResult, CliError> {
     // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the
     // server as soon as it runs.
     let signals = Signals::new()?;
@@ -79,7 +79,7 @@ pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     signals.wait();
     // Requests first: they wait for the writer, which ends with the database.
     server.shutdown();
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// Starts the HTTP API on `address`.
@@ -102,7 +102,7 @@ pub fn start(
         bare_texts: args.http_bare_texts,
         ..HttpOptions::new(address)
     };
-    Server::start(options, args.cache.before(database))
+    Server::start(options, args.cache.wrap(database))
         .map_err(CliError::io(format!("cannot serve HTTP on {address}")))
 }
 

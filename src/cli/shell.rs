@@ -18,18 +18,18 @@ use std::time::Instant;
 use clap::ValueEnum;
 use clap_complete::Shell;
 
-use super::outcome::{print, warn};
+use super::exit::{print, warn};
+use super::mount_reader::{MountReader, current_user, is_waiting};
 use super::prelude::*;
-use super::reader::{Reader, is_waiting, user};
 use crate::codec::digest::{digest, hex};
-use crate::codec::file_name::is_name;
+use crate::codec::file_name::is_plain_name;
 use crate::fs::path::HELP_NAME;
 use crate::fs::query::is_word;
 use crate::fs::tree;
 use crate::fuse;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Interactive {
+enum ShellKind {
     Bash,
     Zsh,
     Fish,
@@ -46,7 +46,7 @@ show: query/, clauses, key values, results; and tables for ddbfs dump and simila
 pub struct ShellArgs {
     /// The shell
     #[arg(required_unless_present_any = ["complete", "line", "told", "tables"])]
-    shell: Option<Interactive>,
+    shell: Option<ShellKind>,
     /// Complete this word as a file name in a mount
     #[arg(long, value_name = "WORD", hide = true, allow_hyphen_values = true)]
     complete: Option<String>,
@@ -79,34 +79,34 @@ pub struct ShellArgs {
 }
 
 /// Runs the command. `program` is the definition of all commands, for their completions.
-pub fn run(args: &ShellArgs, program: clap::Command) -> Result<Outcome, CliError> {
+pub fn run(args: &ShellArgs, program: clap::Command) -> Result<CommandResult, CliError> {
     if let Some(told) = &args.told {
-        return tell_failures(told, args.status.filter(|_| !args.quiet));
+        return report_failures(told, args.status.filter(|_| !args.quiet));
     } else if let Some(word) = &args.complete {
         let end = word.rfind('/').map_or(0, |slash| slash + 1);
-        return offer(word, word.get(..end).unwrap_or_default(), 0);
+        return print_completions(word, word.get(..end).unwrap_or_default(), 0);
     } else if let Some(line) = &args.line {
         let word = last_word(line, &args.breaks);
-        return offer(&word.text, &word.directory, word.kept);
+        return print_completions(&word.text, &word.directory, word.kept);
     } else if args.tables {
         print(table_names(&args.data)?.as_bytes())?;
     } else if let Some(shell) = args.shell {
         print(script(shell, program).as_bytes())?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
-fn script(shell: Interactive, mut program: clap::Command) -> String {
+fn script(shell: ShellKind, mut program: clap::Command) -> String {
     let (generator, hook) = match shell {
-        Interactive::Bash => (Shell::Bash, include_str!("shell/hook.bash")),
-        Interactive::Zsh => (Shell::Zsh, include_str!("shell/hook.zsh")),
-        Interactive::Fish => (Shell::Fish, include_str!("shell/hook.fish")),
+        ShellKind::Bash => (Shell::Bash, include_str!("shell/hook.bash")),
+        ShellKind::Zsh => (Shell::Zsh, include_str!("shell/hook.zsh")),
+        ShellKind::Fish => (Shell::Fish, include_str!("shell/hook.fish")),
     };
     let mut commands = Vec::new();
     clap_complete::generate(generator, &mut program, "ddbfs", &mut commands);
     let commands = String::from_utf8_lossy(&commands);
     match shell {
-        Interactive::Zsh => {
+        ShellKind::Zsh => {
             // The generator knows no completions but its own.
             let commands = commands.replace(
                 ":table -- The table:_default",
@@ -116,22 +116,22 @@ fn script(shell: Interactive, mut program: clap::Command) -> String {
                 "(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit -D }}\n{commands}{hook}"
             )
         }
-        Interactive::Bash | Interactive::Fish => format!("{commands}{hook}"),
+        ShellKind::Bash | ShellKind::Fish => format!("{commands}{hook}"),
     }
 }
 
 /// Prints the completions of a word, a line each: `directory`, then the name without its first
 /// `kept` bytes. Fails if the mount does not answer.
-fn offer(word: &str, directory: &str, kept: usize) -> Result<Outcome, CliError> {
-    let names = match names(word) {
-        Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Outcome::Failed),
+fn print_completions(word: &str, directory: &str, kept: usize) -> Result<CommandResult, CliError> {
+    let names = match completions(word) {
+        Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(CommandResult::Failed),
         names => names.unwrap_or_default(),
     };
     let lines = names
         .iter()
         .filter_map(|name| Some(format!("{directory}{}\n", name.get(kept..)?)));
     print(lines.collect::<String>().as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// Returns a line for each table name.
@@ -141,8 +141,8 @@ fn table_names(data: &DataArgs) -> Result<String, CliError> {
 }
 
 /// The time limit of all mounts together.
-const TELL_PATIENCE: Duration = Duration::from_millis(300);
-const LAST: &str = ".ddb/errors/last";
+const REPORT_WAIT: Duration = Duration::from_millis(300);
+const ERROR_FILE: &str = ".ddb/errors/last";
 /// The prefix of the id of a process that still waits.
 const WAITING: &str = "@";
 /// The suffix of that id: a command failed meanwhile, and its report could not be read.
@@ -153,16 +153,16 @@ const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 /// Prints to standard error the failures since `told`, the state that the last call printed, and
 /// prints the new state. `status` is that of the command; `None` reports nothing, as failed lookups
 /// while a command is typed are not its failures.
-fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
+fn report_failures(told: &str, status: Option<i32>) -> Result<CommandResult, CliError> {
     let before: HashMap<&str, &str> = told
         .split(' ')
         .filter_map(|word| word.split_once('='))
         .collect();
-    let user = user().map_err(CliError::io("cannot read who this process runs as"))?;
+    let user = current_user().map_err(CliError::io("cannot read who this process runs as"))?;
     let mounts = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let mut known = Vec::new();
     let mut asked = Vec::new();
-    for mount in mounts.into_iter().filter(|mount| mount.is_open_to(user)) {
+    for mount in mounts.into_iter().filter(|mount| mount.allows(user)) {
         let name = hex(&digest(mount.path.as_os_str().as_bytes()));
         match before.get(name.as_str()).copied() {
             Some(last)
@@ -170,19 +170,22 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
                     .and_then(|(id, _)| id.parse().ok())
                     .is_some_and(is_waiting) =>
             {
-                known.push(format!("{name}={}", not_heard(Some(last), status, None)));
+                known.push(format!(
+                    "{name}={}",
+                    waiting_state(Some(last), status, None)
+                ));
             }
-            last => asked.extend(ask(mount.path).map(|reader| (name, last, reader))),
+            last => asked.extend(start_reader(mount.path).map(|reader| (name, last, reader))),
         }
     }
     // All were asked at once, so they share the time limit.
-    let until = Instant::now() + TELL_PATIENCE;
+    let until = Instant::now() + REPORT_WAIT;
     for (name, last, reader) in asked {
-        match reader.answer(until.saturating_duration_since(Instant::now())) {
+        match reader.receive(until.saturating_duration_since(Instant::now())) {
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text);
                 let (failure, id) = without_age(&text);
-                let (state, is_told) = heard(last, status, failure, id);
+                let (state, is_told) = answered_state(last, status, failure, id);
                 known.push(format!("{name}={state}"));
                 if is_told {
                     warn(failure);
@@ -191,7 +194,7 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 known.push(format!(
                     "{name}={}",
-                    not_heard(last, status, Some(reader.leave()))
+                    waiting_state(last, status, Some(reader.abandon()))
                 ));
             }
             // A dead mount, or no longer a mount.
@@ -199,7 +202,7 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
         }
     }
     print(known.join(" ").as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// Returns the id of the process that waits, and true if a command failed meanwhile.
@@ -210,7 +213,7 @@ fn waiting(state: &str) -> Option<(&str, bool)> {
 
 /// Returns the state of a mount that has not answered: the waiting process, `process` if it is a
 /// new one.
-fn not_heard(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
+fn waiting_state(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
     let (before, has_failed) = last.and_then(waiting).unwrap_or_default();
     let failed = if has_failed || status.is_some_and(|status| status != 0) {
         FAILED
@@ -224,7 +227,12 @@ fn not_heard(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> S
 /// Returns the state of a mount that has answered, and true if its failure is to be reported. A
 /// failure that could not be read after its own command is reported after the next one, whatever
 /// that one's status.
-fn heard(last: Option<&str>, status: Option<i32>, failure: &str, id: String) -> (String, bool) {
+fn answered_state(
+    last: Option<&str>,
+    status: Option<i32>,
+    failure: &str,
+    id: String,
+) -> (String, bool) {
     let (waited, Some(status)) = (last.and_then(waiting), status) else {
         return (
             last.filter(|last| waiting(last).is_some())
@@ -240,9 +248,9 @@ fn heard(last: Option<&str>, status: Option<i32>, failure: &str, id: String) -> 
     )
 }
 
-fn ask(mountpoint: PathBuf) -> Option<Reader> {
-    let mut reader = Reader::start().ok()?;
-    reader.ask(&mountpoint.join(LAST)).ok()?;
+fn start_reader(mountpoint: PathBuf) -> Option<MountReader> {
+    let mut reader = MountReader::start().ok()?;
+    reader.request(&mountpoint.join(ERROR_FILE)).ok()?;
     Some(reader)
 }
 
@@ -257,7 +265,7 @@ fn without_age(text: &str) -> (&str, String) {
 }
 
 /// The time limit of a mount for one file or directory.
-const COMPLETE_PATIENCE: Duration = Duration::from_secs(2);
+const COMPLETE_WAIT: Duration = Duration::from_secs(2);
 /// Names of directories.
 const DIRECTORIES: [&str; 8] = [
     "items",
@@ -271,32 +279,32 @@ const DIRECTORIES: [&str; 8] = [
 ];
 /// Characters allowed besides those of names: a clause's value and a list of values, a directory,
 /// an escaped character.
-const MARKS: [char; 4] = ['=', ',', '/', '%'];
+const EXTRA_CHARS: [char; 4] = ['=', ',', '/', '%'];
 
 /// Returns the completions of the part of `word` after its last slash; none if `ls` shows all there
 /// is. They contain only characters that no shell treats specially.
 ///
 /// # Errors
 /// `TimedOut` if the mount does not answer; any error of reading it.
-pub fn names(word: &str) -> io::Result<Vec<String>> {
+pub fn completions(word: &str) -> io::Result<Vec<String>> {
     let (directory, start) = word
         .rsplit_once('/')
         .map_or((".", word), |(directory, start)| (directory, start));
     let directory = if directory.is_empty() { "/" } else { directory };
-    let Some((mount, inside)) = fuse::place(Path::new(directory))? else {
+    let Some((mount, inside)) = fuse::find_mount(Path::new(directory))? else {
         return Ok(Vec::new());
     };
     let parts: Vec<String> = inside
         .iter()
         .map(|part| part.to_string_lossy().into_owned())
         .collect();
-    let mut names = names_in(&mount.path, &inside, &parts, start)?;
-    names.retain(|name| name.starts_with(start) && name.split(MARKS).all(is_name));
+    let mut names = directory_completions(&mount.path, &inside, &parts, start)?;
+    names.retain(|name| name.starts_with(start) && name.split(EXTRA_CHARS).all(is_plain_name));
     Ok(names)
 }
 
 /// Returns the names that a directory of a mount may have.
-fn names_in(
+fn directory_completions(
     root: &Path,
     directory: &Path,
     parts: &[String],
@@ -304,8 +312,8 @@ fn names_in(
 ) -> io::Result<Vec<String>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        [_] => Ok(directory_names(tree::names(true))),
-        [_, "gsi" | "lsi", _] => Ok(directory_names(tree::names(false))),
+        [_] => Ok(directory_names(tree::dir_names(true))),
+        [_, "gsi" | "lsi", _] => Ok(directory_names(tree::dir_names(false))),
         [_, rest @ ..]
             if let Some(at) = rest
                 .iter()
@@ -329,8 +337,8 @@ fn directory_names(names: impl Iterator<Item = &'static str>) -> Vec<String> {
 /// Returns the clauses and results in the help of a query's directory, or, once a clause of the
 /// partition key is begun, its values.
 fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<String>> {
-    let mut reader = Reader::start()?;
-    let text = reader.read(&directory.join(HELP_NAME), COMPLETE_PATIENCE)?;
+    let mut reader = MountReader::start()?;
+    let text = reader.read(&directory.join(HELP_NAME), COMPLETE_WAIT)?;
     let text = String::from_utf8_lossy(&text);
     let told = text
         .lines()
@@ -341,7 +349,7 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
             .filter(|rest| !rest.starts_with(' '))
     });
     let words: Vec<String> = words
-        .flat_map(of_help)
+        .flat_map(help_names)
         .chain([HELP_NAME.to_owned()])
         .collect();
     let Some((key, _)) = start.split_once('=') else {
@@ -354,7 +362,7 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
     if !is_partition {
         return Ok(Vec::new());
     }
-    let names = reader.list(&source.join("items"), COMPLETE_PATIENCE)?;
+    let names = reader.list(&source.join("items"), COMPLETE_WAIT)?;
     let names = names
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
@@ -365,7 +373,7 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
 }
 
 /// Returns the names in a line of the help, up to their placeholders.
-fn of_help(line: &str) -> Vec<String> {
+fn help_names(line: &str) -> Vec<String> {
     let names = line
         .split("  ")
         .next()
@@ -392,7 +400,7 @@ fn of_help(line: &str) -> Vec<String> {
 
 /// A word, as far as it is typed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Typed {
+pub struct TypedWord {
     /// The word without quotes and backslashes.
     pub text: String,
     /// The typed text, from where readline completes it up to its last slash.
@@ -403,7 +411,7 @@ pub struct Typed {
 
 /// The beginning of readline's own word.
 #[derive(Debug, Default, Clone, Copy)]
-struct Start {
+struct WordStart {
     raw: usize,
     text: usize,
 }
@@ -417,12 +425,15 @@ enum Quote {
 
 /// Returns the last word of a line. `breaks` are the characters at which readline begins a new
 /// word, `COMP_WORDBREAKS`.
-fn last_word(line: &str, breaks: &str) -> Typed {
+fn last_word(line: &str, breaks: &str) -> TypedWord {
     let (mut text, mut quote) = (String::new(), Quote::None);
     // The begin of the part after the last slash, of the part that readline completes, and of that
     // outside the open quote.
-    let (mut slash, mut start, mut outside) =
-        (Start::default(), Start::default(), Start::default());
+    let (mut slash, mut start, mut outside) = (
+        WordStart::default(),
+        WordStart::default(),
+        WordStart::default(),
+    );
     let mut characters = line.char_indices();
     while let Some((at, character)) = characters.next() {
         let next = at + character.len_utf8();
@@ -438,7 +449,7 @@ fn last_word(line: &str, breaks: &str) -> Typed {
                 };
                 (outside, start) = (
                     start,
-                    Start {
+                    WordStart {
                         raw: next,
                         text: text.len(),
                     },
@@ -447,19 +458,19 @@ fn last_word(line: &str, breaks: &str) -> Typed {
             (Quote::Single, '\'') | (Quote::Double, '"') => (quote, start) = (Quote::None, outside),
             (Quote::None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>') => {
                 text.clear();
-                start = Start { raw: next, text: 0 };
+                start = WordStart { raw: next, text: 0 };
                 slash = start;
             }
             (_, '/') => {
                 text.push('/');
-                slash = Start {
+                slash = WordStart {
                     raw: next,
                     text: text.len(),
                 };
             }
             (Quote::None, _) if breaks.contains(character) => {
                 text.push(character);
-                start = Start {
+                start = WordStart {
                     raw: next,
                     text: text.len(),
                 };
@@ -471,7 +482,7 @@ fn last_word(line: &str, breaks: &str) -> Typed {
         .get(start.raw..slash.raw)
         .unwrap_or_default()
         .to_owned();
-    Typed {
+    TypedWord {
         kept: start.text.saturating_sub(slash.text),
         directory,
         text,
@@ -485,7 +496,7 @@ mod tests {
     #[test]
     fn a_failure_is_told_after_a_command_that_failed_also_if_it_was_not_heard_then() {
         let check = |last: &str, status: Option<i32>, failure: &str, expected: (&str, bool)| {
-            let (state, is_told) = heard(Some(last), status, failure, "new".to_owned());
+            let (state, is_told) = answered_state(Some(last), status, failure, "new".to_owned());
             assert_eq!(
                 (state.as_str(), is_told),
                 expected,
@@ -500,10 +511,10 @@ mod tests {
         check("@7", Some(0), "open x", ("new", false));
         check("@7x", Some(0), "open x", ("new", true));
         check("@7x", None, "open x", ("@7x", false));
-        assert_eq!(not_heard(None, Some(1), Some(8)), "@8x");
-        assert_eq!(not_heard(Some("@7x"), Some(0), Some(8)), "@8x");
-        assert_eq!(not_heard(Some("@7"), Some(1), None), "@7x");
-        assert_eq!(not_heard(Some("old"), Some(0), Some(8)), "@8");
+        assert_eq!(waiting_state(None, Some(1), Some(8)), "@8x");
+        assert_eq!(waiting_state(Some("@7x"), Some(0), Some(8)), "@8x");
+        assert_eq!(waiting_state(Some("@7"), Some(1), None), "@7x");
+        assert_eq!(waiting_state(Some("old"), Some(0), Some(8)), "@8");
     }
 
     #[test]
@@ -535,7 +546,7 @@ mod tests {
                 vec!["consistent/"],
             ),
         ] {
-            assert_eq!(of_help(line), expected, "{line}");
+            assert_eq!(help_names(line), expected, "{line}");
         }
     }
 
@@ -556,7 +567,7 @@ mod tests {
             ("cat T/x\\", "T/x", "T/", 0),
         ];
         for (line, text, directory, kept) in cases {
-            let expected = Typed {
+            let expected = TypedWord {
                 text: text.to_owned(),
                 directory: directory.to_owned(),
                 kept,

@@ -3,8 +3,8 @@
 use std::io;
 use std::time::Instant;
 
-use super::outcome::warn;
-use super::watchdog::{self, Answer};
+use super::exit::warn;
+use super::watchdog::{self, MountAnswer};
 use crate::cli::prelude::*;
 use crate::fuse;
 
@@ -15,7 +15,7 @@ const SCRATCH: &str = ".ddb/scratch.ndjson";
 /// The most dropped files that are named.
 const NAMED_MAX: usize = 10;
 /// The time that programs may take to close their files.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CLOSE_WAIT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Args)]
@@ -23,20 +23,20 @@ pub struct UmountArgs {
     mountpoint: PathBuf,
 }
 
-pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
+pub fn run(args: &UmountArgs) -> Result<CommandResult, CliError> {
     let mountpoint = &args.mountpoint;
-    let failed = |error| refused(mountpoint, error);
+    let failed = |error| unmount_error(mountpoint, error);
     let connection = fuse::connection(mountpoint).ok().flatten();
     let copies = || {
         connection
             .as_ref()
-            .map_or_else(Vec::new, fuse::Connection::copies)
+            .map_or_else(Vec::new, fuse::FuseConnection::other_mounts)
     };
     let before = copies();
     // Before the unmount, after which the list is gone.
-    match watchdog::ask(mountpoint, SCRATCH)? {
-        Answer::Dead => fuse::detach(mountpoint).map_err(failed)?,
-        Answer::Silent(silence) => {
+    match watchdog::probe(mountpoint, SCRATCH)? {
+        MountAnswer::Dead => fuse::detach(mountpoint).map_err(failed)?,
+        MountAnswer::Silent(silence) => {
             fuse::unmount(mountpoint).map_err(|error| match is_busy(&error) {
                 true => CliError::Message(format!(
                     "cannot unmount {}: a program uses it, and {silence}",
@@ -45,7 +45,7 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
                 false => failed(error),
             })?
         }
-        Answer::Live(lines) => {
+        MountAnswer::Live(lines) => {
             unmount(mountpoint).map_err(failed)?;
             if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
                 warn(sentence);
@@ -56,11 +56,11 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
                 .into_iter()
                 .find(|copy| before.iter().any(|other| other.id == copy.id))
             {
-                return Err(CliError::Message(goes_on(mountpoint, &copy)));
+                return Err(CliError::Message(copy_error(mountpoint, &copy)));
             }
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// Returns a sentence about files that were in memory only and are gone with the mount.
@@ -101,7 +101,7 @@ fn dropped_sentence(lines: &str) -> Option<String> {
 
 /// Returns the error for a copy of the mount in a container or a sandbox that was started
 /// meanwhile; the copy ends with it.
-fn goes_on(mountpoint: &Path, copy: &fuse::MountCopy) -> String {
+fn copy_error(mountpoint: &Path, copy: &fuse::OtherMount) -> String {
     let name = std::fs::read_to_string(format!("/proc/{}/comm", copy.process)).unwrap_or_default();
     let (shown, process, name, at) = (
         mountpoint.display(),
@@ -115,7 +115,7 @@ fn goes_on(mountpoint: &Path, copy: &fuse::MountCopy) -> String {
     )
 }
 
-fn refused(mountpoint: &Path, error: io::Error) -> CliError {
+fn unmount_error(mountpoint: &Path, error: io::Error) -> CliError {
     let shown = mountpoint.display();
     match is_busy(&error) {
         true => CliError::Message(format!(
@@ -128,7 +128,7 @@ fn refused(mountpoint: &Path, error: io::Error) -> CliError {
 
 /// Unmounts; ends reads that wait for changes, which would keep the mount busy.
 fn unmount(mountpoint: &Path) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + CLOSE_WAIT;
     loop {
         match fuse::unmount(mountpoint) {
             Err(error) if is_busy(&error) && Instant::now() < deadline => {

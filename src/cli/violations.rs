@@ -7,10 +7,12 @@ use std::io::{BufReader, BufWriter, Write};
 
 use clap::ValueEnum;
 
-use super::outcome::warn;
+use super::exit::warn;
 use super::prelude::*;
-use crate::inspect::violations::mend::{self, Action, Bounds, correct, detect};
-use crate::inspect::violations::{IndexKey, TableWriter, Violation};
+use crate::inspect::violations::correction::{
+    self, CorrectionAction, DetectBounds, correct, detect,
+};
+use crate::inspect::violations::{IndexKey, IndexViolation, TableWriter};
 use crate::model::schema::{IndexKind, KeyAttributeType};
 use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
 
@@ -95,7 +97,7 @@ enum CorrectMode {
 const DETECTION_FILE: &str = "violation_detection.csv";
 const ERRORS_FILE: &str = "violation_update_errors.csv";
 
-pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
+pub fn run(args: ViolationsArgs) -> Result<CommandResult, CliError> {
     let settings = match &args.config {
         Some(path) => args.settings.or(read_config(path)?),
         None => args.settings,
@@ -105,10 +107,10 @@ pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
         settings.detect.unwrap_or(DetectMode::Keep),
     );
     let opened = match (correct, detect) {
-        (None, DetectMode::Keep) => data_dir::open_to_look(&args.data)?,
+        (None, DetectMode::Keep) => data_dir::open_passive(&args.data)?,
         _ => data_dir::open(&args.data)?,
     };
-    let run = Run::new(&*opened.database, settings)?;
+    let run = ViolationRun::new(&*opened.database, settings)?;
     correct.map_or_else(|| run.detect(detect), |mode| run.correct(mode))
 }
 
@@ -139,7 +141,7 @@ impl Settings {
 }
 
 /// A run on an open database.
-struct Run<'a> {
+struct ViolationRun<'a> {
     database: &'a dyn Browse,
     settings: Settings,
     table: TableName,
@@ -147,7 +149,7 @@ struct Run<'a> {
     index: IndexKey,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ViolationRun<'a> {
     fn new(database: &'a dyn Browse, settings: Settings) -> Result<Self, CliError> {
         let name = settings.table.as_deref();
         let name = name.ok_or_else(|| {
@@ -183,7 +185,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn detect(&self, mode: DetectMode) -> Result<Outcome, CliError> {
+    fn detect(&self, mode: DetectMode) -> Result<CommandResult, CliError> {
         let path = self
             .settings
             .output
@@ -195,19 +197,19 @@ impl<'a> Run<'a> {
         if !self.settings.no_details {
             table = Some(begin(create(path)?).map_err(|error| cannot_write(path, &error))?);
         }
-        let bounds = Bounds {
+        let bounds = DetectBounds {
             violations_max: self.settings.max_violations,
             items_max: self.settings.max_records,
         };
         let mut deleted = 0_u64;
-        let mut found = |violation: &Violation| -> Result<(), CliError> {
+        let mut found = |violation: &IndexViolation| -> Result<(), CliError> {
             if let Some(table) = &mut table {
                 table
                     .row(violation)
                     .map_err(|error| cannot_write(path, &error))?;
             }
             if mode == DetectMode::Delete
-                && mend::delete(
+                && correction::delete(
                     self.database,
                     &self.table,
                     &self.schema,
@@ -246,13 +248,13 @@ impl<'a> Run<'a> {
             tally.items, tally.violations
         ));
         Ok(if tally.violations == deleted {
-            Outcome::Done
+            CommandResult::Done
         } else {
-            Outcome::Failed
+            CommandResult::Failed
         })
     }
 
-    fn correct(&self, mode: CorrectMode) -> Result<Outcome, CliError> {
+    fn correct(&self, mode: CorrectMode) -> Result<CommandResult, CliError> {
         let input_path = self
             .settings
             .input
@@ -266,8 +268,8 @@ impl<'a> Run<'a> {
         let input = File::open(input_path).map_err(CliError::at(input_path))?;
         let errors = create(errors_path)?;
         let action = match mode {
-            CorrectMode::Update => Action::Update,
-            CorrectMode::Delete => Action::Delete,
+            CorrectMode::Update => CorrectionAction::Update,
+            CorrectMode::Delete => CorrectionAction::Delete,
         };
         let tally = correct(
             self.database,
@@ -289,9 +291,9 @@ impl<'a> Run<'a> {
             tally.corrected, tally.left, tally.failed
         ));
         Ok(if tally.failed == 0 {
-            Outcome::Done
+            CommandResult::Done
         } else {
-            Outcome::Failed
+            CommandResult::Failed
         })
     }
 }
@@ -397,8 +399,10 @@ fn parse(text: &str) -> Result<Settings, String> {
             "numOfRecords" => {
                 config.max_records = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?
             }
-            "numOfSegments" => within(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
-            "readWriteIOPSPercent" => within(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?,
+            "numOfSegments" => check_range(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
+            "readWriteIOPSPercent" => {
+                check_range(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?
+            }
             // Settings of the service's account: there is none here.
             "awsCredentialsFile" | "dynamoDBRegion" => {}
             _ => return Err(format!("line {number}: there is no setting {name:?}")),
@@ -433,7 +437,7 @@ fn count(value: &str) -> Option<Option<u64>> {
 
 /// Checks a setting that has no effect here, for users that move the file to the service: one
 /// process reads the whole table here, at its own pace.
-fn within(value: &str, range: std::ops::RangeInclusive<u32>) -> Option<()> {
+fn check_range(value: &str, range: std::ops::RangeInclusive<u32>) -> Option<()> {
     value
         .parse()
         .ok()

@@ -18,19 +18,19 @@ use std::time::Instant;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::outcome::warn;
+use super::exit::warn;
+use super::mount_reader::{is_dead, read_within};
 use super::prelude::*;
-use super::reader::{is_dead, read_within};
-use crate::fuse::{self, Connection};
-use crate::store::lmdb::user_of;
+use crate::fuse::{self, FuseConnection};
+use crate::store::lmdb::store_process;
 
 /// The internal command of such a process.
 pub const COMMAND: &str = "watch-mount";
 /// The watchdog's name among processes.
 const NAME: &str = "mount-watchdog";
 /// The time that a process may take to be seen dead, and the time between two looks.
-const DYING: Duration = Duration::from_secs(1);
-const DYING_LOOK: Duration = Duration::from_millis(10);
+const DEATH_WAIT: Duration = Duration::from_secs(1);
+const DEATH_POLL: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Args)]
 pub struct WatchdogArgs {
@@ -41,11 +41,11 @@ pub struct WatchdogArgs {
 
 /// The message that ends the watchdog when it is no longer needed. The bare end of its input is
 /// also that of a killed process.
-const ENOUGH: &[u8] = b"enough";
+const STOP: &[u8] = b"enough";
 
 /// The watchdog process; ends with this value.
 pub struct Watchdog {
-    life: Option<ChildStdin>,
+    stdin: Option<ChildStdin>,
 }
 
 impl Watchdog {
@@ -76,31 +76,31 @@ impl Watchdog {
                     killed();
                 }
             })?;
-        Ok(Self { life })
+        Ok(Self { stdin: life })
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        if let Some(life) = &mut self.life {
+        if let Some(life) = &mut self.stdin {
             // A killed watchdog does not read.
-            let _ = life.write_all(ENOUGH);
+            let _ = life.write_all(STOP);
         }
     }
 }
 
 /// Waits for the end of the process.
-pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
-    hold_nothing();
+pub fn run(args: &WatchdogArgs) -> Result<CommandResult, CliError> {
+    close_inherited();
     // Otherwise it has the name of the executable, as the mount does.
     let _ = std::fs::write("/proc/self/comm", NAME);
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(CliError::io("cannot catch signals"))?;
-    hear_of_parent();
+    signal_on_parent_end();
     let Some(connection) = fuse::connection(&args.mountpoint)
         .map_err(CliError::io("cannot read the list of mounts"))?
     else {
-        return Ok(Outcome::Done);
+        return Ok(CommandResult::Done);
     };
     std::thread::spawn(|| {
         if std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).is_ok_and(|bytes| bytes > 0) {
@@ -112,37 +112,37 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     let mut signals = signals.forever();
     let mut is_watched = is_alive(args.pid);
     while is_watched && signals.next().is_some() {
-        is_watched = is_alive_for(args.pid, DYING);
+        is_watched = outlives(args.pid, DEATH_WAIT);
     }
     connection
         .abort()
         .map_err(CliError::io("cannot end the connection"))?;
-    Ok(Outcome::Done)
+    Ok(CommandResult::Done)
 }
 
 /// Closes inherited descriptors: the parent's open files must end with it. Called before anything
 /// is opened here.
 #[allow(unsafe_code)]
-fn hold_nothing() {
+fn close_inherited() {
     // SAFETY: a system call without pointers; no descriptor above standard error is used so far.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
 }
 
 /// Requests SIGHUP for the end of the parent's main thread (PR_SET_PDEATHSIG of prctl(2)).
 #[allow(unsafe_code)]
-fn hear_of_parent() {
+fn signal_on_parent_end() {
     // SAFETY: a system call without pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, SIGHUP) };
 }
 
 /// True if the process is still alive after this time.
-fn is_alive_for(pid: u32, long: Duration) -> bool {
+fn outlives(pid: u32, long: Duration) -> bool {
     let until = Instant::now() + long;
     while is_alive(pid) {
         if Instant::now() > until {
             return true;
         }
-        std::thread::sleep(DYING_LOOK);
+        std::thread::sleep(DEATH_POLL);
     }
     false
 }
@@ -157,10 +157,10 @@ fn is_alive(pid: u32) -> bool {
 }
 
 /// The time that a mount may take to answer before its process is looked for.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ANSWER_WAIT: Duration = Duration::from_secs(3);
 
 /// The answer of a mount.
-pub enum Answer {
+pub enum MountAnswer {
     /// The content of the file; empty if no ddbfs is mounted, or if the file cannot be read.
     Live(Vec<u8>),
     /// The process is gone; programs that waited for it have got an error.
@@ -170,25 +170,25 @@ pub enum Answer {
 }
 
 /// Reads a file of the mount at a path; ends the connection of a mount without a process.
-pub fn ask(mountpoint: &Path, file: &str) -> Result<Answer, CliError> {
+pub fn probe(mountpoint: &Path, file: &str) -> Result<MountAnswer, CliError> {
     // An invalid path is reported by the mount or unmount that follows.
     let Ok(Some(connection)) = fuse::connection(mountpoint) else {
-        return Ok(Answer::Live(Vec::new()));
+        return Ok(MountAnswer::Live(Vec::new()));
     };
-    match read_within(&connection.path.join(file), PATIENCE) {
-        Ok(bytes) => Ok(Answer::Live(bytes)),
-        Err(error) if is_dead(&error) => Ok(Answer::Dead),
-        Err(error) if error.kind() == ErrorKind::TimedOut => silent(&connection),
-        Err(_) => Ok(Answer::Live(Vec::new())),
+    match read_within(&connection.path.join(file), ANSWER_WAIT) {
+        Ok(bytes) => Ok(MountAnswer::Live(bytes)),
+        Err(error) if is_dead(&error) => Ok(MountAnswer::Dead),
+        Err(error) if error.kind() == ErrorKind::TimedOut => silent_mount(&connection),
+        Err(_) => Ok(MountAnswer::Live(Vec::new())),
     }
 }
 
-fn silent(connection: &Connection) -> Result<Answer, CliError> {
+fn silent_mount(connection: &FuseConnection) -> Result<MountAnswer, CliError> {
     let shown = connection.path.display();
-    let silence = format!("it has not answered for {} s", PATIENCE.as_secs());
-    let user = connection.data.as_deref().map(user_of);
+    let silence = format!("it has not answered for {} s", ANSWER_WAIT.as_secs());
+    let user = connection.data.as_deref().map(store_process);
     match user {
-        Some(Ok(Some(pid))) if pid != 0 && is_alive(pid) => Ok(Answer::Silent(format!(
+        Some(Ok(Some(pid))) if pid != 0 && is_alive(pid) => Ok(MountAnswer::Silent(format!(
             "{silence}: process {pid}, which has its data open, may be stopped or busy; let it go on (`kill -CONT {pid}`) or end it \
              (`kill -9 {pid}`), and run this again"
         ))),
@@ -201,9 +201,9 @@ fn silent(connection: &Connection) -> Result<Answer, CliError> {
             warn(format_args!(
                 "{shown} was dead and did not answer: its connection is ended, and programs that waited for it got an error"
             ));
-            Ok(Answer::Dead)
+            Ok(MountAnswer::Dead)
         }
-        _ => Ok(Answer::Silent(format!(
+        _ => Ok(MountAnswer::Silent(format!(
             "{silence}, and who serves it cannot be seen: let that process go on, or end all that wait for it with `umount -f {shown}`"
         ))),
     }

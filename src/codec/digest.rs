@@ -40,7 +40,7 @@ pub fn base32(digest: Digest) -> String {
 
 /// Decodes the base32 of exactly one digest, in either case.
 #[must_use]
-pub fn of_base32(text: &str) -> Option<Digest> {
+pub fn parse_base32(text: &str) -> Option<Digest> {
     BASE32_NOPAD_NOCASE
         .decode(text.as_bytes())
         .ok()?
@@ -80,8 +80,8 @@ mod base32_tests {
             (*b"foobar0123456789", "mzxw6ytboiydcmrtgq2tmnzyhe"),
         ] {
             assert_eq!(base32(digest), text);
-            assert_eq!(of_base32(text), Some(digest));
-            assert_eq!(of_base32(&text.to_ascii_uppercase()), Some(digest));
+            assert_eq!(parse_base32(text), Some(digest));
+            assert_eq!(parse_base32(&text.to_ascii_uppercase()), Some(digest));
         }
     }
 
@@ -95,14 +95,14 @@ mod base32_tests {
             "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
             "éaaaaaaaaaaaaaaaaaaaaaaaa",
         ] {
-            assert_eq!(of_base32(text), None, "{text}");
+            assert_eq!(parse_base32(text), None, "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn round_trips(digest: [u8; 16]) {
-            prop_assert_eq!(of_base32(&base32(digest)), Some(digest));
+            prop_assert_eq!(parse_base32(&base32(digest)), Some(digest));
         }
     }
 }

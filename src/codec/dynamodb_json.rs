@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 
-use super::json::reader::{Reader, fault_at, read_document};
-use super::json::write::{Around, ItemWriter, Notation};
+use super::json::reader::{JsonReader, error_at, read_document};
+use super::json::write::{Delimiters, ItemWriter, Notation};
 use super::json::{JsonError, JsonFault};
 use crate::model::attribute_value::{Map, check_attribute_name};
 use crate::model::error::ValueError;
@@ -16,17 +16,17 @@ use crate::model::{AttributeType, AttributeValue, Item, Word};
 pub struct DynamodbJson;
 
 impl Notation for DynamodbJson {
-    const ITEM: Around = (b"{", b"}");
-    const STRING: Around = (b"{\"S\":\"", b"\"}");
-    const NUMBER: Around = (b"{\"N\":\"", b"\"}");
-    const BINARY: Around = (b"{\"B\":\"", b"\"}");
-    const BOOLEAN: Around = (b"{\"BOOL\":", b"}");
+    const ITEM: Delimiters = (b"{", b"}");
+    const STRING: Delimiters = (b"{\"S\":\"", b"\"}");
+    const NUMBER: Delimiters = (b"{\"N\":\"", b"\"}");
+    const BINARY: Delimiters = (b"{\"B\":\"", b"\"}");
+    const BOOLEAN: Delimiters = (b"{\"BOOL\":", b"}");
     const NULL: &'static [u8] = b"{\"NULL\":true}";
-    const LIST: Around = (b"{\"L\":[", b"]}");
-    const MAP: Around = (b"{\"M\":{", b"}}");
-    const TAG_LIKE_MAP: Around = Self::MAP;
+    const LIST: Delimiters = (b"{\"L\":[", b"]}");
+    const MAP: Delimiters = (b"{\"M\":{", b"}}");
+    const TAG_LIKE_MAP: Delimiters = Self::MAP;
     const SETS: [&'static [u8]; 3] = [b"{\"SS\":[", b"{\"NS\":[", b"{\"BS\":["];
-    const SET_NUMBER: Around = (b"\"", b"\"");
+    const SET_NUMBER: Delimiters = (b"\"", b"\"");
 }
 
 /// Appends the object, attributes by name, no newline.
@@ -50,21 +50,25 @@ pub fn parse(text: &[u8]) -> Result<Item, JsonError> {
 }
 
 /// Reads the members of a map at `level`; the item is level 0.
-fn members(reader: &mut Reader<'_>, what: &'static str, level: usize) -> Result<Map, JsonError> {
+fn members(
+    reader: &mut JsonReader<'_>,
+    what: &'static str,
+    level: usize,
+) -> Result<Map, JsonError> {
     let mut map = Map::new();
     reader.members(what, |reader, name, offset| {
         let value = value(reader, level + 1)?;
-        insert(&mut map, name, value).map_err(|fault| fault_at(offset, fault))
+        insert(&mut map, name, value).map_err(|fault| error_at(offset, fault))
     })?;
     Ok(map)
 }
 
-fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonError> {
+fn value(reader: &mut JsonReader<'_>, level: usize) -> Result<AttributeValue, JsonError> {
     let start = reader.offset();
     // Before the depth check: a text that ends here is incomplete, not too deep.
     reader.peek()?;
     if level > NESTING_LEVELS_MAX {
-        return Err(reader.fault(ValueError::Nesting));
+        return Err(reader.error(ValueError::Nesting));
     }
     let mut found: Option<AttributeValue> = None;
     let mut several = false;
@@ -77,7 +81,7 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
             let value = content(reader, attribute_type, level)?;
             match &found {
                 Some(earlier) if earlier.attribute_type() == attribute_type => {
-                    return Err(fault_at(
+                    return Err(error_at(
                         offset,
                         JsonFault::DuplicateMember(name.into_owned()),
                     ));
@@ -90,19 +94,19 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
         },
     )?;
     if several {
-        return Err(fault_at(start, ValueError::SeveralTypes));
+        return Err(error_at(start, ValueError::SeveralTypes));
     }
-    found.ok_or_else(|| fault_at(start, ValueError::NoType))
+    found.ok_or_else(|| error_at(start, ValueError::NoType))
 }
 
 /// Reads the value after a type tag.
 fn content(
-    reader: &mut Reader<'_>,
+    reader: &mut JsonReader<'_>,
     attribute_type: AttributeType,
     level: usize,
 ) -> Result<AttributeValue, JsonError> {
     let offset = reader.offset();
-    let string = |reader: &mut Reader<'_>| reader.string("a string").map(Cow::into_owned);
+    let string = |reader: &mut JsonReader<'_>| reader.string("a string").map(Cow::into_owned);
     let built = match attribute_type {
         AttributeType::S => Ok(AttributeValue::S(string(reader)?)),
         AttributeType::N => Ok(AttributeValue::N(reader.number_string()?)),
@@ -116,11 +120,13 @@ fn content(
         AttributeType::Ns => AttributeValue::number_set(list(
             reader,
             "a list of numbers in quotes",
-            Reader::number_string,
+            JsonReader::number_string,
         )?),
-        AttributeType::Bs => {
-            AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?)
-        }
+        AttributeType::Bs => AttributeValue::binary_set(list(
+            reader,
+            "a list of base64 strings",
+            JsonReader::base64,
+        )?),
         AttributeType::L => Ok(AttributeValue::L(list(
             reader,
             "a list of typed values",
@@ -132,7 +138,7 @@ fn content(
             level,
         )?)),
     };
-    built.map_err(|error| fault_at(offset, error))
+    built.map_err(|error| error_at(offset, error))
 }
 
 /// Adds a member after checking that its name is legal and new.
@@ -151,9 +157,9 @@ pub(super) fn insert(
 
 /// Reads a list, each element by `element`.
 pub(super) fn list<'a, T>(
-    reader: &mut Reader<'a>,
+    reader: &mut JsonReader<'a>,
     what: &'static str,
-    element: impl Fn(&mut Reader<'a>) -> Result<T, JsonError>,
+    element: impl Fn(&mut JsonReader<'a>) -> Result<T, JsonError>,
 ) -> Result<Vec<T>, JsonError> {
     let mut list = Vec::new();
     reader.elements(what, |reader| {

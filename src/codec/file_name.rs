@@ -33,9 +33,9 @@
 //! quotes, globs and brackets; of non-ASCII characters those that show nothing or change the text
 //! around them (control, format, bidi, zero-width, white space, private use, unassigned).
 
-use super::digest::{BASE32_BYTES, Digest, base32, digest, of_base32};
+use super::digest::{BASE32_BYTES, Digest, base32, digest, parse_base32};
 use super::key;
-use super::shown::is_printable_non_ascii;
+use super::sanitize::is_printable_non_ascii;
 use crate::model::error::NumberError;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Number};
@@ -58,7 +58,7 @@ const SEPARATOR: char = ',';
 
 /// The meaning of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedName {
     /// One value per expected type.
     Values(Vec<AttributeValue>),
     /// A shortened name: the tokens before `%~`, and the digest of the key.
@@ -74,7 +74,7 @@ pub fn encode(value: &AttributeValue) -> String {
 /// True if all characters of `text` stand in names as they are; a shell gives none of them a
 /// meaning.
 #[must_use]
-pub fn is_name(text: &str) -> bool {
+pub fn is_plain_name(text: &str) -> bool {
     text.chars().all(is_kept)
 }
 
@@ -101,7 +101,7 @@ pub fn hash_item_stem(partition: &AttributeValue) -> String {
 /// prefix of the alias; the digest stays.
 #[must_use]
 pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -> String {
-    shorten(
+    alias_if_long(
         join(partition.iter().copied(), bytes_max),
         bytes_max,
         |_| key::partition_digest(partition),
@@ -111,7 +111,7 @@ pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -
 /// Returns [`item_stem`] in at most `bytes_max`, at least 28.
 #[must_use]
 pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
-    shorten(join(std::iter::once(sort), bytes_max), bytes_max, |_| {
+    alias_if_long(join(std::iter::once(sort), bytes_max), bytes_max, |_| {
         sort_digest(sort)
     })
 }
@@ -120,7 +120,7 @@ pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
 /// sort key values, then the table's key values.
 #[must_use]
 pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String {
-    shorten(
+    alias_if_long(
         join(values.iter().copied(), bytes_max),
         bytes_max,
         stem_digest,
@@ -145,18 +145,22 @@ pub fn sort_digest(sort: &AttributeValue) -> Digest {
     digest(&encoded)
 }
 
-fn join<'a>(values: impl Iterator<Item = &'a AttributeValue>, bytes_max: usize) -> Tokens {
-    let mut tokens = Tokens::new(bytes_max.saturating_sub(ALIAS_END_BYTES));
+fn join<'a>(values: impl Iterator<Item = &'a AttributeValue>, bytes_max: usize) -> NameBuilder {
+    let mut tokens = NameBuilder::new(bytes_max.saturating_sub(ALIAS_END_BYTES));
     for (position, value) in values.enumerate() {
         if position > 0 {
-            tokens.separate(SEPARATOR);
+            tokens.separator(SEPARATOR);
         }
         tokens.value(value);
     }
     tokens
 }
 
-fn shorten(tokens: Tokens, bytes_max: usize, digest: impl FnOnce(&str) -> Digest) -> String {
+fn alias_if_long(
+    tokens: NameBuilder,
+    bytes_max: usize,
+    digest: impl FnOnce(&str) -> Digest,
+) -> String {
     if tokens.text.len() <= bytes_max {
         return tokens.text;
     }
@@ -172,12 +176,12 @@ fn shorten(tokens: Tokens, bytes_max: usize, digest: impl FnOnce(&str) -> Digest
 ///
 /// # Errors
 /// [`NameFault`] if no key has such a name.
-pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFault> {
-    let name = std::str::from_utf8(name).map_err(|_| NameFault::NotUtf8)?;
+pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<DecodedName, FileNameError> {
+    let name = std::str::from_utf8(name).map_err(|_| FileNameError::NotUtf8)?;
     if let Some((prefix, end)) = name.split_once(ALIAS_MARK) {
-        return Ok(Decoded::Alias {
+        return Ok(DecodedName::Alias {
             prefix: prefix.to_owned(),
-            digest: of_base32(end).ok_or(NameFault::Alias)?,
+            digest: parse_base32(end).ok_or(FileNameError::Alias)?,
         });
     }
     let values = match types {
@@ -185,7 +189,7 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
         _ => {
             let parts: Vec<&str> = name.split(SEPARATOR).collect();
             if parts.len() != types.len() {
-                return Err(NameFault::Components {
+                return Err(FileNameError::Components {
                     expected: types.len(),
                     found: parts.len(),
                 });
@@ -197,7 +201,7 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
                 .collect::<Result<_, _>>()?
         }
     };
-    Ok(Decoded::Values(values))
+    Ok(DecodedName::Values(values))
 }
 
 /// Decodes one component.
@@ -207,15 +211,15 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
 pub fn decode_value(
     text: &str,
     attribute_type: KeyAttributeType,
-) -> Result<AttributeValue, NameFault> {
-    let bytes = bytes_of(text)?;
+) -> Result<AttributeValue, FileNameError> {
+    let bytes = unescape(text)?;
     if bytes.is_empty() {
-        return Err(NameFault::Empty);
+        return Err(FileNameError::Empty);
     }
     if attribute_type == KeyAttributeType::B {
         return Ok(AttributeValue::B(bytes));
     }
-    let text = String::from_utf8(bytes).map_err(|_| NameFault::ValueNotUtf8)?;
+    let text = String::from_utf8(bytes).map_err(|_| FileNameError::ValueNotUtf8)?;
     match attribute_type {
         KeyAttributeType::N => Ok(AttributeValue::N(text.parse::<Number>()?)),
         KeyAttributeType::S | KeyAttributeType::B => Ok(AttributeValue::S(text)),
@@ -226,7 +230,7 @@ pub fn decode_value(
 #[must_use]
 pub fn alias_digest(name: &str) -> Option<Digest> {
     let (_, end) = name.split_once(ALIAS_MARK)?;
-    of_base32(end)
+    parse_base32(end)
 }
 
 /// Returns the place to search for the key behind an alias: a prefix of the first component's value
@@ -239,7 +243,7 @@ pub fn alias_scan_prefix(prefix: &str, types: &[KeyAttributeType]) -> Option<Att
     } else {
         prefix
     };
-    let bytes = bytes_of(first).ok()?;
+    let bytes = unescape(first).ok()?;
     match types.first()? {
         KeyAttributeType::N => decode_value(first, KeyAttributeType::N).ok(),
         KeyAttributeType::B => (!bytes.is_empty()).then_some(AttributeValue::B(bytes)),
@@ -256,14 +260,14 @@ const USUAL_BYTES: usize = 64;
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 /// A name under construction.
-struct Tokens {
+struct NameBuilder {
     text: String,
     /// The end of the last whole token within the limit.
     cut: usize,
     limit: usize,
 }
 
-impl Tokens {
+impl NameBuilder {
     /// Creates an empty name; a shortened name keeps at most `limit` bytes.
     fn new(limit: usize) -> Self {
         Self {
@@ -302,7 +306,7 @@ impl Tokens {
     }
 
     /// Appends the separator between two values.
-    fn separate(&mut self, separator: char) {
+    fn separator(&mut self, separator: char) {
         self.character(separator);
     }
 
@@ -363,7 +367,7 @@ fn is_kept_ascii(character: char, first: bool) -> bool {
 }
 
 /// Decodes a text of tokens; leniently, any character but `%` stands for itself.
-fn bytes_of(text: &str) -> Result<Vec<u8>, NameFault> {
+fn unescape(text: &str) -> Result<Vec<u8>, FileNameError> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -373,7 +377,7 @@ fn bytes_of(text: &str) -> Result<Vec<u8>, NameFault> {
             continue;
         }
         let [high, low, tail @ ..] = tail else {
-            return Err(NameFault::Escape);
+            return Err(FileNameError::Escape);
         };
         out.push(hex_digit(*high)? << 4 | hex_digit(*low)?);
         rest = tail;
@@ -381,18 +385,18 @@ fn bytes_of(text: &str) -> Result<Vec<u8>, NameFault> {
     Ok(out)
 }
 
-fn hex_digit(byte: u8) -> Result<u8, NameFault> {
+fn hex_digit(byte: u8) -> Result<u8, FileNameError> {
     match byte {
         b'0'..=b'9' => Ok(byte - b'0'),
         b'a'..=b'f' => Ok(byte - b'a' + 10),
         b'A'..=b'F' => Ok(byte - b'A' + 10),
-        _ => Err(NameFault::Escape),
+        _ => Err(FileNameError::Escape),
     }
 }
 
 /// The reason why a name denotes no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NameFault {
+pub enum FileNameError {
     #[error("a name is UTF-8; write other bytes as %XX")]
     NotUtf8,
     #[error("after '%' come two hexadecimal digits, '%25' is the character itself")]

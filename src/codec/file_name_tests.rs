@@ -32,7 +32,7 @@ fn check(value: AttributeValue, expected: &str) {
     assert_eq!(encode(&value), expected);
     assert_eq!(
         decode(expected.as_bytes(), &[type_of(&value)]),
-        Ok(Decoded::Values(vec![value])),
+        Ok(DecodedName::Values(vec![value])),
         "{expected}"
     );
 }
@@ -70,7 +70,7 @@ fn table_of_names() {
 fn check_lenient(name: &str, value: AttributeValue) {
     assert_eq!(
         decode(name.as_bytes(), &[type_of(&value)]),
-        Ok(Decoded::Values(vec![value])),
+        Ok(DecodedName::Values(vec![value])),
         "{name}"
     );
 }
@@ -91,7 +91,7 @@ fn hand_typed_names_mean_the_same_keys() {
 
 #[test]
 fn names_that_mean_no_key() {
-    let check = |name: &[u8], attribute_type: KeyAttributeType, expected: NameFault| {
+    let check = |name: &[u8], attribute_type: KeyAttributeType, expected: FileNameError| {
         assert_eq!(decode(name, &[attribute_type]), Err(expected), "{name:?}");
     };
     let (s, n, b) = (
@@ -99,24 +99,24 @@ fn names_that_mean_no_key() {
         KeyAttributeType::N,
         KeyAttributeType::B,
     );
-    check(b"", s, NameFault::Empty);
-    check(b"", n, NameFault::Empty);
-    check(b"", b, NameFault::Empty);
-    check(b"%", s, NameFault::Escape);
-    check(b"a%2", s, NameFault::Escape);
-    check(b"100%", s, NameFault::Escape);
-    check(b"%zz", b, NameFault::Escape);
-    check("%é".as_bytes(), b, NameFault::Escape);
-    check(b"\xFF", s, NameFault::NotUtf8);
-    check(b"\xFF", b, NameFault::NotUtf8);
-    check(b"%FF", s, NameFault::ValueNotUtf8);
+    check(b"", s, FileNameError::Empty);
+    check(b"", n, FileNameError::Empty);
+    check(b"", b, FileNameError::Empty);
+    check(b"%", s, FileNameError::Escape);
+    check(b"a%2", s, FileNameError::Escape);
+    check(b"100%", s, FileNameError::Escape);
+    check(b"%zz", b, FileNameError::Escape);
+    check("%é".as_bytes(), b, FileNameError::Escape);
+    check(b"\xFF", s, FileNameError::NotUtf8);
+    check(b"\xFF", b, FileNameError::NotUtf8);
+    check(b"%FF", s, FileNameError::ValueNotUtf8);
     check(
         b"abc",
         n,
-        NameFault::Number("abc".parse::<Number>().expect_err("no number")),
+        FileNameError::Number("abc".parse::<Number>().expect_err("no number")),
     );
-    check(b"a%~short", s, NameFault::Alias);
-    check(b"a%~aaaaaaaaaaaaaaaaaaaaaaaaaab", s, NameFault::Alias);
+    check(b"a%~short", s, FileNameError::Alias);
+    check(b"a%~aaaaaaaaaaaaaaaaaaaaaaaaaab", s, FileNameError::Alias);
 }
 
 #[test]
@@ -131,13 +131,13 @@ fn several_values_are_separated_by_commas() {
     assert_eq!(name, "a%2Cb,%2D1.5,%00%2C");
     assert_eq!(
         decode(name.as_bytes(), &types),
-        Ok(Decoded::Values(values.to_vec()))
+        Ok(DecodedName::Values(values.to_vec()))
     );
     assert_eq!(collection_name(&values.iter().collect::<Vec<_>>()), name);
-    let components = |found| Err(NameFault::Components { expected: 3, found });
+    let components = |found| Err(FileNameError::Components { expected: 3, found });
     assert_eq!(decode(b"a,1", &types), components(2));
     assert_eq!(decode(b"a,1,b,c", &types), components(4));
-    assert_eq!(decode(b"a,,b", &types), Err(NameFault::Empty));
+    assert_eq!(decode(b"a,,b", &types), Err(FileNameError::Empty));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn long_names_become_aliases() {
     assert_eq!(item_stem(&fits), "x".repeat(STEM_BYTES_MAX));
     let long = text(&"x".repeat(STEM_BYTES_MAX + 1));
     let alias = item_stem(&long);
-    let expected = Decoded::Alias {
+    let expected = DecodedName::Alias {
         prefix: "x".repeat(195),
         digest: sort_digest(&long),
     };
@@ -174,7 +174,7 @@ fn aliases_are_cut_between_tokens() {
         let name = item_stem(&value);
         let prefix = name.split(ALIAS_MARK).next().expect("a prefix");
         assert!(prefix.len() > (STEM_BYTES_MAX - ALIAS_END_BYTES) - 3);
-        assert!(bytes_of(prefix).is_ok());
+        assert!(unescape(prefix).is_ok());
         let scan = alias_scan_prefix(prefix, &[KeyAttributeType::S]);
         assert!(
             matches!((&scan, &value), (Some(AttributeValue::S(start)), AttributeValue::S(all)) if all.starts_with(start))
@@ -253,7 +253,7 @@ proptest! {
     #[test]
     fn names_round_trip(value in nasty_value()) {
         let name = encode(&value);
-        prop_assert_eq!(decode(name.as_bytes(), &[type_of(&value)]), Ok(Decoded::Values(vec![value])));
+        prop_assert_eq!(decode(name.as_bytes(), &[type_of(&value)]), Ok(DecodedName::Values(vec![value])));
     }
 
     #[test]
@@ -263,8 +263,8 @@ proptest! {
         for name in [entry_stem_within(&references, STEM_BYTES_MAX), collection_name(&references)] {
             check_safe(&name);
             match decode(name.as_bytes(), &types) {
-                Ok(Decoded::Values(found)) => prop_assert_eq!(&found, &values),
-                Ok(Decoded::Alias { prefix, digest }) => {
+                Ok(DecodedName::Values(found)) => prop_assert_eq!(&found, &values),
+                Ok(DecodedName::Alias { prefix, digest }) => {
                     prop_assert!(name.starts_with(&prefix));
                     prop_assert_eq!(alias_digest(&name), Some(digest));
                     let _ = alias_scan_prefix(&prefix, &types);
@@ -367,8 +367,12 @@ fn two_hundred_thousand_random_keys_round_trip_and_stay_apart() {
         let value = strategy.new_tree(&mut runner).expect("a value").current();
         let (name, of_type) = (item_stem(&value), type_of(&value));
         match decode(name.as_bytes(), &[of_type]) {
-            Ok(Decoded::Values(found)) => assert_eq!(found, std::slice::from_ref(&value), "{name}"),
-            Ok(Decoded::Alias { digest, .. }) => assert_eq!(digest, sort_digest(&value), "{name}"),
+            Ok(DecodedName::Values(found)) => {
+                assert_eq!(found, std::slice::from_ref(&value), "{name}")
+            }
+            Ok(DecodedName::Alias { digest, .. }) => {
+                assert_eq!(digest, sort_digest(&value), "{name}")
+            }
             Err(fault) => panic!("{name}: {fault}"),
         }
         if let Some(other) = known.insert((of_type, name), value.clone()) {

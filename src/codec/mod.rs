@@ -10,7 +10,7 @@ pub mod key;
 pub mod metrics;
 pub mod plain_json;
 pub mod record;
-pub mod shown;
+pub mod sanitize;
 #[cfg(test)]
 mod test_items;
 pub mod wire;

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::dynamodb_json::{self, insert, list};
-use super::json::reader::{Reader, fault_at, read_document};
-use super::json::write::{Around, Count, ItemWriter, Notation};
+use super::json::reader::{JsonReader, error_at, read_document};
+use super::json::write::{CountingSink, Delimiters, ItemWriter, Notation};
 use crate::model::attribute_value::{Map, check_attribute_name};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -29,17 +29,17 @@ pub use super::json::{JsonError as PlainJsonError, JsonFault as PlainJsonFault};
 pub struct PlainJson;
 
 impl Notation for PlainJson {
-    const ITEM: Around = (b"{", b"}\n");
-    const STRING: Around = (b"\"", b"\"");
-    const NUMBER: Around = (b"", b"");
-    const BINARY: Around = (b"{\"$b64\":\"", b"\"}");
-    const BOOLEAN: Around = (b"", b"");
+    const ITEM: Delimiters = (b"{", b"}\n");
+    const STRING: Delimiters = (b"\"", b"\"");
+    const NUMBER: Delimiters = (b"", b"");
+    const BINARY: Delimiters = (b"{\"$b64\":\"", b"\"}");
+    const BOOLEAN: Delimiters = (b"", b"");
     const NULL: &'static [u8] = b"null";
-    const LIST: Around = (b"[", b"]");
-    const MAP: Around = (b"{", b"}");
-    const TAG_LIKE_MAP: Around = (b"{\"$map\":{", b"}}");
+    const LIST: Delimiters = (b"[", b"]");
+    const MAP: Delimiters = (b"{", b"}");
+    const TAG_LIKE_MAP: Delimiters = (b"{\"$map\":{", b"}}");
     const SETS: [&'static [u8]; 3] = [b"{\"$ss\":[", b"{\"$ns\":[", b"{\"$bs\":["];
-    const SET_NUMBER: Around = (b"", b"");
+    const SET_NUMBER: Delimiters = (b"", b"");
 }
 
 /// Appends the item's line: compact, the names of `first` first, then by name, newline.
@@ -75,7 +75,7 @@ fn text_of(json: Vec<u8>) -> String {
 /// Returns the length of [`write_line`]'s output, newline included.
 #[must_use]
 pub fn line_len(item: &Item) -> usize {
-    let mut count = Count::default();
+    let mut count = CountingSink::default();
     ItemWriter::<PlainJson, _>::new(&mut count).item(item, &[]);
     count.0
 }
@@ -122,20 +122,20 @@ pub fn looks_like_dynamodb_json(item: &Item) -> bool {
 }
 
 /// Reads the members of a map at `level`; the item is level 0.
-fn members(reader: &mut Reader<'_>, level: usize) -> Result<Map, PlainJsonError> {
+fn members(reader: &mut JsonReader<'_>, level: usize) -> Result<Map, PlainJsonError> {
     let mut map = Map::new();
     reader.members("a JSON object", |reader, name, offset| {
         let value = read_value(reader, level + 1)?;
-        insert(&mut map, name, value).map_err(|fault| fault_at(offset, fault))
+        insert(&mut map, name, value).map_err(|fault| error_at(offset, fault))
     })?;
     Ok(map)
 }
 
-fn read_value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, PlainJsonError> {
+fn read_value(reader: &mut JsonReader<'_>, level: usize) -> Result<AttributeValue, PlainJsonError> {
     // Before the depth check: a text that ends here is incomplete, not too deep.
     let first = reader.peek()?;
     if level > NESTING_LEVELS_MAX {
-        return Err(reader.fault(ValueError::Nesting));
+        return Err(reader.error(ValueError::Nesting));
     }
     Ok(match first {
         b'"' => AttributeValue::S(reader.string("a string")?.into_owned()),
@@ -167,7 +167,7 @@ fn read_value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, P
 
 /// Reads the value of the lone member `tag`.
 fn tagged(
-    reader: &mut Reader<'_>,
+    reader: &mut JsonReader<'_>,
     level: usize,
     tag: &str,
     tag_offset: usize,
@@ -184,21 +184,23 @@ fn tagged(
                 match reader.peek()? {
                     b'"' => reader.number_string(),
                     b'-' | b'0'..=b'9' => reader.number(),
-                    _ => Err(reader.fault(PlainJsonFault::Expected("a number"))),
+                    _ => Err(reader.error(PlainJsonFault::Expected("a number"))),
                 }
             })?)
         }
-        "$bs" => {
-            AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?)
-        }
+        "$bs" => AttributeValue::binary_set(list(
+            reader,
+            "a list of base64 strings",
+            JsonReader::base64,
+        )?),
         _ => {
-            return Err(fault_at(
+            return Err(error_at(
                 tag_offset,
                 PlainJsonFault::UnknownTag(tag.to_owned()),
             ));
         }
     };
-    built.map_err(|error| fault_at(offset, error))
+    built.map_err(|error| error_at(offset, error))
 }
 
 /// Parses the item of one line. It is DynamoDB JSON if every top-level value is a lone type tag, or
@@ -233,17 +235,17 @@ pub enum MemberPatch {
 
 /// The changes of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patch(pub BTreeMap<String, MemberPatch>);
+pub struct MergePatch(pub BTreeMap<String, MemberPatch>);
 
 /// Parses one JSON object as a patch.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_patch(text: &[u8]) -> Result<Patch, PlainJsonError> {
-    read_document(text, |reader| changes(reader, 0).map(Patch))
+pub fn parse_patch(text: &[u8]) -> Result<MergePatch, PlainJsonError> {
+    read_document(text, |reader| patch_members(reader, 0).map(MergePatch))
 }
 
-impl Patch {
+impl MergePatch {
     /// Applies the patch to `item`.
     pub fn apply(&self, item: &mut Item) {
         apply(&self.0, &mut item.0);
@@ -284,18 +286,18 @@ fn apply(changes: &BTreeMap<String, MemberPatch>, map: &mut Map) {
     }
 }
 
-fn changes(
-    reader: &mut Reader<'_>,
+fn patch_members(
+    reader: &mut JsonReader<'_>,
     level: usize,
 ) -> Result<BTreeMap<String, MemberPatch>, PlainJsonError> {
     let mut map = BTreeMap::new();
     reader.members("a JSON object", |reader, name, offset| {
-        let change = change(reader, level + 1)?;
-        check_attribute_name(&name).map_err(|fault| fault_at(offset, fault))?;
+        let change = patch_value(reader, level + 1)?;
+        check_attribute_name(&name).map_err(|fault| error_at(offset, fault))?;
         match map.entry(name.into_owned()) {
             Entry::Vacant(entry) => drop(entry.insert(change)),
             Entry::Occupied(entry) => {
-                return Err(fault_at(
+                return Err(error_at(
                     offset,
                     PlainJsonFault::DuplicateMember(entry.key().clone()),
                 ));
@@ -306,18 +308,18 @@ fn changes(
     Ok(map)
 }
 
-fn change(reader: &mut Reader<'_>, level: usize) -> Result<MemberPatch, PlainJsonError> {
+fn patch_value(reader: &mut JsonReader<'_>, level: usize) -> Result<MemberPatch, PlainJsonError> {
     match reader.peek()? {
         b'n' => reader.literal("a JSON value").map(|_| MemberPatch::Remove),
-        b'{' if level > NESTING_LEVELS_MAX => Err(reader.fault(ValueError::Nesting)),
+        b'{' if level > NESTING_LEVELS_MAX => Err(reader.error(ValueError::Nesting)),
         b'{' => {
             let Some((tag, offset, place)) = reader.lone_tag()? else {
-                return changes(reader, level).map(MemberPatch::Merge);
+                return patch_members(reader, level).map(MemberPatch::Merge);
             };
             *reader = place;
             let change = match &*tag {
-                "$null" => null(reader)?,
-                "$map" => MemberPatch::Merge(changes(reader, level)?),
+                "$null" => null_tag(reader)?,
+                "$map" => MemberPatch::Merge(patch_members(reader, level)?),
                 _ => MemberPatch::Set(tagged(reader, level, &tag, offset)?),
             };
             reader.expect(b'}', "'}'")?;
@@ -327,11 +329,11 @@ fn change(reader: &mut Reader<'_>, level: usize) -> Result<MemberPatch, PlainJso
     }
 }
 
-fn null(reader: &mut Reader<'_>) -> Result<MemberPatch, PlainJsonError> {
+fn null_tag(reader: &mut JsonReader<'_>) -> Result<MemberPatch, PlainJsonError> {
     let offset = reader.offset();
     match reader.literal("true")? {
         Some(true) => Ok(MemberPatch::Set(AttributeValue::Null)),
-        _ => Err(fault_at(offset, PlainJsonFault::Expected("true"))),
+        _ => Err(error_at(offset, PlainJsonFault::Expected("true"))),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use super::{pages, tables};
 use crate::codec::json::document::Document;
-use crate::codec::record::Row;
+use crate::codec::record::ResultRow;
 use crate::model::api::common::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition,
     LegacyConditions,
@@ -30,44 +30,44 @@ fn refused(read: fn(&Value) -> Outcome, body: Value, expected: &str) {
 }
 
 fn put(body: &Value) -> Outcome {
-    request::<PutItemRequest>(Document::of(body).root()).map(drop)
+    request::<PutItemRequest>(Document::from_value(body).root()).map(drop)
 }
 fn delete(body: &Value) -> Outcome {
-    request::<DeleteItemRequest>(Document::of(body).root()).map(drop)
+    request::<DeleteItemRequest>(Document::from_value(body).root()).map(drop)
 }
 fn update(body: &Value) -> Outcome {
-    request::<UpdateItemRequest>(Document::of(body).root()).map(drop)
+    request::<UpdateItemRequest>(Document::from_value(body).root()).map(drop)
 }
 fn get(body: &Value) -> Outcome {
-    request::<GetItemRequest>(Document::of(body).root()).map(drop)
+    request::<GetItemRequest>(Document::from_value(body).root()).map(drop)
 }
 fn query(body: &Value) -> Outcome {
-    request::<QueryRequest>(Document::of(body).root()).map(drop)
+    request::<QueryRequest>(Document::from_value(body).root()).map(drop)
 }
 fn scan(body: &Value) -> Outcome {
-    request::<ScanRequest>(Document::of(body).root()).map(drop)
+    request::<ScanRequest>(Document::from_value(body).root()).map(drop)
 }
 /// Returns the fault that the operation reports after its earlier checks.
 fn told(fault: Option<Box<crate::model::Error>>) -> Outcome {
     fault.map_or(Ok(()), |fault| Err(WireError::Request(*fault)))
 }
 fn batch_get(body: &Value) -> Outcome {
-    told(request::<BatchGetItemRequest>(Document::of(body).root())?.fault)
+    told(request::<BatchGetItemRequest>(Document::from_value(body).root())?.fault)
 }
 fn batch_write(body: &Value) -> Outcome {
-    request::<BatchWriteItemRequest>(Document::of(body).root()).map(drop)
+    request::<BatchWriteItemRequest>(Document::from_value(body).root()).map(drop)
 }
 fn transact_get(body: &Value) -> Outcome {
-    told(request::<TransactGetItemsRequest>(Document::of(body).root())?.fault)
+    told(request::<TransactGetItemsRequest>(Document::from_value(body).root())?.fault)
 }
 fn transact_write(body: &Value) -> Outcome {
-    told(request::<TransactWriteItemsRequest>(Document::of(body).root())?.fault)
+    told(request::<TransactWriteItemsRequest>(Document::from_value(body).root())?.fault)
 }
 fn create(body: &Value) -> Outcome {
-    request::<CreateTableRequest>(Document::of(body).root()).map(drop)
+    request::<CreateTableRequest>(Document::from_value(body).root()).map(drop)
 }
 fn list(body: &Value) -> Outcome {
-    request::<ListTablesRequest>(Document::of(body).root()).map(drop)
+    request::<ListTablesRequest>(Document::from_value(body).root()).map(drop)
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn legacy_parameters_are_read_as_they_are() {
         "Expected": {"b": {"Exists": false}, "a.b": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1.0"}]}},
         "AttributeUpdates": {"n": {"Value": {"N": "1"}, "Action": "ADD"}, "m": {"Action": "DELETE"}},
     });
-    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else {
+    let Ok(read) = request::<UpdateItemRequest>(Document::from_value(&body).root()) else {
         panic!("a legal update")
     };
     let one = AttributeValue::N(crate::model::Number::from(1));
@@ -215,7 +215,7 @@ fn legacy_parameters_are_read_as_they_are() {
     let body = json!({
         "TableName": "abc", "KeyConditions": {"pk": {"ComparisonOperator": "NULL"}}, "QueryFilter": {}, "AttributesToGet": ["a.b"],
     });
-    let Ok(read) = request::<QueryRequest>(Document::of(&body).root()) else {
+    let Ok(read) = request::<QueryRequest>(Document::from_value(&body).root()) else {
         panic!("a legal query")
     };
     assert_eq!(
@@ -364,7 +364,7 @@ fn an_update_is_checked_in_its_own_order() {
         "ExpressionAttributeNames": {"#b": "b"}, "ExpressionAttributeValues": {":a": {"N": "1.0"}},
         "ReturnValues": "UPDATED_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     });
-    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else {
+    let Ok(read) = request::<UpdateItemRequest>(Document::from_value(&body).root()) else {
         panic!("a legal update")
     };
     assert_eq!(
@@ -403,7 +403,8 @@ fn bad_values_of_placeholders_and_start_keys_say_where() {
         json!({"TableName": "abc", "KeyConditionExpression": "a = :a", "ExpressionAttributeValues": {":a": {"NULL": false}}}),
         "ExpressionAttributeValues contains invalid value: One or more parameter values were invalid: Null attribute value types must have the value of true for key :a",
     );
-    let body = Document::of(&json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}}));
+    let body =
+        Document::from_value(&json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}}));
     let Ok(read) = request::<ScanRequest>(body.root()) else {
         panic!("what is wrong with a start key is told later")
     };
@@ -416,7 +417,7 @@ fn bad_values_of_placeholders_and_start_keys_say_where() {
 #[test]
 fn segments_belong_together() {
     let check = |body: Value, expected: (Option<Segment>, Option<QueryError>)| {
-        let body = Document::of(&body);
+        let body = Document::from_value(&body);
         let Ok(read) = request::<ScanRequest>(body.root()) else {
             panic!("what is wrong with a segment is told later")
         };
@@ -448,7 +449,7 @@ fn segments_belong_together() {
 #[test]
 fn members_of_data_requests_are_read() -> Result<(), WireError> {
     let put = request::<PutItemRequest>(
-        Document::of(&json!({
+        Document::from_value(&json!({
             "TableName": "Orders", "Item": {"pk": {"S": "a"}}, "ReturnValues": "ALL_OLD",
             "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
         }))
@@ -463,7 +464,7 @@ fn members_of_data_requests_are_read() -> Result<(), WireError> {
         Item::from([("pk", AttributeValue::S("a".to_owned()))])
     );
     let query = request::<QueryRequest>(
-        Document::of(&json!({
+        Document::from_value(&json!({
             "TableName": "Orders", "IndexName": "by-day", "Select": "COUNT", "Limit": 7.9, "ScanIndexForward": "no",
             "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
         }))
@@ -478,7 +479,7 @@ fn members_of_data_requests_are_read() -> Result<(), WireError> {
         Some("by-day")
     );
     let scan = request::<ScanRequest>(
-        Document::of(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true})).root(),
+        Document::from_value(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true})).root(),
     )?;
     assert_eq!(
         (scan.segment, scan.consistent_read),
@@ -648,7 +649,7 @@ fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
 fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
     let schema = schema()?;
     let json = tables::definition_to_json(&schema);
-    let request: CreateTableRequest = super::request(Document::of(&json).root())?;
+    let request: CreateTableRequest = super::request(Document::from_value(&json).root())?;
     assert_eq!(request.table_name, schema.name);
     assert_eq!(
         request.attribute_definitions,
@@ -684,7 +685,7 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
         ..schema
     };
     let request: CreateTableRequest =
-        super::request(Document::of(&tables::definition_to_json(&provisioned)).root())?;
+        super::request(Document::from_value(&tables::definition_to_json(&provisioned)).root())?;
     assert_eq!(request.throughput, provisioned.throughput);
     assert_eq!(
         (request.local_indexes, request.global_indexes),
@@ -717,7 +718,7 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
         index_lag: None,
         at_ms: 0,
     };
-    let body = table_description::described(&table);
+    let body = table_description::describe_to_json(&table);
     let shown = &body["Table"];
     assert_eq!(shown["CreationDateTime"], json!(1_700_000_000.125));
     assert_eq!(
@@ -765,7 +766,7 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
         },
     };
     let mut deleted = Vec::new();
-    write(&response, &Context::PLAIN, &mut deleted);
+    encode(&response, &Context::PLAIN, &mut deleted);
     let deleted: Value = serde_json::from_slice(&deleted)?;
     assert_eq!(
         deleted["TableDescription"]["TableStatus"],
@@ -798,8 +799,8 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
         ),
     ] {
         let mut writer = pages::PageWriter::new(select);
-        writer.row(Row::Item(&item));
-        writer.row(Row::Item(&item));
+        writer.row(ResultRow::Item(&item));
+        writer.row(ResultRow::Item(&item));
         assert_eq!(
             String::from_utf8(writer.finish(&page, &context)?)?,
             expected

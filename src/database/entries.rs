@@ -4,12 +4,12 @@
 use crate::codec::record::Record;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::layout::PlaceRange;
+use crate::model::metrics::HashRange;
 use crate::model::{AttributeValue, IndexName, Key, TableName};
 
 /// A table, or one of its indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Source {
+pub struct SourceName {
     pub table: TableName,
     pub index: Option<IndexName>,
 }
@@ -79,7 +79,7 @@ impl TextForm {
 /// An opaque position in the order of a listing. A listing resumes strictly after it, whether or
 /// not the entry still exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position(pub Box<[u8]>);
+pub struct ListPosition(pub Box<[u8]>);
 
 /// An item collection of a source, with at least one entry. Where collections are not counted, its
 /// counters are those of the whole source, as an upper bound.
@@ -95,7 +95,7 @@ pub struct Collection {
 
 /// The range of entries that a listing walks, in the source's key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entries {
+pub enum EntryRange {
     /// The whole source, in hash order.
     All,
     /// One item collection, by sort key; with a prefix, only entries with a first sort key value
@@ -105,7 +105,7 @@ pub enum Entries {
         sort_prefix: Option<Vec<u8>>,
     },
     /// The entries at these places of the hash space.
-    Within(PlaceRange),
+    Within(HashRange),
 }
 
 /// The counters of a source.

@@ -6,7 +6,7 @@ use crate::model::{Item, TableName};
 
 /// The effect of a successful write on an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum ItemEffect {
     /// The item becomes the one in the request.
     Put,
     Delete,
@@ -20,7 +20,7 @@ pub struct ItemWrite<'c> {
     pub table: &'c TableName,
     /// The item, or its key alone.
     pub item: &'c Item,
-    pub effect: Effect,
+    pub effect: ItemEffect,
 }
 
 /// Returns the items that a call writes.
@@ -34,15 +34,15 @@ pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
         }]
     };
     match call {
-        Call::PutItem(request, _) => one(&request.table_name, &request.item, Effect::Put),
-        Call::DeleteItem(request, _) => one(&request.table_name, &request.key, Effect::Delete),
-        Call::UpdateItem(request, _) => one(&request.table_name, &request.key, Effect::Update),
-        Call::BatchWriteItem(request, _) => of_batch(request).collect(),
+        Call::PutItem(request, _) => one(&request.table_name, &request.item, ItemEffect::Put),
+        Call::DeleteItem(request, _) => one(&request.table_name, &request.key, ItemEffect::Delete),
+        Call::UpdateItem(request, _) => one(&request.table_name, &request.key, ItemEffect::Update),
+        Call::BatchWriteItem(request, _) => batch_writes(request).collect(),
         Call::TransactWriteItems(request, _) => {
             let writes = request
                 .transact_items
                 .iter()
-                .map(|write| (&write.table_name, of_action(&write.action)));
+                .map(|write| (&write.table_name, action_write(&write.action)));
             writes
                 .filter_map(|(table, (item, effect))| {
                     Some(ItemWrite {
@@ -58,7 +58,7 @@ pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
 }
 
 /// Returns the items that a batch writes.
-pub fn of_batch(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWrite<'_>> {
+pub fn batch_writes(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWrite<'_>> {
     let writes = request
         .request_items
         .iter()
@@ -67,23 +67,23 @@ pub fn of_batch(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWri
         WriteRequest::Put(item) => ItemWrite {
             table,
             item,
-            effect: Effect::Put,
+            effect: ItemEffect::Put,
         },
         WriteRequest::Delete(item) => ItemWrite {
             table,
             item,
-            effect: Effect::Delete,
+            effect: ItemEffect::Delete,
         },
     })
 }
 
 /// Returns the item or the key of an action, and its effect; a condition check has none.
 #[must_use]
-pub fn of_action(action: &TransactAction) -> (&Item, Option<Effect>) {
+pub fn action_write(action: &TransactAction) -> (&Item, Option<ItemEffect>) {
     match action {
         TransactAction::ConditionCheck { key } => (key, None),
-        TransactAction::Put { item } => (item, Some(Effect::Put)),
-        TransactAction::Delete { key } => (key, Some(Effect::Delete)),
-        TransactAction::Update { key, .. } => (key, Some(Effect::Update)),
+        TransactAction::Put { item } => (item, Some(ItemEffect::Put)),
+        TransactAction::Delete { key } => (key, Some(ItemEffect::Delete)),
+        TransactAction::Update { key, .. } => (key, Some(ItemEffect::Update)),
     }
 }

@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use super::caller::Caller;
-use super::entries::{EntryKey, PartitionKey, Source};
+use super::cancel::CancelToken;
+use super::entries::{EntryKey, PartitionKey, SourceName};
 use crate::model::Error;
 use crate::model::TableName;
-use crate::model::layout::{
-    BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits,
-    PartitionReport, SplitCandidate, ThrottleWarning, TimeSpan, Window,
+use crate::model::metrics::{
+    BoundKey, CollectionWarning, HotKey, LargeCollection, Metrics, PartitionContent,
+    PartitionLimits, PartitionReport, Period, SplitCandidate, ThrottleWarning, TimeSpan,
 };
-use crate::model::prices::{PriceTable, Spent};
+use crate::model::prices::{MountSpending, PriceTable};
 
-pub const PARTITIONS: Error = Error::Unavailable(
+pub const PARTITIONS_UNAVAILABLE: Error = Error::Unavailable(
     "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
 );
 
@@ -21,7 +21,7 @@ pub const PARTITIONS: Error = Error::Unavailable(
 /// elsewhere. A database that knows neither refuses.
 pub trait Layout: Send + Sync {
     /// Returns the same layout with cancellable waits, as [`super::Database::for_caller`] does.
-    fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Layout>> {
+    fn for_caller(&self, _caller: &CancelToken) -> Option<Arc<dyn Layout>> {
         None
     }
 
@@ -32,7 +32,7 @@ pub trait Layout: Send + Sync {
     fn all_metrics(&self) -> Result<Metrics, Error>;
 
     /// Returns the cost spent at a remote service and its limit; `None` if the data is local.
-    fn spent(&self) -> Option<Spent> {
+    fn spent(&self) -> Option<MountSpending> {
         None
     }
 
@@ -63,48 +63,52 @@ pub trait Layout: Send + Sync {
     }
 
     /// Returns a time window by the database's clock.
-    fn span(&self, window: Window) -> TimeSpan;
+    fn time_span(&self, window: Period) -> TimeSpan;
 
     /// Returns the partitions of a table or index in the order of the hash space, with their load
     /// in a window. A local index shares its table's partitions.
-    fn partitions(&self, _source: &Source, _window: Window) -> Result<Vec<PartitionReport>, Error> {
-        Err(PARTITIONS)
+    fn partitions(
+        &self,
+        _source: &SourceName,
+        _window: Period,
+    ) -> Result<Vec<PartitionReport>, Error> {
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Returns the number of the partition where the item collection of a partition key begins,
     /// whether or not it has items.
-    fn partition_of(&self, _source: &Source, _key: &PartitionKey) -> Result<u32, Error> {
-        Err(PARTITIONS)
+    fn partition_of(&self, _source: &SourceName, _key: &PartitionKey) -> Result<u32, Error> {
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Returns the number of the partition in which an entry lies or would lie.
-    fn partition_of_entry(&self, _source: &Source, _key: &EntryKey) -> Result<u32, Error> {
-        Err(PARTITIONS)
+    fn partition_of_entry(&self, _source: &SourceName, _key: &EntryKey) -> Result<u32, Error> {
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Counts the content of a partition, and decides if it would be split.
     fn partition_content(
         &self,
-        _source: &Source,
+        _source: &SourceName,
         _partition: &PartitionReport,
     ) -> Result<(PartitionContent, SplitCandidate), Error> {
-        Err(PARTITIONS)
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Returns the key at a bound of a partition, as splits between and inside item collections
     /// make bounds; `None` if no entry has it.
-    fn bound_key(&self, _source: &Source, _place: &[u8]) -> Result<Option<BoundKey>, Error> {
-        Err(PARTITIONS)
+    fn bound_key(&self, _source: &SourceName, _place: &[u8]) -> Result<Option<BoundKey>, Error> {
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Returns the partition keys with the most requests in a window, the hottest first.
     fn hot_keys(
         &self,
-        _source: &Source,
-        _window: Window,
+        _source: &SourceName,
+        _window: Period,
         _count: usize,
     ) -> Result<Vec<HotKey>, Error> {
-        Err(PARTITIONS)
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Returns the single items, by partition and sort key, with the most requests since
@@ -112,18 +116,18 @@ pub trait Layout: Send + Sync {
     /// if there is no sort key.
     fn hot_items(
         &self,
-        _source: &Source,
+        _source: &SourceName,
         _count: usize,
     ) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
-        Err(PARTITIONS)
+        Err(PARTITIONS_UNAVAILABLE)
     }
 
     /// Returns the largest item collections, the largest first.
     fn big_collections(
         &self,
-        _source: &Source,
+        _source: &SourceName,
         _count: usize,
-    ) -> Result<Vec<BigCollection>, Error> {
-        Err(PARTITIONS)
+    ) -> Result<Vec<LargeCollection>, Error> {
+        Err(PARTITIONS_UNAVAILABLE)
     }
 }

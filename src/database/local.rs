@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
 use super::prelude::*;
-use super::{BatchRows, Rows};
+use super::{BatchRowSink, RowSink};
 use crate::engine::{Engine, EngineOptions};
 use crate::expr::partiql;
 use crate::model::api::operation::operations;
@@ -15,7 +15,7 @@ use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, QueryRequest,
     ScanRequest,
 };
-use crate::model::layout::MeteredOperation;
+use crate::model::metrics::MeteredOperation;
 use crate::store::Store;
 
 /// The embedded engine behind the traits.
@@ -23,20 +23,23 @@ use crate::store::Store;
 pub struct LocalDatabase {
     engine: Arc<Engine>,
     /// The data directory, which records the tables that a copy has not completed.
-    data: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
 }
 
 impl LocalDatabase {
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, data: None }
+        Self {
+            engine,
+            data_dir: None,
+        }
     }
 
     /// Sets the data directory, which records incomplete tables.
     #[must_use]
-    pub fn of_directory(self, data: &Path) -> Self {
+    pub fn with_data_dir(self, data: &Path) -> Self {
         Self {
-            data: Some(data.to_owned()),
+            data_dir: Some(data.to_owned()),
             ..self
         }
     }
@@ -84,25 +87,25 @@ impl Database for LocalDatabase {
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         let timer = self.engine.timer(MeteredOperation::BatchGetItem);
         let tables = request.request_items.iter().map(|table| &table.table_name);
-        timer.end(tables, self.engine.batch_get_item(request, rows), |_| None)
+        timer.finish(tables, self.engine.batch_get_item(request, rows), |_| None)
     }
 
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let timer = self.engine.timer(MeteredOperation::Query);
-        timer.end(
+        timer.finish(
             [&request.table_name],
             self.engine.query(request, rows),
             |page| Some(page.count),
         )
     }
 
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let timer = self.engine.timer(MeteredOperation::Scan);
-        timer.end(
+        timer.finish(
             [&request.table_name],
             self.engine.scan(request, rows),
             |page| Some(page.count),
@@ -128,7 +131,7 @@ impl LocalDatabase {
                         Ok(response) => Some(response.table_name.clone()),
                         Err(_) => partiql::table_of(&statement),
                     };
-                    timer.end(&table, outcome, |response| {
+                    timer.finish(&table, outcome, |response| {
                         u64::try_from(response.items.len()).ok()
                     })
                 });

@@ -4,24 +4,24 @@
 //! view: stat, text, listings. The local engine answers it from record headers, without decoding
 //! items.
 
-pub mod bounded;
 pub mod cached;
-pub mod caller;
+pub mod cancel;
 pub mod copies;
 pub mod entries;
 pub mod item_writes;
 pub mod layout;
 pub mod local;
-pub mod pool;
+pub mod lru_map;
 pub mod prelude;
 #[cfg(feature = "remote")]
 pub mod remote;
 pub mod samples;
+pub mod thread_pool;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use self::caller::Caller;
+use self::cancel::CancelToken;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::expr::read_request::ReadRequest;
@@ -29,21 +29,21 @@ use crate::model::api::backup::*;
 use crate::model::api::operation::*;
 use crate::model::api::resource::*;
 use crate::model::api::table_control::{
-    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange,
-    SavedQueryOutcome,
+    SavedQueries, SavedQueryChange, SavedQueryOutcome, TrashChange, TrashKey, TrashRequest,
+    TrashStat,
 };
-use crate::model::api::tables::{Absence, IndexForecast};
+use crate::model::api::tables::{AbsentEntry, IndexEstimate};
 use crate::model::api::transfer::*;
 use crate::model::api::*;
 use crate::model::error::{RemoteCause, StoreError};
-use crate::model::layout::PlaceRange;
+use crate::model::metrics::HashRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
-pub use crate::codec::record::{BatchRows, Rows};
+pub use crate::codec::record::{BatchRowSink, RowSink};
 pub use crate::model::api::Done;
 pub use entries::{
-    CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source,
-    SourceStats, TextForm,
+    CacheCounters, Collection, EntryKey, EntryRange, EntryStat, ListPosition, PartitionKey,
+    SourceName, SourceStats, TextForm,
 };
 
 /// A visitor of the entries of a listing, each with the bytes of its [`Position`]; `Break` ends the
@@ -72,7 +72,7 @@ impl Bill {
     /// # Errors
     /// `Throttled`, where throttling is simulated: the page must not be delivered. Errors of the
     /// store.
-    pub fn settle(&self) -> Result<(), Error> {
+    pub fn spend(&self) -> Result<(), Error> {
         (self.0)()
     }
 }
@@ -102,23 +102,23 @@ pub trait Database: Send + Sync {
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error>;
 
     /// Reads one page, and passes its rows to `rows` as they are found.
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
+    fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error>;
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error>;
 
     operations!(methods);
 
     /// Returns a handle to the same database with waits that this caller can cancel; `None` if the
     /// database never waits for a remote service, so that one handle serves all callers.
-    fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Database>> {
+    fn for_caller(&self, _caller: &CancelToken) -> Option<Arc<dyn Database>> {
         None
     }
 
     /// Returns the description of a table, or `None` if there is no such table.
-    fn described(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
+    fn find_table(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         match self.describe_table(DescribeTableRequest {
             table_name: table.clone(),
         }) {
@@ -146,7 +146,7 @@ pub trait Database: Send + Sync {
     }
 
     /// True if requests go to a remote service, which takes them as their callers wrote them.
-    fn is_elsewhere(&self) -> bool {
+    fn is_remote(&self) -> bool {
         false
     }
 
@@ -162,28 +162,28 @@ pub trait Database: Send + Sync {
 
     /// Reads one page with its items.
     fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
-        let (items, page) = gather(&mut |rows| self.query_rows(request, rows))?;
+        let (items, page) = collect_page(&mut |rows| self.query_rows(request, rows))?;
         Ok(QueryResponse {
-            items: unless_counted(request.select, items),
+            items: items_unless_count(request.select, items),
             page,
         })
     }
 
     /// Reads one page with its items.
     fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
-        let (items, page) = gather(&mut |rows| self.scan_rows(request, rows))?;
+        let (items, page) = collect_page(&mut |rows| self.scan_rows(request, rows))?;
         Ok(ScanResponse {
-            items: unless_counted(request.select, items),
+            items: items_unless_count(request.select, items),
             page,
         })
     }
 }
 
 /// A function that reads a page and passes on its rows.
-type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
+type ReadPage<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<Page, Error> + 'a;
 
 /// Collects the rows of a page as items.
-pub(crate) fn gather(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error> {
+pub(crate) fn collect_page(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error> {
     let mut items: Result<Vec<Item>, StoreError> = Ok(Vec::new());
     let page = read(&mut |row| {
         if let Ok(list) = &mut items {
@@ -196,7 +196,7 @@ pub(crate) fn gather(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error
     Ok((items?, page))
 }
 
-fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>> {
+fn items_unless_count(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>> {
     (select != Some(Select::Count)).then_some(items)
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn wait<T: Send + 'static>(
     // A buffer for the one message: the sender may be the writer thread, which must not block.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     // The receiver waits below, so it cannot be gone.
-    start(Done::new(context.waited(), move |outcome| {
+    start(Done::new(context.blocking(), move |outcome| {
         drop(sender.send(outcome))
     }));
     receiver
@@ -221,7 +221,7 @@ pub(crate) fn wait<T: Send + 'static>(
 /// consistent read of the last commit.
 pub trait Browse: Database {
     /// Returns the same database with cancellable waits, as [`Database::for_caller`] does.
-    fn browse_for(&self, _caller: &Caller) -> Option<Arc<dyn Browse>> {
+    fn browse_for(&self, _caller: &CancelToken) -> Option<Arc<dyn Browse>> {
         None
     }
 
@@ -234,19 +234,19 @@ pub trait Browse: Database {
     /// Returns all table names in byte order.
     fn table_names(&self) -> Result<Vec<TableName>, Error>;
 
-    fn stats(&self, source: &Source) -> Result<SourceStats, Error>;
+    fn stats(&self, source: &SourceName) -> Result<SourceStats, Error>;
 
     /// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
-    fn unfinished(&self, _table: &TableName) -> Result<Option<String>, Error> {
+    fn incomplete_pull(&self, _table: &TableName) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error>;
+    fn stat(&self, source: &SourceName, key: &EntryKey) -> Result<Option<EntryStat>, Error>;
 
     /// Returns the text of an entry, and the stat of the version that the text shows.
     fn text(
         &self,
-        source: &Source,
+        source: &SourceName,
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
@@ -255,16 +255,21 @@ pub trait Browse: Database {
     ///
     /// # Errors
     /// `Throttled`, where throttling is simulated: the entry must not be delivered.
-    fn count_get(&self, _source: &Source, _key: &EntryKey, _item_bytes: u32) -> Result<(), Error> {
+    fn count_get(
+        &self,
+        _source: &SourceName,
+        _key: &EntryKey,
+        _item_bytes: u32,
+    ) -> Result<(), Error> {
         Ok(())
     }
 
     /// Reads one page that consumes nothing until its charge is applied, for callers that may need
     /// only the size of the answer.
-    fn page_on_account(
+    fn read_page_unbilled(
         &self,
         request: &ReadRequest,
-        rows: &mut Rows<'_>,
+        rows: &mut RowSink<'_>,
     ) -> Result<(Page, Bill), Error>;
 
     /// True if the database takes writes.
@@ -274,25 +279,25 @@ pub trait Browse: Database {
 
     /// True if [`Browse::page_on_account`], [`Browse::look`] and [`Browse::records`] consume
     /// capacity as reads do.
-    fn charges_looks(&self) -> bool {
+    fn charges_peeks(&self) -> bool {
         false
     }
 
     /// Reads one page for inspection only: it consumes nothing, warms no cache, is never throttled
     /// and appears in no metrics.
-    fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
+    fn peek_page(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error>;
 
     /// Returns the item collection of a partition key, if it has entries.
     fn collection(
         &self,
-        source: &Source,
+        source: &SourceName,
         partition: &PartitionKey,
     ) -> Result<Option<Collection>, Error>;
 
     /// Returns the partition key with this digest, if it has entries.
     fn partition_by_digest(
         &self,
-        source: &Source,
+        source: &SourceName,
         digest: Digest,
     ) -> Result<Option<PartitionKey>, Error>;
 
@@ -300,18 +305,18 @@ pub trait Browse: Database {
     /// lie at least partly inside it.
     fn collections(
         &self,
-        source: &Source,
-        range: Option<&PlaceRange>,
-        after: Option<&Position>,
-        visit: &mut Visit<'_, (Collection, Position)>,
+        source: &SourceName,
+        range: Option<&HashRange>,
+        after: Option<&ListPosition>,
+        visit: &mut Visit<'_, (Collection, ListPosition)>,
     ) -> Result<(), Error>;
 
     /// Lists entries in key order, strictly after `after`, each with the bytes of its [`Position`].
     fn entries(
         &self,
-        source: &Source,
-        range: &Entries,
-        after: Option<&Position>,
+        source: &SourceName,
+        range: &EntryRange,
+        after: Option<&ListPosition>,
         visit: &mut VisitEntry<'_>,
     ) -> Result<(), Error>;
 
@@ -320,20 +325,20 @@ pub trait Browse: Database {
     /// `visit` ended the walk. Consumes nothing and warms no cache.
     fn records(
         &self,
-        source: &Source,
+        source: &SourceName,
         segment: Option<Segment>,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         visit: &mut VisitRecord<'_>,
-    ) -> Result<Option<Position>, Error>;
+    ) -> Result<Option<ListPosition>, Error>;
 
     /// Lists items without an entry in an index, in the table's order, by a read of the whole
     /// table. `only_refused`: lists only the items that an invalid value keeps out, which are
     /// recorded.
     fn absences(
         &self,
-        source: &Source,
+        source: &SourceName,
         only_refused: bool,
-        visit: &mut Visit<'_, Absence>,
+        visit: &mut Visit<'_, AbsentEntry>,
     ) -> Result<(), Error>;
 
     /// Checks if these requests to one table would succeed now, one after the other, without
@@ -354,7 +359,7 @@ pub trait Browse: Database {
         &self,
         _request: &UpdateTableRequest,
         _index: &IndexDefinition,
-    ) -> Result<Option<IndexForecast>, Error> {
+    ) -> Result<Option<IndexEstimate>, Error> {
         Ok(None)
     }
 
@@ -375,28 +380,28 @@ pub trait Browse: Database {
 
     /// Starts a delete that moves the item's text into the trash, both or neither; calls `done`
     /// after the commit.
-    fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>);
+    fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>);
 
     /// Lists the trash of a table by folder and name: of one folder, of no folder (`Some(None)`),
     /// or all.
-    fn parked(
+    fn trashed(
         &self,
         table: &TableName,
         folder: Option<Option<&AttributeValue>>,
-        visit: &mut Visit<'_, ParkedStat>,
+        visit: &mut Visit<'_, TrashStat>,
     ) -> Result<(), Error>;
 
     /// Returns the tables that may have files in the trash, without asking a remote service for all
     /// its tables.
-    fn tables_with_parked(&self) -> Result<Vec<TableName>, Error> {
+    fn tables_with_trash(&self) -> Result<Vec<TableName>, Error> {
         self.table_names()
     }
 
     /// Returns the file at a place in the trash, and its content.
-    fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error>;
+    fn trashed_at(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error>;
 
     /// Changes the trash, durably; returns true if there was something to change.
-    fn change_parked(&self, change: ParkedChange) -> Result<bool, Error>;
+    fn change_trash(&self, change: TrashChange) -> Result<bool, Error>;
 
     /// Returns an id that changes whenever any content may have changed, through any front end or
     /// process.
@@ -431,7 +436,7 @@ pub trait Browse: Database {
 
     /// Notifies a holder whenever this process is the only one on its data, from a thread of the
     /// store; see [`crate::store::Store::keep_alone`]. Never true of a remote service.
-    fn keep_alone(&self, _keeper: Arc<dyn crate::store::Keeper>) -> Result<(), Error> {
+    fn hold_lease(&self, _keeper: Arc<dyn crate::store::LeaseHolder>) -> Result<(), Error> {
         Ok(())
     }
 }

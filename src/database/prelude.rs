@@ -5,6 +5,6 @@ pub use std::time::Duration;
 
 pub use parking_lot::Mutex;
 
-pub use super::{Database, Source};
+pub use super::{Database, SourceName};
 pub use crate::model::api::Page;
 pub use crate::model::{AttributeValue, Error, Item, TableName};

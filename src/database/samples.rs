@@ -23,7 +23,7 @@ pub fn sample_tables() -> Vec<SampleTable> {
     for line in TABLES.lines().filter(|line| !line.starts_with('#')) {
         // A test checks that every line parses.
         match line.strip_prefix(' ') {
-            None => tables.extend(definition(line).map(|request| (request, Vec::new()))),
+            None => tables.extend(parse_definition(line).map(|request| (request, Vec::new()))),
             Some(item) => {
                 if let Some((_, items)) = tables.last_mut() {
                     items.extend(plain_json::parse_line(item.as_bytes()));
@@ -34,7 +34,7 @@ pub fn sample_tables() -> Vec<SampleTable> {
     tables
 }
 
-fn definition(line: &str) -> Option<CreateTableRequest> {
+fn parse_definition(line: &str) -> Option<CreateTableRequest> {
     wire::request(Document::parse(line.as_bytes().to_vec()).ok()?.root()).ok()
 }
 

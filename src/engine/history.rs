@@ -12,7 +12,7 @@
 //! recorded their image as of V.
 
 use super::{
-    base::stored::{Long, bytes_of, parts_of},
+    base::stored_form::{Prefixed, decode_parts, encode_parts},
     runtime::prelude::*,
 };
 
@@ -23,7 +23,7 @@ const EXPIRED_REMOVED_MAX: usize = 2;
 
 /// A change of an item in history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Past<'b> {
+pub struct HistoryRecord<'b> {
     /// Milliseconds since the epoch.
     pub time_ms: u64,
     /// The item's place in its source, see [`keys::place_in_source`].
@@ -32,10 +32,10 @@ pub struct Past<'b> {
     pub old: Option<&'b [u8]>,
 }
 
-impl<'b> Past<'b> {
+impl<'b> HistoryRecord<'b> {
     /// Decodes the stored bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
-        let (time_ms, Long(place), old) = parts_of(bytes, "a history record")?;
+        let (time_ms, Prefixed(place), old) = decode_parts(bytes, "a history record")?;
         Ok(Self {
             time_ms,
             place,
@@ -44,16 +44,16 @@ impl<'b> Past<'b> {
     }
 
     fn encode(&self) -> Vec<u8> {
-        bytes_of(&(self.time_ms, Long(self.place), self.old))
+        encode_parts(&(self.time_ms, Prefixed(self.place), self.old))
     }
 }
 
 /// Appends a change of an item to the history, and removes expired records.
-pub fn note(
+pub fn append(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
     version: Version,
-    past: Past<'_>,
+    past: HistoryRecord<'_>,
 ) -> Result<(), StoreError> {
     transaction.batch.put(
         &StoreKey::History(table.source, version).encode(),
@@ -63,10 +63,11 @@ pub fn note(
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
         // An unreadable record is not removed, and ends the removal: it must not fail the write.
-        let is_over = |bytes: &[u8]| Past::parse(bytes).is_ok_and(|past| past.time_ms < horizon);
+        let is_over =
+            |bytes: &[u8]| HistoryRecord::parse(bytes).is_ok_and(|past| past.time_ms < horizon);
         let expired = walks::take_while(
             transaction.read(),
-            &Space::History.of(table.source),
+            &Space::History.range(table.source),
             EXPIRED_REMOVED_MAX,
             |key, bytes| is_over(bytes).then(|| key.to_vec()),
         )?;
@@ -104,16 +105,16 @@ fn first_after(
     source: SourceId,
     version: Version,
 ) -> Result<Option<(Version, u64)>, StoreError> {
-    walks::first(read, &after(source, version), |key, bytes| {
-        let time = |version| Ok((version, Past::parse(bytes)?.time_ms));
-        keys::version_of(key).map(time).transpose()
+    walks::first(read, &range_after(source, version), |key, bytes| {
+        let time = |version| Ok((version, HistoryRecord::parse(bytes)?.time_ms));
+        keys::parse_version(key).map(time).transpose()
     })
 }
 
 /// Returns the range of the changes after a version.
 #[must_use]
-pub fn after(source: SourceId, version: Version) -> KeyRange {
+pub fn range_after(source: SourceId, version: Version) -> KeyRange {
     Space::History
-        .of(source)
+        .range(source)
         .after(Some(StoreKey::History(source, version).encode()))
 }

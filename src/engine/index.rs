@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{
     base::{
-        counters::{CounterDelta, growth},
+        counters::{CounterDelta, size_change},
         item_key::{self, KeyRole, is_empty_key, key_bytes},
         write_units,
     },
@@ -26,7 +26,7 @@ pub struct IndexView<'t> {
 }
 
 /// Returns the indexes of a table, in the schema's order.
-pub fn views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
+pub fn index_views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
     table.indexes().map(|(index, source)| IndexView {
         table: &table.schema.key,
         index,
@@ -37,7 +37,7 @@ pub fn views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
 /// Returns the names of the key attributes of an index entry in the order of their output: index
 /// keys, then the table's others.
 #[must_use]
-pub fn first_names<'t>(table: &'t KeySchema, index: &'t IndexSchema) -> Vec<&'t str> {
+pub fn leading_names<'t>(table: &'t KeySchema, index: &'t IndexSchema) -> Vec<&'t str> {
     let mut names: Vec<&str> = Vec::new();
     for attribute in index.attributes().chain(table.attributes()) {
         if !names.contains(&attribute.name.as_str()) {
@@ -188,7 +188,7 @@ pub fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
 /// Fails with a [`KeyError`] that names index and attribute, or with `ItemTooLarge` if the item
 /// with its local index entries is too large.
 pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
-    for view in by_name(table) {
+    for view in views_by_name(table) {
         check_index_keys(view.index, item, |_| true)?;
     }
     if fits_with_local_entries(table, item) {
@@ -204,7 +204,7 @@ pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
 /// # Errors
 /// Fails with a [`KeyError`] for a wrong type, otherwise with an [`UpdateError`].
 pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Error> {
-    for view in by_name(table) {
+    for view in views_by_name(table) {
         check_index_keys(view.index, new, |name| old.get(name) != new.get(name)).map_err(
             |error| match error {
                 KeyError::IndexEmptyString { .. } => UpdateError::IndexEmptyString.into(),
@@ -224,8 +224,8 @@ pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Er
 }
 
 /// Returns the indexes of a table in the order of their names.
-fn by_name(table: &TableEntry) -> Vec<IndexView<'_>> {
-    let mut views: Vec<IndexView<'_>> = views(table).collect();
+fn views_by_name(table: &TableEntry) -> Vec<IndexView<'_>> {
+    let mut views: Vec<IndexView<'_>> = index_views(table).collect();
     views.sort_by(|a, b| a.index.name.cmp(&b.index.name));
     views
 }
@@ -238,7 +238,7 @@ fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
     if item_bytes * (1 + table.schema.indexes_of(IndexKind::Local).count()) <= ITEM_BYTES_MAX {
         return true;
     }
-    let local = views(table).filter(|view| view.index.kind == IndexKind::Local);
+    let local = index_views(table).filter(|view| view.index.kind == IndexKind::Local);
     let entries: usize = local.filter_map(|view| Some(view.entry(item)?.bytes)).sum();
     entries == 0 || item_bytes + entries <= ITEM_BYTES_MAX
 }
@@ -275,7 +275,7 @@ pub struct KeyFault<'a> {
     pub attribute: &'a KeyAttribute,
     pub value: &'a AttributeValue,
     /// The number of bytes allowed; sort keys share their limit.
-    pub room: usize,
+    pub bytes_max: usize,
     role: KeyRole,
 }
 
@@ -303,7 +303,7 @@ impl<'a> KeyFault<'a> {
                 return Some(Self {
                     attribute,
                     value,
-                    room: role.bytes_max().saturating_sub(before),
+                    bytes_max: role.bytes_max().saturating_sub(before),
                     role,
                 });
             }
@@ -380,7 +380,7 @@ impl<'i> Transition<'i> {
 
     /// True if nothing changes in the index.
     #[must_use]
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_noop(&self) -> bool {
         self.old.is_none() && self.new.is_none()
     }
 
@@ -413,8 +413,8 @@ impl<'i> Transition<'i> {
 
     /// Returns the change in entries and bytes.
     #[must_use]
-    pub fn growth(&self) -> CounterDelta {
-        growth(
+    pub fn size_change(&self) -> CounterDelta {
+        size_change(
             self.old.as_ref().map(|entry| entry.bytes),
             self.new.as_ref().map(|entry| entry.bytes),
         )

@@ -15,11 +15,11 @@
 use super::{
     base::{
         item_key,
-        stored::{Long, bytes_of, parts_of},
+        stored_form::{Prefixed, decode_parts, encode_parts},
     },
-    catalog::entry::Lag,
+    catalog::entry::LagState,
     index::{self, Transition},
-    index_write::Stamp,
+    index_write::WriteStamp,
     runtime::prelude::*,
 };
 use crate::model::{api::IndexLag, error::UpdateTableError};
@@ -29,7 +29,7 @@ pub const COUNTED_MAX: u64 = 100_000;
 
 /// True if writes to a table append pending writes now.
 #[must_use]
-pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
+pub fn is_lagging(shared: &EngineShared, table: &TableEntry) -> bool {
     let is_asked = table.index_life.lag.is_some() || shared.options.gsi_delay_ms > 0;
     is_asked
         && table
@@ -40,11 +40,11 @@ pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
 }
 
 /// Appends a pending write.
-pub fn note(
+pub fn append(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
     version: Version,
-    mut pending: Pending<'_>,
+    mut pending: LaggingWrite<'_>,
 ) -> Result<(), StoreError> {
     // A delete takes its version only for this.
     transaction.shared.batch.take_version(version);
@@ -61,7 +61,9 @@ pub fn note(
         && let Some(current) = transaction.table(&table.schema.name)?
         && current.index_life.lag.is_none()
     {
-        transaction.change_table(&current, |new| new.index_life.lag = Some(Lag::default()))?;
+        transaction.change_table(&current, |new| {
+            new.index_life.lag = Some(LagState::default())
+        })?;
         transaction.shared.signal.wake();
     }
     Ok(())
@@ -82,11 +84,15 @@ pub fn describe(
     };
     let mut oldest = None;
     read.walk(
-        &Space::Pending.of(table.source),
+        &Space::Pending.range(table.source),
         Direction::Forward,
         &mut |_, bytes| {
             // An unreadable write has no time; the worker reports it.
-            oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
+            oldest = oldest.or_else(|| {
+                LaggingWrite::parse(bytes)
+                    .ok()
+                    .map(|pending| pending.time_ms)
+            });
             found.pending += 1;
             if found.pending < COUNTED_MAX {
                 ControlFlow::Continue(())
@@ -101,7 +107,7 @@ pub fn describe(
 
 /// True if there is a pending write.
 pub fn has_pending(read: &dyn Read, table: SourceId) -> Result<bool, StoreError> {
-    walks::has_any(read, &Space::Pending.of(table))
+    walks::has_any(read, &Space::Pending.range(table))
 }
 
 impl Engine {
@@ -124,13 +130,13 @@ fn pause(
     name: &TableName,
     is_paused: bool,
 ) -> Result<(), Error> {
-    let table = transaction.known_table(name)?;
+    let table = transaction.require_table(name)?;
     if table.schema.indexes_of(IndexKind::Global).next().is_none() {
         return Err(UpdateTableError::NoGlobalIndexes(name.as_str().to_owned()).into());
     }
     let lag = match table.index_life.lag {
-        Some(_) => Some(Lag { is_paused }),
-        None => is_paused.then_some(Lag { is_paused }),
+        Some(_) => Some(LagState { is_paused }),
+        None => is_paused.then_some(LagState { is_paused }),
     };
     if lag != table.index_life.lag {
         transaction.change_table(&table, |new| new.index_life.lag = lag)?;
@@ -177,7 +183,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
         return Ok(NextStep::Nothing);
     }
     let now_ms = transaction.now_ms();
-    let batch = Batch::read(transaction, &table, now_ms)?;
+    let batch = PendingBatch::read(transaction, &table, now_ms)?;
     for (key, bytes) in &batch.due {
         apply_pending(transaction, &table, key, bytes)?;
         transaction.batch.delete(key)?;
@@ -202,7 +208,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
 
 /// The pending writes of one step.
 #[derive(Default)]
-struct Batch {
+struct PendingBatch {
     /// Keys and values.
     due: Vec<(Vec<u8>, Vec<u8>)>,
     /// True if there may be more due writes.
@@ -211,7 +217,7 @@ struct Batch {
     next_due_ms: Option<u64>,
 }
 
-impl Batch {
+impl PendingBatch {
     fn read(
         transaction: &Transaction<'_>,
         table: &TableEntry,
@@ -221,12 +227,12 @@ impl Batch {
         let mut bytes = 0;
         try_walk(
             transaction.read(),
-            &Space::Pending.of(table.source),
+            &Space::Pending.range(table.source),
             Direction::Forward,
             |key, value| {
                 // An unreadable write counts as due: it must not block the others forever. `check`
                 // reports its index entries.
-                let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
+                let due_ms = LaggingWrite::parse(value).map_or(0, |pending| pending.due_ms);
                 if due_ms > now_ms {
                     batch.next_due_ms = Some(due_ms);
                     return Ok(ControlFlow::Break(()));
@@ -246,16 +252,17 @@ impl Batch {
 }
 
 /// A pending write with its version, its key, and the items before and after.
-type ParsedPending<'b> = (Pending<'b>, Version, Key, Option<Item>, Option<Item>);
+type ParsedPending<'b> = (LaggingWrite<'b>, Version, Key, Option<Item>, Option<Item>);
 
 fn parse_pending<'b>(
     table: &TableEntry,
     key: &[u8],
     bytes: &'b [u8],
 ) -> Result<ParsedPending<'b>, StoreError> {
-    let pending = Pending::parse(bytes)?;
+    let pending = LaggingWrite::parse(bytes)?;
     let (old, new) = pending.items()?;
-    let version = keys::version_of(key).ok_or(StoreError::Corrupt("the key of a pending write"))?;
+    let version =
+        keys::parse_version(key).ok_or(StoreError::Corrupt("the key of a pending write"))?;
     let item = old.as_ref().or(new.as_ref());
     let item = item.ok_or(StoreError::Corrupt("a pending write without an item"))?;
     let item_key = item_key::key_of_stored(&table.schema.key, item)?;
@@ -279,13 +286,14 @@ fn apply_pending(
         Err(error) => return Err(error),
     };
     let (pending, version, item_key, old, new) = parsed;
-    let stamp = Stamp {
+    let stamp = WriteStamp {
         version,
         modified_ms: pending.time_ms,
         record: pending.new,
     };
-    for view in index::views(table) {
-        if table.index_life.is_late(view.index) && since(table, view.index.name.as_str()) < version
+    for view in index::index_views(table) {
+        if table.index_life.is_late(view.index)
+            && built_version(table, view.index.name.as_str()) < version
         {
             let transition = Transition::of(&view, &item_key, old.as_ref(), new.as_ref());
             stamp.apply(transaction, &view, &transition, new.as_ref())?;
@@ -296,7 +304,7 @@ fn apply_pending(
 
 /// Returns the last version that was in an index when it became active.
 #[must_use]
-pub fn since(table: &TableEntry, index: &str) -> Version {
+pub fn built_version(table: &TableEntry, index: &str) -> Version {
     table
         .index_life
         .made
@@ -312,7 +320,7 @@ pub fn since(table: &TableEntry, index: &str) -> Version {
 
 /// A write that the global indexes do not show yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pending<'b> {
+pub struct LaggingWrite<'b> {
     /// The time at which the indexes show it.
     pub due_ms: u64,
     /// The time of the write.
@@ -323,10 +331,11 @@ pub struct Pending<'b> {
     pub new: Option<&'b [u8]>,
 }
 
-impl<'b> Pending<'b> {
+impl<'b> LaggingWrite<'b> {
     /// Decodes the stored bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
-        let (due_ms, time_ms, Long(place), Long(old), new) = parts_of(bytes, "a pending write")?;
+        let (due_ms, time_ms, Prefixed(place), Prefixed(old), new) =
+            decode_parts(bytes, "a pending write")?;
         Ok(Self {
             due_ms,
             time_ms,
@@ -337,11 +346,11 @@ impl<'b> Pending<'b> {
     }
 
     pub(self) fn encode(&self) -> Vec<u8> {
-        bytes_of(&(
+        encode_parts(&(
             self.due_ms,
             self.time_ms,
-            Long(self.place),
-            Long(self.old.unwrap_or_default()),
+            Prefixed(self.place),
+            Prefixed(self.old.unwrap_or_default()),
             self.new,
         ))
     }
@@ -363,7 +372,7 @@ mod pending_tests {
 
     #[test]
     fn table_of_exact_bytes() {
-        let pending = Pending {
+        let pending = LaggingWrite {
             due_ms: 258,
             time_ms: 2,
             place: &[7],
@@ -374,9 +383,9 @@ mod pending_tests {
             0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 7, 0, 0, 0, 0, 8, 9,
         ];
         assert_eq!(pending.encode(), bytes);
-        assert_eq!(Pending::parse(&bytes), Ok(pending));
+        assert_eq!(LaggingWrite::parse(&bytes), Ok(pending));
         for length in 0..25 {
-            assert!(Pending::parse(&bytes[..length]).is_err(), "{length}");
+            assert!(LaggingWrite::parse(&bytes[..length]).is_err(), "{length}");
         }
     }
 }

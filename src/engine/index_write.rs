@@ -1,7 +1,7 @@
 //! Writes the entries of one index with their item collections and counters.
 
 use super::{
-    base::counters::{CollectionValue, CounterDelta, growth, new_collection},
+    base::counters::{CollectionRecord, CounterDelta, new_collection, size_change},
     index::{self, IndexEntry, IndexView, Transition},
     runtime::prelude::*,
 };
@@ -10,7 +10,7 @@ use crate::model::Projection;
 
 /// The write that an entry belongs to.
 #[derive(Debug, Clone, Copy)]
-pub struct Stamp<'r> {
+pub struct WriteStamp<'r> {
     pub version: Version,
     /// Milliseconds since the epoch.
     pub modified_ms: u64,
@@ -18,7 +18,7 @@ pub struct Stamp<'r> {
     pub record: Option<&'r [u8]>,
 }
 
-impl Stamp<'_> {
+impl WriteStamp<'_> {
     /// Applies the change of an item to an index; `new` is the item after it.
     pub fn apply(
         self,
@@ -30,7 +30,12 @@ impl Stamp<'_> {
         let is_in_place = transition.is_in_place();
         if let Some(entry) = transition.old.as_ref().filter(|_| !is_in_place) {
             transaction.batch.delete(&entry.address.encode())?;
-            self.count(transaction, view, entry, growth(Some(entry.bytes), None))?;
+            self.count_entry(
+                transaction,
+                view,
+                entry,
+                size_change(Some(entry.bytes), None),
+            )?;
         }
         let Some(entry) = &transition.new else {
             return Ok(());
@@ -39,12 +44,12 @@ impl Stamp<'_> {
             debug_assert!(false, "an entry without its item");
             return Ok(());
         };
-        let first = index::first_names(view.table, view.index);
+        let first = index::leading_names(view.table, view.index);
         let record = match self
             .record
             .filter(|_| view.index.projection == Projection::All)
         {
-            Some(record) => record::reordered(record, &first)?,
+            Some(record) => record::reorder(record, &first)?,
             None => record::encode(
                 &view.projected(item),
                 &first,
@@ -53,19 +58,19 @@ impl Stamp<'_> {
             ),
         };
         transaction.batch.put(&entry.address.encode(), &record)?;
-        self.count(
+        self.count_entry(
             transaction,
             view,
             entry,
             if is_in_place {
-                transition.growth()
+                transition.size_change()
             } else {
-                growth(None, Some(entry.bytes))
+                size_change(None, Some(entry.bytes))
             },
         )
     }
 
-    fn count(
+    fn count_entry(
         self,
         transaction: &mut Transaction<'_>,
         view: &IndexView<'_>,
@@ -87,7 +92,7 @@ impl Stamp<'_> {
             change,
             self.modified_ms,
         )?;
-        transaction.shared.batch.count(
+        transaction.shared.batch.add_counters(
             view.source,
             CounterDelta {
                 partition_keys,
@@ -125,7 +130,7 @@ pub fn grow_collection(
             .put(&key, &new_collection(partition, bytes, modified_ms))?;
         return Ok(1);
     };
-    match CollectionValue::parse(value)?.after(change, modified_ms)? {
+    match CollectionRecord::parse(value)?.updated(change, modified_ms)? {
         Some(value) => {
             transaction.batch.put(&key, &value)?;
             Ok(0)

@@ -54,6 +54,7 @@ pub(crate) mod base;
 pub(crate) mod catalog;
 pub mod check;
 mod history;
+mod idempotency;
 pub(crate) mod index;
 pub(crate) mod index_lag;
 pub(crate) mod index_life;
@@ -62,7 +63,6 @@ mod jobs;
 pub(crate) mod meter;
 mod open;
 pub(crate) mod ops;
-pub mod parked;
 pub(crate) mod partitions;
 mod prelude;
 mod purge;
@@ -73,9 +73,11 @@ pub mod streams;
 mod table_states;
 pub mod throttle;
 pub(crate) mod time_to_live;
-mod tokens;
+pub mod trash;
 pub(crate) mod write;
 
 pub use crate::model::clock;
 pub use base::keys;
-pub use runtime::{BACKGROUND_PERIOD, BatchRows, Done, Engine, EngineOptions, Rows, hold};
+pub use runtime::{
+    BACKGROUND_PERIOD, BatchRowSink, Done, Engine, EngineOptions, RowSink, test_hooks,
+};

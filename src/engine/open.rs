@@ -4,15 +4,14 @@
 use std::ops::Bound;
 
 use super::{
-    background, jobs, purge,
+    background, idempotency, jobs, purge,
     runtime::{
         Background, EngineOptions,
         batch::{FORMAT_VERSION, format_version},
         prelude::*,
     },
-    tokens,
 };
-use crate::store::{Keeper, Store};
+use crate::store::{LeaseHolder, Store};
 
 impl Engine {
     /// Opens the engine on a new or existing store, and continues the work left by an earlier
@@ -23,11 +22,11 @@ impl Engine {
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         let mut engine = Self {
             background: None,
-            shared: Arc::new(Shared::new(store, options)),
+            shared: Arc::new(EngineShared::new(store, options)),
         };
         // First: a store of a newer version must not be touched.
         engine.check_format()?;
-        if engine.shared.options.looks_only {
+        if engine.shared.options.passive {
             return Ok(engine);
         }
         purge::resume(&engine.shared)?;
@@ -40,7 +39,7 @@ impl Engine {
         }
         // Tokens, jobs and removals continue on the writer thread; the rest is left to the rounds
         // of the threads.
-        tokens::resume(&engine.shared)?;
+        idempotency::resume(&engine.shared)?;
         jobs::resume(&engine.shared)?;
         Ok(engine)
     }
@@ -62,7 +61,7 @@ impl Engine {
         }
         self.shared.batch.write_format();
         // A new store gets this version at once, so that the next process finds it.
-        let is_new = stored.is_none() && !self.shared.options.looks_only;
+        let is_new = stored.is_none() && !self.shared.options.passive;
         if is_new {
             self.shared.submit_and_wait(|_| Ok(()))
         } else {
@@ -73,16 +72,16 @@ impl Engine {
     /// Takes the exclusive lease as [`Store::keep_alone`] does, if the store is of this version:
     /// programs of an earlier version would not ask for the lease. A store that becomes of this
     /// version takes part from the next open on.
-    pub fn keep_alone(&self, keeper: Arc<dyn Keeper>) -> Result<(), Error> {
+    pub fn take_lease(&self, keeper: Arc<dyn LeaseHolder>) -> Result<(), Error> {
         if format_version(&*self.shared.store.snapshot()?)? == Some(FORMAT_VERSION) {
-            self.shared.store.keep_alone(keeper);
+            self.shared.store.hold_lease(keeper);
         }
         Ok(())
     }
 
     /// Stops the lease before its holder can no longer answer.
-    pub fn stop_keeping(&self) {
-        self.shared.store.stop_keeping();
+    pub fn stop_lease(&self) {
+        self.shared.store.release_lease();
     }
 
     /// Completes the queued jobs; the engine takes no writes after it.
@@ -91,8 +90,8 @@ impl Engine {
         if let Some(background) = &self.background {
             background.end();
         }
-        if !self.shared.options.looks_only
-            && let Err(error) = background::counting::keep(&self.shared, true)
+        if !self.shared.options.passive
+            && let Err(error) = background::meter_flush::flush(&self.shared, true)
         {
             log::debug!("what was counted last is not stored: {error}");
         }

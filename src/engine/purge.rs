@@ -20,7 +20,7 @@ const KEYS_AT_ONCE: usize = 128;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Starts the removal of every source that an earlier process left.
-pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
+pub fn resume(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
     start_all(shared, pending(&*shared.store.snapshot()?)?);
     Ok(())
 }
@@ -29,7 +29,7 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
 pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut sources = Vec::new();
     walks::each(read, &Space::Purge.all(), |key, _| {
-        sources.extend(keys::source_of(key));
+        sources.extend(keys::parse_source(key));
         Ok(())
     })?;
     Ok(sources)
@@ -44,39 +44,42 @@ pub fn mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<(), S
 }
 
 /// Starts the removal of several sources.
-pub fn start_all(shared: &Arc<Shared>, sources: impl IntoIterator<Item = SourceId>) {
+pub fn start_all(shared: &Arc<EngineShared>, sources: impl IntoIterator<Item = SourceId>) {
     sources
         .into_iter()
         .for_each(|source| start(Arc::clone(shared), source));
 }
 
 /// Removes the data of a marked source in batches; no request waits for it.
-pub fn start(shared: Arc<Shared>, source: SourceId) {
+pub fn start(shared: Arc<EngineShared>, source: SourceId) {
     let again = Arc::clone(&shared);
-    let next = Done::of(move |outcome: Result<bool, Error>| match outcome {
+    let next = Done::detached(move |outcome: Result<bool, Error>| match outcome {
         Ok(true) => {
-            again.pieces.grow();
+            again.batch_size.grow();
             start(again, source);
         }
         Ok(false) => {}
-        Err(Error::Store(StoreError::NoSpace)) if again.pieces.halve() => start(again, source),
+        Err(Error::Store(StoreError::NoSpace)) if again.batch_size.halve() => start(again, source),
         Err(Error::Store(StoreError::Closed)) => {
             log::debug!("removal of source {} waits for the next open", source.0)
         }
         Err(error) => {
             log::warn!("removal of a dropped table failed and is tried again: {error}");
-            later(&again, move |shared| start(Arc::clone(shared), source));
+            retry_later(&again, move |shared| start(Arc::clone(shared), source));
         }
     });
     shared.submit(
-        move |transaction| Ok(remove_piece(transaction, source)?),
+        move |transaction| Ok(remove_batch(transaction, source)?),
         next,
     );
 }
 
 /// Continues after a delay: a full disk may have space then. If the process ends before, the next
 /// open continues.
-pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'static) {
+pub fn retry_later(
+    shared: &Arc<EngineShared>,
+    go_on: impl FnOnce(&Arc<EngineShared>) + Send + 'static,
+) {
     // The waiting thread must not keep a store open that all other users have closed.
     let shared = Arc::downgrade(shared);
     let wait = move || {
@@ -101,7 +104,7 @@ pub fn remove_small(
     let (mut left, mut large) = (KEYS_AT_ONCE, Vec::new());
     for source in sources {
         // The counters that other jobs of this transaction change are written at its end.
-        if transaction.shared.batch.is_counted(source)
+        if transaction.shared.batch.has_counters(source)
             || remove_up_to(transaction, source, &mut left)?
         {
             large.push(source);
@@ -114,8 +117,8 @@ pub fn remove_small(
     Ok(large)
 }
 
-fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
-    if remove_some(transaction, source)? {
+fn remove_batch(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
+    if remove_step(transaction, source)? {
         return Ok(true);
     }
     transaction
@@ -125,13 +128,13 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
 }
 
 /// Removes some data of a source; returns true if more is left.
-pub(super) fn remove_some(
+pub(super) fn remove_step(
     transaction: &mut Transaction<'_>,
     source: SourceId,
 ) -> Result<bool, StoreError> {
-    transaction.removes();
+    transaction.mark_removal();
     // A limit on keys of all kinds together: each key may be on a page that is copied.
-    let mut left = transaction.shared.pieces.keys();
+    let mut left = transaction.shared.batch_size.keys();
     remove_up_to(transaction, source, &mut left)
 }
 
@@ -150,7 +153,7 @@ fn remove_up_to(
         Space::Counted,
     ];
     for space in [Space::Entry, Space::Collection].into_iter().chain(lists) {
-        *left -= walks::delete_first(transaction.batch, &space.of(source), *left)?;
+        *left -= walks::delete_first(transaction.batch, &space.range(source), *left)?;
         if *left == 0 {
             return Ok(true);
         }

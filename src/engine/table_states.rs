@@ -22,7 +22,7 @@ pub fn begin(
     if delay_ms == 0 {
         return false;
     }
-    transaction.ended_table(&entry.schema.name);
+    transaction.record_ended(&entry.schema.name);
     entry.status = status;
     entry.status_ends_ms = Some(transaction.now_ms().saturating_add(delay_ms));
     true
@@ -43,7 +43,7 @@ pub fn end(
     {
         return Ok(Vec::new());
     }
-    transaction.removes();
+    transaction.mark_removal();
     if table.status == TableStatus::Deleting {
         return remove(transaction, &table);
     }
@@ -59,10 +59,10 @@ pub fn remove(
     transaction: &mut Transaction<'_>,
     entry: &TableEntry,
 ) -> Result<Vec<SourceId>, StoreError> {
-    transaction.ended_table(&entry.schema.name);
+    transaction.record_ended(&entry.schema.name);
     let list = entry.expiry_list().map(|list| list.id);
     // A restore makes the indexes anew; only the items are kept.
-    let is_kept = keep_items(transaction, entry)?;
+    let is_kept = back_up_items(transaction, entry)?;
     let items = (!is_kept).then_some(entry.source);
     let own = items.into_iter().chain(entry.index_sources.iter().copied());
     let sources: Vec<SourceId> = own.chain(list).chain(entry.index_life.sources()).collect();
@@ -74,19 +74,22 @@ pub fn remove(
     sources
         .iter()
         .try_for_each(|source| purge::mark(transaction, *source))?;
-    transaction.catalog_changed()?;
+    transaction.bump_catalog()?;
     Ok(sources)
 }
 
 /// Keeps the items of a table that is being removed, if recovery is on; returns true if it does. A
 /// backup takes over the source: nothing is copied (developer guide, "Point-in-time recovery").
-fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<bool, StoreError> {
+fn back_up_items(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+) -> Result<bool, StoreError> {
     if table.control.recovery.is_none() {
         return Ok(false);
     }
     let (now_ms, id) = (
         transaction.now_ms(),
-        catalog::take_source(transaction.batch)?,
+        catalog::allocate_source(transaction.batch)?,
     );
     let name = &table.schema.name;
     let record = BackupRecord {
@@ -106,6 +109,6 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
     transaction
         .shared
         .system_backups_due
-        .no_later_than(record.kept_until_ms());
+        .no_later_than(record.expires_ms());
     Ok(true)
 }

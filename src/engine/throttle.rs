@@ -21,9 +21,9 @@ use super::{
 };
 use crate::codec::digest::hex;
 use crate::model::{
-    error::{ThrottleCause, Throttled, ThrottledAt},
-    layout::{PartitionLimits, PlaceRange},
+    error::{ThrottleCause, ThrottleLocation, Throttled},
     limits::ACCOUNT_CAPACITY_UNITS_MAX,
+    metrics::{HashRange, PartitionLimits},
 };
 
 /// The seconds of unused provisioned throughput that are saved.
@@ -73,12 +73,12 @@ pub enum UnitKind {
 pub struct Throttle {
     options: ThrottleOptions,
     // One lock for all: a request needs up to four buckets as of the same moment.
-    buckets: Mutex<HashMap<BucketId, Bucket>>,
+    buckets: Mutex<HashMap<BucketId, UnitBucket>>,
 }
 
 /// The owner of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Holder {
+enum BucketOwner {
     Account,
     Source(SourceId),
     Partition(SourceId, u32),
@@ -86,10 +86,10 @@ enum Holder {
     Share(SourceId, u32),
 }
 
-type BucketId = (Holder, UnitKind);
+type BucketId = (BucketOwner, UnitKind);
 
 #[derive(Debug, Clone, Copy)]
-struct Bucket {
+struct UnitBucket {
     units: f64,
     at_ms: u64,
     /// The most units consumed in one second, for on-demand capacity.
@@ -102,17 +102,17 @@ struct Bucket {
 
 /// The reason why a request is throttled.
 #[derive(Debug, Clone, Copy)]
-pub struct Refusal {
+pub struct ThrottleRefusal {
     pub cause: ThrottleCause,
     /// The units that its bucket gets in a second.
     pub units_max: f64,
     /// The debt of its bucket, in milliseconds of refill.
-    pub owed_ms: f64,
+    pub debt_ms: f64,
 }
 
 /// The refill rate of a bucket, and the cause to report when it is empty.
 #[derive(Debug, Clone, Copy)]
-struct Rate {
+struct RefillRate {
     per_second: f64,
     seconds: f64,
     /// The seconds of refill in the bucket at first.
@@ -124,9 +124,9 @@ struct Rate {
     is_ceiling: bool,
 }
 
-impl Rate {
+impl RefillRate {
     /// Returns a rate that saves unused units.
-    fn saved(per_second: f64, cause: ThrottleCause) -> Self {
+    fn burst(per_second: f64, cause: ThrottleCause) -> Self {
         Self {
             per_second,
             seconds: BURST_SECONDS,
@@ -150,8 +150,8 @@ impl Rate {
     }
 }
 
-impl Bucket {
-    fn per_second(&self, rate: Rate) -> f64 {
+impl UnitBucket {
+    fn per_second(&self, rate: RefillRate) -> f64 {
         if rate.scales {
             rate.per_second
                 .max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX))
@@ -160,7 +160,7 @@ impl Bucket {
         }
     }
 
-    fn fill(&mut self, rate: Rate, now_ms: u64) {
+    fn fill(&mut self, rate: RefillRate, now_ms: u64) {
         let per_second = self.per_second(rate);
         let seconds = now_ms.saturating_sub(self.at_ms) as f64 / 1e3;
         self.units = (self.units + per_second * seconds).min(per_second * rate.seconds);
@@ -168,7 +168,7 @@ impl Bucket {
     }
 
     /// Returns the milliseconds until the bucket has units again; `None` while it has.
-    fn owed_ms(&self, rate: Rate, now_ms: u64) -> Option<f64> {
+    fn debt_ms(&self, rate: RefillRate, now_ms: u64) -> Option<f64> {
         if self.units <= 0.0 {
             return Some(-self.units / rate.per_second * 1e3);
         }
@@ -177,7 +177,7 @@ impl Bucket {
         is_used_up.then(|| (1000 - now_ms % 1000) as f64)
     }
 
-    fn take(&mut self, units: f64, now_ms: u64) {
+    fn consume(&mut self, units: f64, now_ms: u64) {
         self.units -= units;
         if self.second != now_ms / 1000 {
             (self.second, self.taken) = (now_ms / 1000, 0.0);
@@ -205,16 +205,18 @@ impl Throttle {
         of: &UnitRequest<'_>,
         limits: &PartitionLimits,
         now_ms: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ThrottleRefusal> {
         let mut buckets = self.buckets.lock();
-        for (id, rate) in self.needed(of, limits) {
-            let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
+        for (id, rate) in self.buckets_of(of, limits) {
+            let bucket = buckets
+                .entry(id)
+                .or_insert_with(|| full_bucket(rate, now_ms));
             bucket.fill(rate, now_ms);
             if let Some(owed_ms) = bucket.owed_ms(rate, now_ms) {
-                return Err(Refusal {
+                return Err(ThrottleRefusal {
                     cause: rate.cause,
                     units_max: bucket.per_second(rate),
-                    owed_ms,
+                    debt_ms: owed_ms,
                 });
             }
         }
@@ -222,10 +224,12 @@ impl Throttle {
     }
 
     /// Consumes the units of a request.
-    pub fn take(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
+    pub fn consume(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
         let mut buckets = self.buckets.lock();
-        for (id, rate) in self.needed(of, limits) {
-            let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
+        for (id, rate) in self.buckets_of(of, limits) {
+            let bucket = buckets
+                .entry(id)
+                .or_insert_with(|| full_bucket(rate, now_ms));
             bucket.fill(rate, now_ms);
             bucket.take(units, now_ms);
         }
@@ -233,11 +237,11 @@ impl Throttle {
 
     /// Returns the buckets of a request: the source's own, its partition's share of them, the
     /// partition's limit, and the account's.
-    fn needed(
+    fn buckets_of(
         &self,
         of: &UnitRequest<'_>,
         limits: &PartitionLimits,
-    ) -> impl Iterator<Item = (BucketId, Rate)> {
+    ) -> impl Iterator<Item = (BucketId, RefillRate)> {
         let partition = &of.map.partitions()[of.map.position_of(of.place)];
         let own = of.rate();
         let ceiling = match of.kind {
@@ -247,23 +251,23 @@ impl Throttle {
         let share = (!self.options.is_adaptive && !own.scales).then(|| {
             let share = own.per_second / of.map.partitions().len() as f64;
             (
-                Holder::Share(of.source, partition.id),
-                Rate::saved(share.min(ceiling), ThrottleCause::Share),
+                BucketOwner::Share(of.source, partition.id),
+                RefillRate::burst(share.min(ceiling), ThrottleCause::Share),
             )
         });
-        let ceiling = Rate {
+        let ceiling = RefillRate {
             is_ceiling: true,
-            ..Rate::steady(ceiling, ThrottleCause::KeyRange)
+            ..RefillRate::steady(ceiling, ThrottleCause::KeyRange)
         };
-        let account = Rate::steady(
+        let account = RefillRate::steady(
             self.options.account_units_max as f64,
             ThrottleCause::AccountQuota,
         );
         let needed = [
-            Some((Holder::Source(of.source), own)),
+            Some((BucketOwner::Source(of.source), own)),
             share,
-            Some((Holder::Partition(of.source, partition.id), ceiling)),
-            Some((Holder::Account, account)),
+            Some((BucketOwner::Partition(of.source, partition.id), ceiling)),
+            Some((BucketOwner::Account, account)),
         ];
         let kind = of.kind;
         needed
@@ -273,8 +277,8 @@ impl Throttle {
     }
 }
 
-fn full(rate: Rate, now_ms: u64) -> Bucket {
-    Bucket {
+fn full_bucket(rate: RefillRate, now_ms: u64) -> UnitBucket {
+    UnitBucket {
         units: rate.per_second * rate.seconds_at_first,
         at_ms: now_ms,
         peak: 0.0,
@@ -295,16 +299,16 @@ pub struct UnitRequest<'a> {
 }
 
 impl UnitRequest<'_> {
-    fn rate(&self) -> Rate {
+    fn rate(&self) -> RefillRate {
         if let Some(units) = self.table.throughput_of(self.source) {
             let per_second = match self.kind {
                 UnitKind::Read => units.read_capacity_units,
                 UnitKind::Write => units.write_capacity_units,
             } as f64;
-            let rate = Rate::saved(per_second, ThrottleCause::ProvisionedThroughput);
+            let rate = RefillRate::burst(per_second, ThrottleCause::ProvisionedThroughput);
             let index = self.table.index_of(self.source);
             return match index.is_some_and(|index| self.table.index_life.is_building(&index.name)) {
-                true => Rate {
+                true => RefillRate {
                     seconds_at_first: 1.0,
                     ..rate
                 },
@@ -320,13 +324,13 @@ impl UnitRequest<'_> {
             UnitKind::Write => set.max_write_request_units,
         };
         match set.filter(|units| *units > 0) {
-            Some(units) => Rate::steady(units as f64, ThrottleCause::MaxOnDemand),
+            Some(units) => RefillRate::steady(units as f64, ThrottleCause::MaxOnDemand),
             None => {
-                let rate = Rate::steady(
+                let rate = RefillRate::steady(
                     ON_DEMAND_UNITS[self.kind as usize],
                     ThrottleCause::AccountLimit,
                 );
-                Rate {
+                RefillRate {
                     scales: true,
                     ..rate
                 }
@@ -338,14 +342,18 @@ impl UnitRequest<'_> {
     ///
     /// # Errors
     /// Fails with errors of the store while it looks up the keys.
-    pub fn throttled(&self, read: &dyn Read, refusal: Refusal) -> Result<Throttled, StoreError> {
+    pub fn throttled(
+        &self,
+        read: &dyn Read,
+        refusal: ThrottleRefusal,
+    ) -> Result<Throttled, StoreError> {
         let index = self
             .table
             .index_of(self.source)
             .map(|index| index.name.clone());
         let position = self.map.position_of(self.place);
         let range = self.map.range(position);
-        let keys_in = |range: &PlaceRange, count| {
+        let keys_in = |range: &HashRange, count| {
             content::first_keys(read, self.table, self.source, range, count)
         };
         let mut keys = match refusal.cause {
@@ -358,11 +366,11 @@ impl UnitRequest<'_> {
         let asked = self
             .place
             .first_chunk()
-            .map(|digest| keys_in(&PlaceRange::of_collection(*digest), 1));
+            .map(|digest| keys_in(&HashRange::collection(*digest), 1));
         let digits =
             |place: Option<&[u8]>| hex(&place.map_or(u128::MAX, first_digest).to_be_bytes()[..4]);
-        let at = ThrottledAt {
-            units_max: whole(refusal.units_max),
+        let at = ThrottleLocation {
+            units_max: round_up(refusal.units_max),
             partition: self.map.partitions()[position].id,
             hashes: (digits(Some(&range.from)), digits(range.to.as_deref())),
             keys,
@@ -374,12 +382,12 @@ impl UnitRequest<'_> {
             is_write: self.kind == UnitKind::Write,
             is_provisioned: self.table.schema.throughput.is_some(),
             cause: refusal.cause,
-            at,
+            location: at,
         })
     }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(units: f64) -> u64 {
+fn round_up(units: f64) -> u64 {
     units.ceil() as u64
 }

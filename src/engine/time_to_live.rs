@@ -43,7 +43,7 @@ pub fn expiry_of(record: &Record<'_>, attribute: &str) -> Result<Option<u64>, St
 }
 
 /// Updates the table's list after a change of an item, given its records before and after.
-pub fn maintain(
+pub fn update_list(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
     address: &EntryAddress,
@@ -77,7 +77,7 @@ pub fn maintain(
 
 /// Returns the first expiries on a list between two times, with the places of their items, earliest
 /// first.
-pub fn listed(
+pub fn list_expiries(
     read: &dyn Read,
     list: SourceId,
     from_ms: u64,
@@ -88,18 +88,18 @@ pub fn listed(
         read,
         &keys::expiries_between(list, from_ms, before_ms),
         count,
-        |key, _| keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())),
+        |key, _| keys::parse_expiry(key).map(|(ms, place)| (ms, place.to_vec())),
     )
 }
 
 /// Returns the key of the item of an expiry; `None` if the item has another expiry by now.
-pub fn item_that_expires(
+pub fn expiring_item(
     read: &dyn Read,
     table: &TableEntry,
     ms: u64,
     place: &[u8],
 ) -> Result<Option<Key>, StoreError> {
-    let entry = Space::Entry.at(table.source, place);
+    let entry = Space::Entry.key(table.source, place);
     let Some(bytes) = read.get(&entry)? else {
         return Ok(None);
     };
@@ -128,12 +128,16 @@ const BYTES_PER_JOB: usize = 8 * 1024 * 1024;
 ///
 /// # Errors
 /// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
-pub fn build_list(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Result<(), Error> {
+pub fn build_list(
+    shared: &Arc<EngineShared>,
+    name: &TableName,
+    list: SourceId,
+) -> Result<(), Error> {
     let mut after: Option<Vec<u8>> = None;
     loop {
         let (name, start) = (name.clone(), after.clone());
         let step = shared.submit_in_background(move |transaction| {
-            Ok(build_piece(transaction, &name, list, start.clone())?)
+            Ok(build_batch(transaction, &name, list, start.clone())?)
         })?;
         match step {
             Some(key) => after = Some(key),
@@ -144,7 +148,7 @@ pub fn build_list(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Res
 
 /// Adds some items after a key; returns the last key, or `None` if the list is built or not wanted
 /// any more.
-fn build_piece(
+fn build_batch(
     transaction: &mut Transaction<'_>,
     name: &TableName,
     list: SourceId,
@@ -162,9 +166,9 @@ fn build_piece(
     }) else {
         return Ok(None);
     };
-    let range = Space::Entry.of(table.source).after(after);
+    let range = Space::Entry.range(table.source).after(after);
     let mut found = Vec::new();
-    let last = walks::piece(
+    let last = walks::batch(
         transaction.read(),
         &range,
         (ITEMS_PER_JOB, BYTES_PER_JOB),

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::lexer::TokenKind;
 use super::order::{Comparator, compare};
-use super::parse::{self, Call, Language, Stage};
-use super::placeholders::Scope;
+use super::parse::{self, FaultStage, Language, RawCall};
+use super::placeholders::PlaceholderScope;
 use super::predicate::{Predicate, SIZE};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -32,9 +32,9 @@ pub(super) const LANGUAGE: Language = Language {
             .iter()
             .any(|word| token.is_keyword(word))
     },
-    reserved: Stage::Reserved,
-    names: Stage::Meaning,
-    values: Stage::Meaning,
+    reserved: FaultStage::Reserved,
+    names: FaultStage::Meaning,
+    values: FaultStage::Meaning,
 };
 
 /// An operand.
@@ -74,7 +74,7 @@ impl Operand {
 impl Condition {
     /// Makes a condition of a top-level attribute and the further values of its predicate.
     #[must_use]
-    pub fn of_attribute(
+    pub fn on_attribute(
         name: &str,
         predicate: Predicate,
         values: impl IntoIterator<Item = AttributeValue>,
@@ -91,7 +91,7 @@ impl Condition {
     /// Returns the top-level attribute of the condition, its predicate and the further values;
     /// `None` for a condition on anything else.
     #[must_use]
-    pub fn bound(&self) -> Option<(&str, Predicate, Vec<&AttributeValue>)> {
+    pub fn as_attribute_test(&self) -> Option<(&str, Predicate, Vec<&AttributeValue>)> {
         let Self::Test(predicate, operands) = self else {
             return None;
         };
@@ -114,8 +114,8 @@ impl Condition {
 
     /// Returns a top-level attribute and the value that it must have.
     #[must_use]
-    pub fn equality(&self) -> Option<(&str, &AttributeValue)> {
-        match self.bound()? {
+    pub fn as_equality(&self) -> Option<(&str, &AttributeValue)> {
+        match self.as_attribute_test()? {
             (name, Predicate::Compare(Comparator::Equal), values) => Some((name, values.first()?)),
             _ => None,
         }
@@ -129,7 +129,7 @@ impl Condition {
 pub fn parse_parameter(
     text: &str,
     parameter: ExpressionParameter,
-    scope: &mut Scope<'_>,
+    scope: &mut PlaceholderScope<'_>,
 ) -> Result<Condition, ExpressionError> {
     parse(text, scope).map_err(|fault| ExpressionError::Invalid { parameter, fault })
 }
@@ -138,30 +138,30 @@ pub fn parse_parameter(
 ///
 /// # Errors
 /// The first fault in the order of docs/dynamodb.md 7.9.
-pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
-    let mut parser = Parser(parse::Parser::new(text, &LANGUAGE, scope)?);
+pub fn parse(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<Condition, ExpressionFault> {
+    let mut parser = ConditionParser(parse::ExprParser::new(text, &LANGUAGE, scope)?);
     let condition = parser.condition()?;
-    parser.0.finish(Stage::Meaning, Ok(condition))
+    parser.0.finish(FaultStage::Meaning, Ok(condition))
 }
 
 /// The condition of a part with a noted fault. It never leaves the parser; it never holds.
 const PLACEHOLDER: Condition = Condition::Or(Vec::new());
 
 /// The content between two connectives.
-enum Content<'a> {
-    Operand(parse::Operand<'a>),
+enum TermContent<'a> {
+    Operand(parse::RawOperand<'a>),
     Condition(Condition),
 }
 
 /// Content, with a flag that one pair of parentheses is right around it.
-struct Term<'a> {
-    content: Content<'a>,
+struct RawTerm<'a> {
+    content: TermContent<'a>,
     in_parentheses: bool,
 }
 
 /// A condition under construction, of the whole text or of an open parenthesis.
 #[derive(Default)]
-struct Group {
+struct ConditionGroup {
     /// Finished operands of OR.
     any: Vec<Condition>,
     /// Finished operands of the AND at the end.
@@ -170,7 +170,7 @@ struct Group {
     negations: usize,
 }
 
-impl Group {
+impl ConditionGroup {
     /// True if it has nothing but the current term.
     fn is_plain(&self) -> bool {
         self.any.is_empty() && self.all.is_empty() && self.negations == 0
@@ -207,18 +207,18 @@ pub(super) fn join(
     }
 }
 
-struct Parser<'a, 's, 'p>(parse::Parser<'a, 's, 'p>);
+struct ConditionParser<'a, 's, 'p>(parse::ExprParser<'a, 's, 'p>);
 
-impl<'a> Parser<'a, '_, '_> {
+impl<'a> ConditionParser<'a, '_, '_> {
     /// Parses the whole text.
     fn condition(&mut self) -> Result<Condition, ExpressionFault> {
-        let mut outer: Vec<Group> = Vec::new();
-        let mut group = Group::default();
+        let mut outer: Vec<ConditionGroup> = Vec::new();
+        let mut group = ConditionGroup::default();
         loop {
             self.open_groups(&mut outer, &mut group);
             let operand = self.0.bare_operand(0)?;
-            let mut term = self.comparison(Term {
-                content: Content::Operand(operand),
+            let mut term = self.comparison(RawTerm {
+                content: TermContent::Operand(operand),
                 in_parentheses: false,
             })?;
             while self.0.tokens.peek().kind == TokenKind::Close {
@@ -244,7 +244,7 @@ impl<'a> Parser<'a, '_, '_> {
     }
 
     /// Takes every NOT and `(` before an operand.
-    fn open_groups(&mut self, outer: &mut Vec<Group>, group: &mut Group) {
+    fn open_groups(&mut self, outer: &mut Vec<ConditionGroup>, group: &mut ConditionGroup) {
         loop {
             if self.0.tokens.accept_keyword("NOT") {
                 group.negations += 1;
@@ -260,15 +260,15 @@ impl<'a> Parser<'a, '_, '_> {
     /// Takes the `)` that ends `group` with the last term `term`.
     fn close_group(
         &mut self,
-        mut group: Group,
-        term: Term<'a>,
-    ) -> Result<Term<'a>, ExpressionFault> {
+        mut group: ConditionGroup,
+        term: RawTerm<'a>,
+    ) -> Result<RawTerm<'a>, ExpressionFault> {
         if group.is_plain() {
             self.0.tokens.advance();
             if term.in_parentheses && self.is_complete(&term.content) {
                 return Err(ExpressionFault::RedundantParentheses);
             }
-            return Ok(Term {
+            return Ok(RawTerm {
                 in_parentheses: true,
                 ..term
             });
@@ -276,8 +276,8 @@ impl<'a> Parser<'a, '_, '_> {
         group.push(self.as_condition(term)?);
         let condition = group.finish().ok_or_else(|| self.0.tokens.syntax_error())?;
         self.0.tokens.advance();
-        Ok(Term {
-            content: Content::Condition(condition),
+        Ok(RawTerm {
+            content: TermContent::Condition(condition),
             in_parentheses: true,
         })
     }
@@ -285,38 +285,38 @@ impl<'a> Parser<'a, '_, '_> {
     /// True if the closed content stands by itself, whatever follows. A path or a value is only the
     /// beginning of something: a token that cannot follow it is reported first. The step in
     /// `((a.b)).c` can, for the service.
-    fn is_complete(&self, content: &Content<'a>) -> bool {
+    fn is_complete(&self, content: &TermContent<'a>) -> bool {
         let next = self.0.tokens.peek();
         let is_step = matches!(next.kind, TokenKind::Dot | TokenKind::OpenBracket);
         let is_compared = matches!(next.kind, TokenKind::Comparator(_))
             || next.is_keyword("BETWEEN")
             || next.is_keyword("IN");
         match content {
-            Content::Condition(_) | Content::Operand(parse::Operand::Call(_)) => true,
-            Content::Operand(parse::Operand::Path(_)) => is_compared || is_step,
-            Content::Operand(parse::Operand::Value(_)) => is_compared,
+            TermContent::Condition(_) | TermContent::Operand(parse::RawOperand::Call(_)) => true,
+            TermContent::Operand(parse::RawOperand::Path(_)) => is_compared || is_step,
+            TermContent::Operand(parse::RawOperand::Value(_)) => is_compared,
         }
     }
 
     /// Converts a term that must be a condition. A call is one here. Any other operand lacks a
     /// comparator, at the token that follows it.
-    fn as_condition(&mut self, term: Term<'a>) -> Result<Condition, ExpressionFault> {
+    fn as_condition(&mut self, term: RawTerm<'a>) -> Result<Condition, ExpressionFault> {
         match term.content {
-            Content::Condition(condition) => Ok(condition),
-            Content::Operand(parse::Operand::Call(call)) => {
-                let is_condition = |name: &str| Predicate::of_function(name).is_some();
-                let condition = self.called(call, is_condition, of_call);
+            TermContent::Condition(condition) => Ok(condition),
+            TermContent::Operand(parse::RawOperand::Call(call)) => {
+                let is_condition = |name: &str| Predicate::from_function(name).is_some();
+                let condition = self.resolve_call(call, is_condition, from_call);
                 Ok(self.0.or_placeholder(condition, PLACEHOLDER))
             }
-            Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => {
+            TermContent::Operand(parse::RawOperand::Path(_) | parse::RawOperand::Value(_)) => {
                 Err(self.0.tokens.syntax_error())
             }
         }
     }
 
     /// Continues an operand by the comparator, BETWEEN or IN that follows it, if one does.
-    fn comparison(&mut self, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
-        let Content::Operand(operand) = term.content else {
+    fn comparison(&mut self, term: RawTerm<'a>) -> Result<RawTerm<'a>, ExpressionFault> {
+        let TermContent::Operand(operand) = term.content else {
             return Ok(term);
         };
         // Names and values of all operands are looked up before any is checked: an undefined one is
@@ -326,48 +326,50 @@ impl<'a> Parser<'a, '_, '_> {
                 self.0.tokens.advance();
                 (
                     Predicate::Compare(comparator),
-                    vec![self.resolved(operand), self.operand()?],
+                    vec![self.resolve_operand(operand), self.operand()?],
                 )
             } else if self.0.tokens.accept_keyword("BETWEEN") {
-                let (tested, lower) = (self.resolved(operand), self.operand()?);
+                let (tested, lower) = (self.resolve_operand(operand), self.operand()?);
                 // This AND is no operator of its own: BETWEEN counts as one.
                 if !self.0.tokens.accept_keyword("AND") {
                     return Err(self.0.tokens.syntax_error());
                 }
                 (Predicate::Between, vec![tested, lower, self.operand()?])
             } else if self.0.tokens.accept_keyword("IN") {
-                let tested = self.resolved(operand);
+                let tested = self.resolve_operand(operand);
                 let list = self
                     .0
                     .list(0)?
                     .into_iter()
-                    .map(|member| self.resolved(member));
+                    .map(|member| self.resolve_operand(member));
                 (Predicate::In, std::iter::once(tested).chain(list).collect())
             } else {
-                return Ok(Term {
-                    content: Content::Operand(operand),
+                return Ok(RawTerm {
+                    content: TermContent::Operand(operand),
                     ..term
                 });
             };
-        let condition = self.made(checked(predicate, operands));
+        let condition = self.note_fault(checked_condition(predicate, operands));
         self.0.operators += 1;
-        Ok(Term {
-            content: Content::Condition(condition),
+        Ok(RawTerm {
+            content: TermContent::Condition(condition),
             in_parentheses: false,
         })
     }
 
     fn operand(&mut self) -> Result<Operand, ExpressionFault> {
-        self.0.operand(0).map(|operand| self.resolved(operand))
+        self.0
+            .operand(0)
+            .map(|operand| self.resolve_operand(operand))
     }
 
     /// Resolves an operand. A fault is noted.
-    fn resolved(&mut self, operand: parse::Operand<'a>) -> Operand {
+    fn resolve_operand(&mut self, operand: parse::RawOperand<'a>) -> Operand {
         match operand {
-            parse::Operand::Path(path) => Operand::Path(path),
-            parse::Operand::Value(value) => Operand::Value(value),
-            parse::Operand::Call(call) => {
-                let size = self.called(
+            parse::RawOperand::Path(path) => Operand::Path(path),
+            parse::RawOperand::Value(value) => Operand::Value(value),
+            parse::RawOperand::Call(call) => {
+                let size = self.resolve_call(
                     call,
                     |function| function == SIZE,
                     |_, operands| size_of(operands),
@@ -380,34 +382,37 @@ impl<'a> Parser<'a, '_, '_> {
 
     /// Resolves a call. A function that does not fit its place and a fault of its operands are
     /// noted.
-    fn called<T>(
+    fn resolve_call<T>(
         &mut self,
-        call: Call<'a>,
+        call: RawCall<'a>,
         fits: fn(&str) -> bool,
         make: fn(&str, Vec<Operand>) -> Result<T, ExpressionFault>,
     ) -> Option<T> {
         if !fits(call.function) {
-            self.0
-                .note(Stage::Places, call.at, misplaced(call.function));
+            self.0.note(
+                FaultStage::Places,
+                call.at,
+                misplaced_function(call.function),
+            );
         }
         let operands = call
             .operands
             .into_iter()
-            .map(|operand| self.resolved(operand))
+            .map(|operand| self.resolve_operand(operand))
             .collect();
         make(call.function, operands)
-            .map_err(|fault| self.0.note(Stage::Meaning, call.end, fault))
+            .map_err(|fault| self.0.note(FaultStage::Meaning, call.end, fault))
             .ok()
     }
 
     /// Returns the condition of the tokens so far. A fault is noted.
-    fn made(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
-        let condition = self.0.noted(Stage::Meaning, condition);
+    fn note_fault(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
+        let condition = self.0.noted(FaultStage::Meaning, condition);
         self.0.or_placeholder(condition, PLACEHOLDER)
     }
 }
 
-fn misplaced(function: &str) -> ExpressionFault {
+fn misplaced_function(function: &str) -> ExpressionFault {
     match parse::UPDATE_FUNCTIONS.contains(&function) {
         true => ExpressionFault::FunctionOfOther {
             language: "a condition",
@@ -436,8 +441,8 @@ pub(super) fn size_of(operands: Vec<Operand>) -> Result<Operand, ExpressionFault
 ///
 /// # Errors
 /// A function that is no condition; a bad number of operands, or bad types.
-pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
-    let predicate = Predicate::of_function(name).ok_or_else(|| misplaced(name))?;
+pub(super) fn from_call(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
+    let predicate = Predicate::from_function(name).ok_or_else(|| misplaced_function(name))?;
     let count = operands.len();
     if count != predicate.operand_count() {
         return Err(ExpressionFault::OperandCount {
@@ -445,7 +450,7 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
             count,
         });
     }
-    checked(predicate, operands)
+    checked_condition(predicate, operands)
 }
 
 /// Makes the condition of a predicate with its full number of operands.
@@ -453,7 +458,7 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
 /// # Errors
 /// Too many operands of IN; the same document path twice; types; bounds in the wrong order; the
 /// name of no type.
-pub(super) fn checked(
+pub(super) fn checked_condition(
     predicate: Predicate,
     operands: Vec<Operand>,
 ) -> Result<Condition, ExpressionFault> {
@@ -468,7 +473,7 @@ pub(super) fn checked(
         .iter()
         .try_for_each(|other| first.map_or(Ok(()), |first| check_distinct(first, other, word)))?;
     for (place, operand) in operands.iter().enumerate() {
-        check_literal(operand, word, |of| predicate.takes(place, of))?;
+        check_literal(operand, word, |of| predicate.accepts(place, of))?;
     }
     match (predicate, operands.as_slice()) {
         (Predicate::Between, [_, Operand::Value(lower), Operand::Value(upper)]) => {
@@ -610,7 +615,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let placeholders = placeholders();
-        let found = parse(text, &mut Scope::new(&placeholders));
+        let found = parse(text, &mut PlaceholderScope::new(&placeholders));
         assert_eq!(
             found.map_or_else(|fault| fault.to_string(), |_| "ok".to_owned()),
             expected,
@@ -799,7 +804,7 @@ mod tests {
                 .filter(move |token| token.kind == kind)
                 .map(|token| token.text.to_owned())
         };
-        Placeholders::of(
+        Placeholders::new(
             of(TokenKind::NameRef)
                 .map(|alias| (alias.clone(), alias))
                 .collect(),
@@ -811,11 +816,14 @@ mod tests {
 
     fn parsed(text: &str) -> Result<(Condition, usize), ExpressionFault> {
         let placeholders = itself(text);
-        let mut scope = Scope::new(&placeholders);
-        let mut parser = Parser(parse::Parser::new(text, &LANGUAGE, &mut scope)?);
+        let mut scope = PlaceholderScope::new(&placeholders);
+        let mut parser = ConditionParser(parse::ExprParser::new(text, &LANGUAGE, &mut scope)?);
         let condition = parser.condition()?;
         let operators = parser.0.operators;
-        Ok((parser.0.finish(Stage::Meaning, Ok(condition))?, operators))
+        Ok((
+            parser.0.finish(FaultStage::Meaning, Ok(condition))?,
+            operators,
+        ))
     }
 
     /// Shows the tree with every structure in its own parentheses.

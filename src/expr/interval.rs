@@ -12,19 +12,19 @@ pub struct Interval {
     pub lower: Vec<u8>,
     pub upper: Option<Vec<u8>>,
     /// True if it holds exactly one value of the sort key attribute.
-    pub is_value: bool,
+    pub is_single_value: bool,
 }
 
 impl Interval {
     /// Returns the sort keys that a predicate admits with the values beside it; `None` for a
     /// predicate that is no interval, and for a prefix of which no key is made.
     #[must_use]
-    pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
+    pub fn from_predicate(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
         let interval = |lower, upper| {
             Some(Self {
                 lower,
                 upper,
-                is_value: predicate == Predicate::Compare(Comparator::Equal),
+                is_single_value: predicate == Predicate::Compare(Comparator::Equal),
             })
         };
         match (predicate, values) {
@@ -63,14 +63,14 @@ impl Interval {
             (None, None) => None,
         };
         // The bounds of intervals lie between values: a part of one value is all of it.
-        let is_value = self.is_value || other.is_value;
+        let is_value = self.is_single_value || other.is_single_value;
         upper
             .as_ref()
             .is_none_or(|upper| lower < *upper)
             .then_some(Self {
                 lower,
                 upper,
-                is_value,
+                is_single_value: is_value,
             })
     }
 }

@@ -4,7 +4,7 @@
 use super::condition::{self, Condition, Operand};
 use super::legacy;
 use super::order::Comparator;
-use super::placeholders::Scope;
+use super::placeholders::PlaceholderScope;
 use super::predicate::Predicate;
 use crate::model::api::common::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -34,7 +34,7 @@ impl SortRange {
     /// Returns the range of a predicate with its further values; `None` for a predicate that finds
     /// no key.
     #[must_use]
-    pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
+    pub fn from_predicate(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
         let make: fn(AttributeValue) -> Self = match (predicate, values) {
             (Predicate::Between, [lower, upper]) => {
                 return Some(Self::Between((*lower).clone(), (*upper).clone()));
@@ -81,7 +81,7 @@ impl SortRange {
     #[must_use]
     pub fn condition(&self, attribute: &str) -> Condition {
         let (predicate, values) = self.parts();
-        Condition::of_attribute(attribute, predicate, values.into_iter().cloned())
+        Condition::on_attribute(attribute, predicate, values.into_iter().cloned())
     }
 
     /// True if `value` is in the range. No value of another type is.
@@ -125,7 +125,7 @@ pub struct KeySchemaView<'a> {
 impl<'a> KeySchemaView<'a> {
     /// Returns the key of a table, or of its index.
     #[must_use]
-    pub fn of(schema: &'a TableSchema, index: Option<&'a IndexSchema>) -> Self {
+    pub fn for_index(schema: &'a TableSchema, index: Option<&'a IndexSchema>) -> Self {
         index.map_or_else(|| Self::from(&schema.key), Self::from)
     }
 
@@ -175,22 +175,26 @@ pub struct KeyCondition {
 ///
 /// # Errors
 /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
-pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionError> {
+pub fn parse(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<Condition, ExpressionError> {
     condition::parse_parameter(text, ExpressionParameter::KeyCondition, scope)
 }
 
 /// Takes the AND-ed conditions apart, each onto `into`.
-fn gather(
+fn collect_conjuncts(
     condition: &Condition,
     into: &mut Vec<AttributeCondition>,
 ) -> Result<(), ExpressionFault> {
     if let Condition::And(list) = condition {
-        return list.iter().try_for_each(|part| gather(part, into));
+        return list
+            .iter()
+            .try_for_each(|part| collect_conjuncts(part, into));
     }
     let found = condition
-        .bound()
-        .and_then(|(name, predicate, values)| Some((name, SortRange::of(predicate, &values)?)));
-    let (name, range) = found.ok_or_else(|| fault_of(condition))?;
+        .as_attribute_test()
+        .and_then(|(name, predicate, values)| {
+            Some((name, SortRange::from_predicate(predicate, &values)?))
+        });
+    let (name, range) = found.ok_or_else(|| condition_fault(condition))?;
     if into.iter().any(|earlier| earlier.name == name) {
         return Err(ExpressionFault::OneConditionPerKey);
     }
@@ -199,7 +203,7 @@ fn gather(
 }
 
 /// Returns the fault of a condition that finds no key.
-fn fault_of(condition: &Condition) -> ExpressionFault {
+fn condition_fault(condition: &Condition) -> ExpressionFault {
     let of_operator = |word: &str| ExpressionFault::KeyConditionOperator(word.to_owned());
     let (predicate, operands) = match condition {
         Condition::And(_) => return of_operator("AND"),
@@ -260,19 +264,21 @@ impl KeyConditionShape {
     ///
     /// # Errors
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
-    pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Self, ExpressionError> {
-        Self::of_condition(parse(text, scope)?)
+    pub fn parse(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<Self, ExpressionError> {
+        Self::from_condition(parse(text, scope)?)
     }
 
     /// Makes the shape of a KeyConditionExpression that was parsed.
     ///
     /// # Errors
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
-    pub fn of_condition(condition: Condition) -> Result<Self, ExpressionError> {
+    pub fn from_condition(condition: Condition) -> Result<Self, ExpressionError> {
         let mut conditions = Vec::new();
-        gather(&condition, &mut conditions).map_err(|fault| ExpressionError::Invalid {
-            parameter: ExpressionParameter::KeyCondition,
-            fault,
+        collect_conjuncts(&condition, &mut conditions).map_err(|fault| {
+            ExpressionError::Invalid {
+                parameter: ExpressionParameter::KeyCondition,
+                fault,
+            }
         })?;
         Ok(Self { conditions })
     }
@@ -281,7 +287,7 @@ impl KeyConditionShape {
     ///
     /// # Errors
     /// [`LegacyError`] for bad arguments of an operator.
-    pub fn of_conditions(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
+    pub fn from_legacy(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
             // The decoder of KeyConditions requires it.
@@ -289,10 +295,10 @@ impl KeyConditionShape {
             let operator = condition
                 .comparison_operator
                 .unwrap_or(ComparisonOperator::Eq);
-            let said = legacy::with_operator(condition, operator)?;
+            let said = legacy::operator_condition(condition, operator)?;
             let range = said
-                .bound()
-                .and_then(|(_, predicate, values)| SortRange::of(predicate, &values));
+                .as_attribute_test()
+                .and_then(|(_, predicate, values)| SortRange::from_predicate(predicate, &values));
             conditions.push(AttributeCondition {
                 name: condition.attribute.clone(),
                 range,
@@ -310,7 +316,7 @@ impl KeyConditionShape {
 
     /// True if the condition could find the item, as far as its attributes exist.
     #[must_use]
-    pub fn admits(&self, item: &Item) -> bool {
+    pub fn matches(&self, item: &Item) -> bool {
         self.conditions().all(|(name, range)| {
             item.get(name)
                 .zip(range)
@@ -367,7 +373,9 @@ impl KeyConditionShape {
         attribute: &KeyAttribute,
         schema: KeySchemaView<'_>,
     ) -> Result<AttributeValue, Error> {
-        let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
+        let range = self
+            .range_of(attribute)
+            .ok_or_else(|| missing_key(attribute))?;
         check_type(attribute, range)?;
         let SortRange::Equal(value) = range else {
             return Err(match schema.is_multi_attribute() {
@@ -404,7 +412,9 @@ impl KeyConditionShape {
                 }
                 None => {}
             }
-            let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
+            let range = self
+                .range_of(attribute)
+                .ok_or_else(|| missing_key(attribute))?;
             check_type(attribute, range)?;
             range
                 .values()
@@ -418,7 +428,7 @@ impl KeyConditionShape {
 
     /// Returns the error of a sort key attribute with a condition behind attributes without one;
     /// `rest` begins with those.
-    fn gap(&self, rest: &[KeyAttribute]) -> Option<ExpressionError> {
+    fn gap_error(&self, rest: &[KeyAttribute]) -> Option<ExpressionError> {
         let lacking: Vec<&KeyAttribute> = rest
             .iter()
             .take_while(|attribute| !self.has_condition(attribute))
@@ -460,7 +470,7 @@ impl KeyConditionShape {
             return Err(if schema.is_multi_attribute() {
                 ExpressionError::HashAttributes(names_of(&lacking))
             } else {
-                missed(first)
+                missing_key(first)
             });
         }
         let leading = schema
@@ -472,9 +482,9 @@ impl KeyConditionShape {
         // A condition that is left over names no key attribute, or a sort key attribute after a
         // gap.
         match unused.first() {
-            Some(attribute) if count > schema.partition.len() + leading => {
-                Err(self.gap(unused).unwrap_or_else(|| missed(attribute)))
-            }
+            Some(attribute) if count > schema.partition.len() + leading => Err(self
+                .gap_error(unused)
+                .unwrap_or_else(|| missing_key(attribute))),
             Some(_) | None => Ok(used),
         }
     }
@@ -488,7 +498,7 @@ fn names_of(attributes: &[&KeyAttribute]) -> String {
         .join(", ")
 }
 
-fn missed(attribute: &KeyAttribute) -> ExpressionError {
+fn missing_key(attribute: &KeyAttribute) -> ExpressionError {
     ExpressionError::MissedKeyElement(attribute.name.clone())
 }
 
@@ -579,7 +589,7 @@ mod tests {
             ),
             values: Some([(":p".to_owned(), text("p"))].into()),
         };
-        let mut scope = Scope::new(&given);
+        let mut scope = PlaceholderScope::new(&given);
         assert!(KeyConditionShape::parse("#pk = :p", &mut scope).is_ok());
         let text = scope.finish().map_err(|error| error.to_string());
         assert_eq!(

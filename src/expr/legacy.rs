@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::condition::Condition;
 use super::order::{Comparator, compare};
 use super::predicate::Predicate;
-use super::update::{Action, Effect, SetValue, Term, Update, is_set};
+use super::update::{SetTerm, SetValue, Update, UpdateAction, UpdateEffect, is_set};
 use crate::model::api::common::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition,
     LegacyConditions,
@@ -38,7 +38,7 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
     let mut conditions = given
         .conditions
         .iter()
-        .map(of_attribute)
+        .map(attribute_condition)
         .collect::<Result<Vec<_>, _>>()?;
     if conditions.len() <= 1 {
         return match given.operator {
@@ -54,7 +54,7 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
 }
 
 /// Returns the condition on one attribute.
-fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
+fn attribute_condition(given: &LegacyCondition) -> Result<Condition, LegacyError> {
     let name = || given.attribute.clone();
     if given.value.is_some() && given.attribute_value_list.is_some() {
         return Err(LegacyError::ValueAndList(name()));
@@ -63,19 +63,19 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
         if given.exists.is_some() {
             return Err(LegacyError::ExistsAndOperator(name()));
         }
-        return with_operator(given, operator);
+        return operator_condition(given, operator);
     }
     if given.attribute_value_list.is_some() {
         return Err(LegacyError::ListWithoutOperator(name()));
     }
     match (given.exists, &given.value) {
-        (Some(false), None) => Ok(Condition::of_attribute(
+        (Some(false), None) => Ok(Condition::on_attribute(
             &given.attribute,
             Predicate::AttributeNotExists,
             [],
         )),
         (Some(false), Some(_)) => Err(LegacyError::ValueUnwanted(name())),
-        (None | Some(true), Some(value)) => Ok(compared(
+        (None | Some(true), Some(value)) => Ok(build_condition(
             &given.attribute,
             ComparisonOperator::Eq,
             std::slice::from_ref(value),
@@ -95,11 +95,11 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
 ///
 /// # Errors
 /// Those of its arguments: number, types, order.
-pub(super) fn with_operator(
+pub(super) fn operator_condition(
     given: &LegacyCondition,
     operator: ComparisonOperator,
 ) -> Result<Condition, LegacyError> {
-    Ok(compared(
+    Ok(build_condition(
         &given.attribute,
         operator,
         &checked_arguments(given, operator)?,
@@ -152,7 +152,7 @@ fn checked_arguments(
         if found.any(|other| other != actual) {
             return Err(LegacyError::ArgumentTypes);
         }
-        if !of_types.takes(0, actual) {
+        if !of_types.accepts(0, actual) {
             return Err(LegacyError::ArgumentType {
                 operator: operator.word(),
                 actual,
@@ -186,18 +186,18 @@ fn predicate_of(operator: ComparisonOperator) -> Predicate {
 }
 
 /// Returns the condition of an operator with good arguments.
-fn compared(
+fn build_condition(
     attribute: &str,
     operator: ComparisonOperator,
     arguments: &[AttributeValue],
 ) -> Condition {
     let condition =
-        Condition::of_attribute(attribute, predicate_of(operator), arguments.iter().cloned());
+        Condition::on_attribute(attribute, predicate_of(operator), arguments.iter().cloned());
     if operator != ComparisonOperator::NotContains {
         return condition;
     }
     // Unlike `NOT contains(…)`, false where the attribute is missing.
-    let exists = Condition::of_attribute(attribute, Predicate::AttributeExists, []);
+    let exists = Condition::on_attribute(attribute, Predicate::AttributeExists, []);
     Condition::And(vec![exists, Condition::Not(Box::new(condition))])
 }
 
@@ -208,7 +208,7 @@ fn compared(
 pub fn update(given: &[AttributeUpdate]) -> Result<Update, LegacyError> {
     check_distinct(given.iter().map(|update| &update.attribute))?;
     let action = |update: &AttributeUpdate| {
-        Ok(Action {
+        Ok(UpdateAction {
             path: DocumentPath::top_level(update.attribute.clone()),
             effect: effect(update)?,
         })
@@ -217,25 +217,27 @@ pub fn update(given: &[AttributeUpdate]) -> Result<Update, LegacyError> {
         .iter()
         .map(action)
         .collect::<Result<Vec<_>, LegacyError>>()?;
-    Ok(Update::of_attributes(actions))
+    Ok(Update::from_attributes(actions))
 }
 
-fn effect(update: &AttributeUpdate) -> Result<Effect, LegacyError> {
+fn effect(update: &AttributeUpdate) -> Result<UpdateEffect, LegacyError> {
     let Some(value) = &update.value else {
         return match update.action {
-            AttributeAction::Delete => Ok(Effect::Remove),
+            AttributeAction::Delete => Ok(UpdateEffect::Remove),
             AttributeAction::Put | AttributeAction::Add => Err(LegacyError::UpdateWithoutValue),
         };
     };
     let of = value.attribute_type();
     let is_set = is_set(of);
     match update.action {
-        AttributeAction::Put => Ok(Effect::Set(SetValue::Term(Term::Value(value.clone())))),
+        AttributeAction::Put => Ok(UpdateEffect::Set(SetValue::Term(SetTerm::Value(
+            value.clone(),
+        )))),
         AttributeAction::Add if is_set || matches!(of, AttributeType::N | AttributeType::L) => {
-            Ok(Effect::Add(value.clone()))
+            Ok(UpdateEffect::Add(value.clone()))
         }
         AttributeAction::Add => Err(LegacyError::AddType(of)),
-        AttributeAction::Delete if is_set => Ok(Effect::Delete(value.clone())),
+        AttributeAction::Delete if is_set => Ok(UpdateEffect::Delete(value.clone())),
         AttributeAction::Delete => Err(LegacyError::DeleteType(of)),
     }
 }

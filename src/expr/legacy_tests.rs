@@ -392,7 +392,7 @@ fn table_of_key_conditions() {
             .iter()
             .map(|(name, operator, values)| comparison(name, *operator, values))
             .collect();
-        let found = match KeyConditionShape::of_conditions(&given) {
+        let found = match KeyConditionShape::from_legacy(&given) {
             Err(error) => error.to_string(),
             Ok(shape) => match shape.resolve(KeySchemaView::from(&schema)) {
                 Err(error) => error.to_string(),

@@ -25,21 +25,21 @@ use std::collections::BTreeMap;
 
 use super::lexer::is_reserved;
 use crate::codec::json::JsonFault;
-use crate::codec::json::grammar::{Brackets, Escape, Escaped};
+use crate::codec::json::grammar::{BracketScanner, EscapeState, EscapeStep};
 use crate::codec::plain_json;
 use crate::model::AttributeValue;
 use crate::model::api::Placeholders;
 use crate::model::error::NumberError;
 
 /// The same for users, in `help` and in the text of `X.update`.
-pub const SPELLING: &str = "\
+pub const SYNTAX_HELP: &str = "\
 Values stand in the text: 'a' and \"a\" strings (a quote inside twice, in double quotes also JSON's escapes), numbers, true, false,
 null, b\"bytes\", plain JSON lists and maps. Reserved words need no care; other odd names stand in `backquotes`.
 ";
 
 /// A byte of a text, with a flag that it was written as `%XX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unit {
+pub struct SourceByte {
     pub byte: u8,
     pub is_escaped: bool,
 }
@@ -106,12 +106,15 @@ impl LiteralError {
 ///
 /// # Errors
 /// A bad literal or sign; the parser finds other faults.
-pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
+pub fn condition(text: &[SourceByte]) -> Result<Extracted, LiteralError> {
     let mut extractor = Extractor::new(text, false);
     extractor.run()?;
     Ok(Extracted {
         text: extractor.out.trim().to_owned(),
-        placeholders: Placeholders::of(extractor.placeholders.names, extractor.placeholders.values),
+        placeholders: Placeholders::new(
+            extractor.placeholders.names,
+            extractor.placeholders.values,
+        ),
     })
 }
 
@@ -120,9 +123,9 @@ pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
 /// # Errors
 /// A bad literal or sign; the parser finds other faults.
 pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
-    let units: Vec<Unit> = text
+    let units: Vec<SourceByte> = text
         .bytes()
-        .map(|byte| Unit {
+        .map(|byte| SourceByte {
             byte,
             is_escaped: false,
         })
@@ -141,7 +144,10 @@ pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
     Ok(ExtractedUpdate {
         update,
         condition,
-        placeholders: Placeholders::of(extractor.placeholders.names, extractor.placeholders.values),
+        placeholders: Placeholders::new(
+            extractor.placeholders.names,
+            extractor.placeholders.values,
+        ),
     })
 }
 
@@ -149,12 +155,12 @@ pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
 const ALIAS_BYTES_MAX: usize = 20;
 
 #[derive(Debug, Default)]
-struct Collected {
+struct PlaceholderBuilder {
     names: BTreeMap<String, String>,
     values: BTreeMap<String, AttributeValue>,
 }
 
-impl Collected {
+impl PlaceholderBuilder {
     fn name(&mut self, name: &str) -> String {
         alias('#', name, name.to_owned(), &mut self.names)
     }
@@ -193,11 +199,11 @@ fn alias<T: PartialEq>(
 }
 
 struct Extractor<'a> {
-    units: &'a [Unit],
+    units: &'a [SourceByte],
     at: usize,
     is_update: bool,
     out: String,
-    placeholders: Collected,
+    placeholders: PlaceholderBuilder,
     /// True if the token before ended an operand: an operator or a keyword follows.
     after_operand: bool,
     /// True if the token before was the dot of a document path.
@@ -209,13 +215,13 @@ struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    fn new(units: &'a [Unit], is_update: bool) -> Self {
+    fn new(units: &'a [SourceByte], is_update: bool) -> Self {
         Self {
             units,
             at: 0,
             is_update,
             out: String::with_capacity(units.len()),
-            placeholders: Collected::default(),
+            placeholders: PlaceholderBuilder::default(),
             after_operand: false,
             after_dot: false,
             value_follows: false,
@@ -229,13 +235,13 @@ impl<'a> Extractor<'a> {
                 b'"' | b'\'' => self.string()?,
                 b'b' | b'B'
                     if !self.after_dot
-                        && self.takes_value()
+                        && self.expects_value()
                         && matches!(self.byte(1), b'"' | b'\'') =>
                 {
                     self.binary()?
                 }
                 b'`' => self.quoted_name()?,
-                _ if self.after_dot && self.is_of_name(unit) => self.word()?,
+                _ if self.after_dot && self.is_name_byte(unit) => self.word()?,
                 b'0'..=b'9' => self.number()?,
                 b'-' | b'.' if self.begins_number() => self.number()?,
                 b'[' if !unit.is_escaped && self.after_operand => self.index()?,
@@ -250,7 +256,7 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    fn peek(&self, ahead: usize) -> Option<Unit> {
+    fn peek(&self, ahead: usize) -> Option<SourceByte> {
         self.units.get(self.at + ahead).copied()
     }
 
@@ -270,7 +276,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// Returns the number of the next units for which `is_such` is true.
-    fn run_of(&self, is_such: impl Fn(Unit) -> bool) -> usize {
+    fn count_while(&self, is_such: impl Fn(SourceByte) -> bool) -> usize {
         self.units
             .iter()
             .skip(self.at)
@@ -279,7 +285,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// Returns the first byte behind the next `count` units that is not blank.
-    fn byte_behind(&self, count: usize) -> u8 {
+    fn next_nonblank(&self, count: usize) -> u8 {
         let mut behind = self
             .units
             .iter()
@@ -288,7 +294,7 @@ impl<'a> Extractor<'a> {
         behind.find(|byte| !byte.is_ascii_whitespace()).unwrap_or(0)
     }
 
-    fn takes_value(&self) -> bool {
+    fn expects_value(&self) -> bool {
         !self.after_operand || self.value_follows
     }
 
@@ -296,11 +302,11 @@ impl<'a> Extractor<'a> {
     /// it. In a condition, which has no arithmetic, a minus begins one anywhere.
     fn begins_number(&self) -> bool {
         let is_digit = self.byte(1).is_ascii_digit();
-        (self.takes_value() && is_digit) || (self.byte(0) == b'-' && !self.in_update())
+        (self.expects_value() && is_digit) || (self.byte(0) == b'-' && !self.in_update())
     }
 
     /// True for a byte inside a name.
-    fn is_of_name(&self, unit: Unit) -> bool {
+    fn is_name_byte(&self, unit: SourceByte) -> bool {
         begins_name(unit) || unit.byte.is_ascii_digit() || (unit.byte == b'-' && !self.in_update())
     }
 
@@ -360,11 +366,11 @@ impl<'a> Extractor<'a> {
     /// Returns the character of an escape with its backslash before `at`, and its number of units;
     /// `None` if it is no escape.
     fn escape(&self, at: usize) -> Option<(char, usize)> {
-        let mut escape = Escape::Letter;
+        let mut escape = EscapeState::Letter;
         for count in 1.. {
             match escape.step(self.byte(at + count - 1)).ok()? {
-                Escaped::More(more) => escape = more,
-                Escaped::Character(character) => return Some((character, count)),
+                EscapeStep::More(more) => escape = more,
+                EscapeStep::Character(character) => return Some((character, count)),
             }
         }
         None
@@ -400,11 +406,11 @@ impl<'a> Extractor<'a> {
     fn number(&mut self) -> Result<(), LiteralError> {
         // Without arithmetic, every text that could be meant as a number is read as one, so that
         // the error shows a date or a name as a whole.
-        let is_of_number = |unit: Unit| {
+        let is_of_number = |unit: SourceByte| {
             unit.byte.is_ascii_alphanumeric()
                 || matches!(unit.byte, b'.' | b'-' | b'+' | b'_' | b':')
         };
-        let count = self.run_of(is_of_number);
+        let count = self.count_while(is_of_number);
         let count = if self.in_update() {
             number_len(&self.bytes(count))
         } else {
@@ -420,7 +426,7 @@ impl<'a> Extractor<'a> {
 
     /// Takes `[12]` of a document path.
     fn index(&mut self) -> Result<(), LiteralError> {
-        let count = self.run_of(|unit| unit.byte != b']') + 1;
+        let count = self.count_while(|unit| unit.byte != b']') + 1;
         let text = String::from_utf8_lossy(&self.bytes(count)).into_owned();
         let digits = text.trim_start_matches('[').trim_end_matches(']').trim();
         let is_number = !digits.is_empty()
@@ -434,7 +440,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn json(&mut self) -> Result<(), LiteralError> {
-        let mut brackets = Brackets::default();
+        let mut brackets = BracketScanner::default();
         let last = self
             .units
             .iter()
@@ -451,7 +457,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn word(&mut self) -> Result<(), LiteralError> {
-        let count = self.run_of(|unit| self.is_of_name(unit));
+        let count = self.count_while(|unit| self.is_name_byte(unit));
         let word =
             String::from_utf8(self.bytes(count)).map_err(|_| self.error(LiteralFault::NotUtf8))?;
         let is_bare = !self.after_dot
@@ -461,11 +467,11 @@ impl<'a> Extractor<'a> {
                 .skip(self.at)
                 .take(count)
                 .all(|unit| !unit.is_escaped);
-        let next = self.byte_behind(count);
+        let next = self.next_nonblank(count);
         if is_bare && self.is_keyword(&word, next) {
             self.keyword(&word, count);
         } else if is_bare && next == b'(' {
-            self.sign_text(&word, count);
+            self.push_sign(&word, count);
         } else if let Some(value) =
             constant(&word).filter(|_| is_bare && self.is_constant_before(next))
         {
@@ -512,7 +518,7 @@ impl<'a> Extractor<'a> {
             && ["ADD", "DELETE"]
                 .iter()
                 .any(|known| word.eq_ignore_ascii_case(known));
-        self.sign_text(word, count);
+        self.push_sign(word, count);
     }
 
     fn name(&mut self, word: &str, count: usize) {
@@ -541,20 +547,20 @@ impl<'a> Extractor<'a> {
             (b'<', b'>') | (b'!', b'=') => ("<>".to_owned(), 2),
             (b'<' | b'>', b'=') => (format!("{}=", char::from(byte)), 2),
             (b'=', b'=') => ("=".to_owned(), 2),
-            (b'.', _) if !self.names_follow() => return Err(self.error(LiteralFault::NoName)),
+            (b'.', _) if !self.name_follows() => return Err(self.error(LiteralFault::NoName)),
             (b'=' | b'<' | b'>' | b'(' | b')' | b',' | b'.', _) => {
                 (char::from(byte).to_string(), 1)
             }
             _ => return Err(self.error(LiteralFault::NoMeaning(char::from(byte)))),
         };
-        self.sign_text(&text, count);
+        self.push_sign(&text, count);
         self.after_operand = byte == b')';
         self.after_dot = byte == b'.';
         Ok(())
     }
 
     /// True if a name follows the dot here.
-    fn names_follow(&self) -> bool {
+    fn name_follows(&self) -> bool {
         let blanks = self
             .units
             .iter()
@@ -562,10 +568,10 @@ impl<'a> Extractor<'a> {
             .take_while(|unit| unit.byte.is_ascii_whitespace())
             .count();
         self.peek(1 + blanks)
-            .is_some_and(|unit| unit.byte == b'`' || self.is_of_name(unit))
+            .is_some_and(|unit| unit.byte == b'`' || self.is_name_byte(unit))
     }
 
-    fn sign_text(&mut self, text: &str, count: usize) {
+    fn push_sign(&mut self, text: &str, count: usize) {
         self.out.push_str(text);
         self.at += count;
         self.after_operand = false;
@@ -584,7 +590,7 @@ fn constant(word: &str) -> Option<AttributeValue> {
 
 /// True if a name can begin with this byte. An escaped byte may be anywhere in a name, save a digit
 /// and a byte with a meaning outside of names.
-fn begins_name(unit: Unit) -> bool {
+fn begins_name(unit: SourceByte) -> bool {
     let is_plain = unit.byte.is_ascii_alphabetic()
         || matches!(unit.byte, b'_' | b'$' | b'@')
         || !unit.byte.is_ascii();
@@ -626,9 +632,9 @@ mod tests {
 
     use super::*;
 
-    fn units(text: &str) -> Vec<Unit> {
+    fn units(text: &str) -> Vec<SourceByte> {
         text.bytes()
-            .map(|byte| Unit {
+            .map(|byte| SourceByte {
                 byte,
                 is_escaped: false,
             })

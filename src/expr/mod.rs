@@ -36,7 +36,7 @@ pub mod write;
 
 pub use condition::Condition;
 pub use key_condition::{KeyCondition, KeyConditionShape, KeySchemaView, SortRange};
-pub use placeholders::Scope;
+pub use placeholders::PlaceholderScope;
 pub use predicate::Predicate;
 pub use projection::ProjectionPaths;
 pub use update::Update;

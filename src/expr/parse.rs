@@ -7,7 +7,7 @@
 
 use super::lexer::{Token, TokenKind, Tokens, is_reserved};
 use super::path::{check_index, check_levels};
-use super::placeholders::Scope;
+use super::placeholders::PlaceholderScope;
 use super::predicate::functions;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::{EXPRESSION_BYTES_MAX, EXPRESSION_OPERATORS_MAX};
@@ -16,7 +16,7 @@ use crate::model::{AttributeValue, DocumentPath, PathElement};
 /// A kind of fault, which the service looks for in the whole text before any fault of a later stage
 /// (docs/dynamodb.md 7.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
+pub enum FaultStage {
     /// Indexes and levels of document paths.
     Limits,
     /// The number of operators.
@@ -49,9 +49,9 @@ pub struct Language {
     /// True if this word is a keyword, so that it begins no operand. The flag is true if `(`
     /// follows it.
     pub is_keyword: fn(Token<'_>, bool) -> bool,
-    pub reserved: Stage,
-    pub names: Stage,
-    pub values: Stage,
+    pub reserved: FaultStage,
+    pub names: FaultStage,
+    pub values: FaultStage,
 }
 
 pub(super) const IF_NOT_EXISTS: &str = "if_not_exists";
@@ -79,35 +79,35 @@ pub(super) fn exactly<T, const N: usize>(
 
 /// An operand as written. The language gives its calls their meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operand<'a> {
+pub enum RawOperand<'a> {
     Path(DocumentPath),
     Value(AttributeValue),
-    Call(Call<'a>),
+    Call(RawCall<'a>),
 }
 
 /// `name(operand, …)`, any name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call<'a> {
+pub struct RawCall<'a> {
     pub function: &'a str,
     /// Number of the token of its name.
     pub at: usize,
     /// Number of the token behind it.
     pub end: usize,
-    pub operands: Vec<Operand<'a>>,
+    pub operands: Vec<RawOperand<'a>>,
 }
 
 /// The parser of one expression.
 #[derive(Debug)]
-pub struct Parser<'a, 's, 'p> {
+pub struct ExprParser<'a, 's, 'p> {
     pub tokens: Tokens<'a>,
     pub operators: usize,
     language: &'static Language,
-    scope: &'s mut Scope<'p>,
+    scope: &'s mut PlaceholderScope<'p>,
     /// The first fault of the earliest stage, with the number of its token.
-    noted: Option<(Stage, usize, ExpressionFault)>,
+    noted: Option<(FaultStage, usize, ExpressionFault)>,
 }
 
-impl<'a, 's, 'p> Parser<'a, 's, 'p> {
+impl<'a, 's, 'p> ExprParser<'a, 's, 'p> {
     /// Begins the parse of a text.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     pub fn new(
         text: &'a str,
         language: &'static Language,
-        scope: &'s mut Scope<'p>,
+        scope: &'s mut PlaceholderScope<'p>,
     ) -> Result<Self, ExpressionFault> {
         match text.len() {
             0 => Err(ExpressionFault::Empty),
@@ -139,12 +139,12 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     /// The first of the noted faults and that of `made`.
     pub fn finish<T>(
         mut self,
-        stage: Stage,
+        stage: FaultStage,
         made: Result<T, ExpressionFault>,
     ) -> Result<T, ExpressionFault> {
         if self.operators > EXPRESSION_OPERATORS_MAX {
             self.note(
-                Stage::Operators,
+                FaultStage::Operators,
                 0,
                 ExpressionFault::TooManyOperators(self.operators),
             );
@@ -156,7 +156,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     }
 
     /// Notes a fault of the token with that number.
-    pub fn note(&mut self, stage: Stage, at: usize, fault: ExpressionFault) {
+    pub fn note(&mut self, stage: FaultStage, at: usize, fault: ExpressionFault) {
         if self
             .noted
             .as_ref()
@@ -168,7 +168,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
 
     /// Returns the result of the tokens before this one; notes its fault and returns `None` if it
     /// failed.
-    pub fn noted<T>(&mut self, stage: Stage, made: Result<T, ExpressionFault>) -> Option<T> {
+    pub fn noted<T>(&mut self, stage: FaultStage, made: Result<T, ExpressionFault>) -> Option<T> {
         made.map_err(|fault| self.note(stage, self.tokens.position(), fault))
             .ok()
     }
@@ -201,7 +201,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
             }
         }
         // Checked at the end, as the error has the number of levels.
-        self.noted(Stage::Limits, check_levels(&path));
+        self.noted(FaultStage::Limits, check_levels(&path));
         Ok(path)
     }
 
@@ -231,7 +231,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         }
         let digits = self.tokens.expect(TokenKind::Digits)?.text;
         self.tokens.expect(TokenKind::CloseBracket)?;
-        let index = self.noted(Stage::Limits, check_index(digits.parse().ok(), digits));
+        let index = self.noted(FaultStage::Limits, check_index(digits.parse().ok(), digits));
         Ok(self.or_placeholder(index, 0))
     }
 
@@ -250,7 +250,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     ///
     /// # Errors
     /// Syntax, redundant parentheses, calls nested too deeply.
-    pub fn operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+    pub fn operand(&mut self, depth: usize) -> Result<RawOperand<'a>, ExpressionFault> {
         let open = self.open();
         let operand = self.bare_operand(depth)?;
         self.close(open, depth > 0)?;
@@ -261,19 +261,19 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     ///
     /// # Errors
     /// As [`Self::operand`].
-    pub fn bare_operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+    pub fn bare_operand(&mut self, depth: usize) -> Result<RawOperand<'a>, ExpressionFault> {
         let token = self.tokens.peek();
         let is_call = token.kind == TokenKind::Identifier
             && self.tokens.peek_second().kind == TokenKind::Open;
         match token.kind {
-            TokenKind::ValueRef => self.value().map(Operand::Value),
+            TokenKind::ValueRef => self.value().map(RawOperand::Value),
             _ if (self.language.is_keyword)(token, is_call) => Err(self.tokens.syntax_error()),
-            _ if is_call => self.call(depth).map(Operand::Call),
-            _ => self.path().map(Operand::Path),
+            _ if is_call => self.call(depth).map(RawOperand::Call),
+            _ => self.path().map(RawOperand::Path),
         }
     }
 
-    fn call(&mut self, depth: usize) -> Result<Call<'a>, ExpressionFault> {
+    fn call(&mut self, depth: usize) -> Result<RawCall<'a>, ExpressionFault> {
         let at = self.tokens.position();
         let function = self.tokens.advance().text;
         if depth >= self.language.call_depth_max {
@@ -284,7 +284,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
             .any(|known| known == function)
         {
             self.note(
-                Stage::Functions,
+                FaultStage::Functions,
                 at,
                 ExpressionFault::UnknownFunction(function.to_owned()),
             );
@@ -296,7 +296,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         } else {
             self.list(depth + 1)?
         };
-        Ok(Call {
+        Ok(RawCall {
             function,
             at,
             end: self.tokens.position(),
@@ -308,7 +308,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     ///
     /// # Errors
     /// As [`Self::operand`].
-    pub fn list(&mut self, depth: usize) -> Result<Vec<Operand<'a>>, ExpressionFault> {
+    pub fn list(&mut self, depth: usize) -> Result<Vec<RawOperand<'a>>, ExpressionFault> {
         self.tokens.expect(TokenKind::Open)?;
         let mut list = vec![self.operand(depth)?];
         while self.tokens.accept(TokenKind::Comma) {

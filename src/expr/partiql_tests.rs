@@ -642,7 +642,7 @@ fn planned(clause: &str) -> Result<Option<Planned>, String> {
             .map(|read| (key(read), bounds(read)))
             .collect();
         reads.sort();
-        (reads, plan.rest.is_some())
+        (reads, plan.residual.is_some())
     }))
 }
 
@@ -789,7 +789,7 @@ fn keys_of_single_items() {
         };
         let condition = select.condition;
         let write = keys::of_write(condition.as_ref(), &schema())
-            .map(|named| named.rest.is_some())
+            .map(|named| named.residual.is_some())
             .map_err(|error| error.to_string());
         let exists = keys::of_exists(condition.as_ref(), &schema()).is_ok();
         let read = keys::of_read(condition.as_ref(), &schema(), "X").is_ok();

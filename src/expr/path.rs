@@ -59,7 +59,7 @@ pub(super) struct PathNode {
     /// Number of the path that came here first.
     pub first: usize,
     /// True if that path ends here.
-    pub ends: bool,
+    pub is_end: bool,
     /// Members of a map. Once the tree is built, one of `map` and `list` is empty.
     pub map: BTreeMap<String, PathNode>,
     pub list: BTreeMap<usize, PathNode>,
@@ -69,7 +69,7 @@ impl PathNode {
     fn new(first: usize) -> Self {
         Self {
             first,
-            ends: false,
+            is_end: false,
             map: BTreeMap::new(),
             list: BTreeMap::new(),
         }
@@ -97,7 +97,7 @@ impl PathNode {
     /// Returns the part of `value` that the paths select; `None` if there is none. Selected list
     /// elements close up.
     fn select(&self, value: &AttributeValue) -> Option<AttributeValue> {
-        if self.ends {
+        if self.is_end {
             return Some(value.clone());
         }
         match value {
@@ -137,7 +137,7 @@ impl PathTree {
                 .entry(path.head.clone())
                 .or_insert_with(|| PathNode::new(number));
             for element in &path.rest {
-                if node.ends {
+                if node.is_end {
                     return Err(ExpressionFault::PathsOverlap {
                         one: text(node.first),
                         two: text(number),
@@ -155,7 +155,7 @@ impl PathTree {
                     two: text(number),
                 });
             }
-            node.ends = true;
+            node.is_end = true;
         }
         match conflict {
             Some((one, two)) => Err(ExpressionFault::PathsConflict {
@@ -168,12 +168,12 @@ impl PathTree {
 
     /// Makes the tree of some top-level attributes.
     #[must_use]
-    pub fn of_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+    pub fn from_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         let heads = names.enumerate().map(|(number, name)| {
             (
                 name.to_owned(),
                 PathNode {
-                    ends: true,
+                    is_end: true,
                     ..PathNode::new(number)
                 },
             )

@@ -24,7 +24,7 @@ fn check(
     any_expression: bool,
     values_missing: Option<&'static [ExpressionParameter]>,
 ) -> Result<(), Error> {
-    Placeholders::check_wanted(
+    Placeholders::check_placeholders_used(
         placeholders.names.is_some(),
         placeholders.values.is_some(),
         any_expression,
@@ -110,7 +110,7 @@ fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<&str>) -> 
 /// The placeholders of a request while its expressions are parsed. A placeholder that is looked up
 /// counts as used.
 #[derive(Debug)]
-pub struct Scope<'p> {
+pub struct PlaceholderScope<'p> {
     placeholders: &'p Placeholders,
     used_names: BTreeSet<&'p str>,
     used_values: BTreeSet<&'p str>,
@@ -118,7 +118,7 @@ pub struct Scope<'p> {
     value_bytes: usize,
 }
 
-impl<'p> Scope<'p> {
+impl<'p> PlaceholderScope<'p> {
     pub fn new(placeholders: &'p Placeholders) -> Self {
         Self {
             placeholders,
@@ -289,13 +289,13 @@ mod tests {
             Some(&[("#a", "x"), ("#b", "y"), ("#c", "z")]),
             Some(&[":v"]),
         );
-        let mut scope = Scope::new(&given);
+        let mut scope = PlaceholderScope::new(&given);
         assert_eq!(scope.name("#c"), Ok("z"));
         assert_eq!(
             scope.value(":w"),
             Err(ExpressionFault::UndefinedValue(":w".into()))
         );
-        let text = |scope: &Scope<'_>| scope.finish().map_err(|error| error.to_string());
+        let text = |scope: &PlaceholderScope<'_>| scope.finish().map_err(|error| error.to_string());
         assert_eq!(
             text(&scope),
             Err(

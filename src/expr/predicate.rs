@@ -76,7 +76,7 @@ impl Predicate {
 
     /// Returns the predicate of a function by its name. Names are case-sensitive.
     #[must_use]
-    pub fn of_function(name: &str) -> Option<Self> {
+    pub fn from_function(name: &str) -> Option<Self> {
         FUNCTIONS
             .into_iter()
             .find(|function| function.word() == name)
@@ -106,7 +106,7 @@ impl Predicate {
     }
 
     /// True if the operand at this place may be of the type.
-    pub(super) fn takes(self, place: usize, of: AttributeType) -> bool {
+    pub(super) fn accepts(self, place: usize, of: AttributeType) -> bool {
         match self {
             Self::Compare(Comparator::Equal | Comparator::NotEqual) | Self::In => true,
             Self::AttributeExists | Self::AttributeNotExists | Self::AttributeType => true,

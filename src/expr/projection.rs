@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::condition::LANGUAGE;
 use super::lexer::TokenKind;
-use super::parse::{Parser, Stage};
+use super::parse::{ExprParser, FaultStage};
 use super::path::{self, PathTree};
-use super::placeholders::Scope;
+use super::placeholders::PlaceholderScope;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{DocumentPath, Error, Item};
@@ -22,7 +22,7 @@ pub struct ProjectionPaths {
 ///
 /// # Errors
 /// `Invalid ProjectionExpression: …` ([`ExpressionError::Invalid`]).
-pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, Error> {
+pub fn parse(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<ProjectionPaths, Error> {
     Ok(parsed(text, scope).map_err(invalid)?)
 }
 
@@ -33,15 +33,18 @@ fn invalid(fault: ExpressionFault) -> ExpressionError {
     }
 }
 
-fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, ExpressionFault> {
-    let mut parser = Parser::new(text, &LANGUAGE, scope)?;
+fn parsed(
+    text: &str,
+    scope: &mut PlaceholderScope<'_>,
+) -> Result<ProjectionPaths, ExpressionFault> {
+    let mut parser = ExprParser::new(text, &LANGUAGE, scope)?;
     let mut paths = vec![parser.path()?];
     while parser.tokens.accept(TokenKind::Comma) {
         paths.push(parser.path()?);
     }
     parser.tokens.expect(TokenKind::End)?;
     // Undefined names are noted with the same stage.
-    parser.finish(Stage::Meaning, ProjectionPaths::new(paths))
+    parser.finish(FaultStage::Meaning, ProjectionPaths::new(paths))
 }
 
 impl ProjectionPaths {
@@ -58,7 +61,7 @@ impl ProjectionPaths {
     ///
     /// # Errors
     /// `Invalid ProjectionExpression: …`, as for the same paths written out.
-    pub fn of_paths(paths: Vec<DocumentPath>) -> Result<Self, ExpressionError> {
+    pub fn from_paths(paths: Vec<DocumentPath>) -> Result<Self, ExpressionError> {
         paths
             .iter()
             .try_for_each(path::check)
@@ -68,8 +71,8 @@ impl ProjectionPaths {
 
     /// Makes a projection of whole top-level attributes; a name that comes twice counts once.
     #[must_use]
-    pub fn of_attributes(paths: Vec<DocumentPath>) -> Self {
-        let tree = PathTree::of_attributes(paths.iter().map(|path| path.head.as_str()));
+    pub fn from_attributes(paths: Vec<DocumentPath>) -> Self {
+        let tree = PathTree::from_attributes(paths.iter().map(|path| path.head.as_str()));
         Self { paths, tree }
     }
 
@@ -112,7 +115,7 @@ mod tests {
             names: Some(names.into()),
             values: None,
         };
-        parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())
+        parse(text, &mut PlaceholderScope::new(&placeholders)).map_err(|error| error.to_string())
     }
 
     #[test]

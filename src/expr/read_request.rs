@@ -64,7 +64,7 @@ pub struct ReadFilter {
 impl ReadFilter {
     /// Makes the filter of a FilterExpression.
     #[must_use]
-    pub fn of_expression(condition: Condition) -> Self {
+    pub fn from_expression(condition: Condition) -> Self {
         Self {
             condition,
             parameter: "Filter Expression",

@@ -30,7 +30,7 @@ fn parse_with(text: &str, values: &str) -> Result<Update, String> {
         values: Some(item(values).0),
     };
     let invalid = "Invalid UpdateExpression: ";
-    parse(text, &mut Scope::new(&placeholders)).map_err(|error| {
+    parse(text, &mut PlaceholderScope::new(&placeholders)).map_err(|error| {
         error
             .to_string()
             .strip_prefix(invalid)
@@ -259,11 +259,11 @@ proptest! {
     ) {
         let old = Item(attributes);
         let effect = |value: &Option<AttributeValue>| match value {
-            Some(value) => Effect::Set(SetValue::Term(Term::Value(value.clone()))),
-            None => Effect::Remove,
+            Some(value) => UpdateEffect::Set(SetValue::Term(SetTerm::Value(value.clone()))),
+            None => UpdateEffect::Remove,
         };
-        let resolved = actions.iter().map(|(path, value)| Action { path: path.clone(), effect: effect(value) });
-        if let Ok(update) = Update::new(resolved.collect(), Origin::Expression) {
+        let resolved = actions.iter().map(|(path, value)| UpdateAction { path: path.clone(), effect: effect(value) });
+        if let Ok(update) = Update::new(resolved.collect(), UpdateOrigin::Expression) {
             prop_assert_eq!(update.apply(&old, true).ok(), slowly::apply(&old, &actions));
         }
     }

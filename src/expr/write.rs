@@ -11,7 +11,7 @@ use crate::model::{AttributeValue, DocumentPath, Error};
 
 /// Writes the expressions of one request; a name is one placeholder in all of them.
 #[derive(Debug, Default)]
-pub struct Writer {
+pub struct ExpressionWriter {
     /// A text before `n` or `v` and the number of each placeholder, to keep it apart from those of
     /// another writer.
     mark: &'static str,
@@ -20,10 +20,10 @@ pub struct Writer {
     values: Vec<AttributeValue>,
 }
 
-impl Writer {
+impl ExpressionWriter {
     /// Makes a writer for placeholders that stand beside those of others: `mark` is in all of them.
     #[must_use]
-    pub fn marked(mark: &'static str) -> Self {
+    pub fn with_mark(mark: &'static str) -> Self {
         Self {
             mark,
             ..Self::default()
@@ -44,7 +44,7 @@ impl Writer {
             .into_iter()
             .enumerate()
             .map(|(number, value)| (format!(":{mark}v{number}"), value));
-        Placeholders::of(names, values.collect())
+        Placeholders::new(names, values.collect())
     }
 
     fn name(&mut self, name: &str) -> String {
@@ -59,7 +59,7 @@ impl Writer {
     }
 
     fn path(&mut self, path: &DocumentPath) -> String {
-        path.written(|name| self.name(name))
+        path.to_text_with(|name| self.name(name))
     }
 
     /// Writes a ProjectionExpression.
@@ -83,7 +83,7 @@ impl Writer {
                 .ok_or(Error::Unavailable("a key is not found by this operator"))
         });
         let all = conditions.collect::<Result<Vec<_>, _>>()?;
-        self.joined(&all, " AND ", |_| false)
+        self.join(&all, " AND ", |_| false)
     }
 
     /// Writes a ConditionExpression or FilterExpression.
@@ -100,9 +100,9 @@ impl Writer {
                 predicate.text(&operands)
             }
             Condition::And(list) => {
-                self.joined(list, " AND ", |part| matches!(part, Condition::Or(_)))?
+                self.join(list, " AND ", |part| matches!(part, Condition::Or(_)))?
             }
-            Condition::Or(list) => self.joined(list, " OR ", |_| false)?,
+            Condition::Or(list) => self.join(list, " OR ", |_| false)?,
             Condition::Not(inner) => {
                 let is_simple = !matches!(
                     **inner,
@@ -118,7 +118,7 @@ impl Writer {
         })
     }
 
-    fn joined(
+    fn join(
         &mut self,
         list: &[Condition],
         word: &str,
@@ -151,7 +151,7 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::expr::key_condition::SortRange;
-    use crate::expr::placeholders::Scope;
+    use crate::expr::placeholders::PlaceholderScope;
     use crate::expr::{condition, projection};
     use crate::model::error::expression::ExpressionParameter;
 
@@ -172,7 +172,8 @@ mod tests {
 
     fn parsed(text: &str, placeholders: &Placeholders) -> Condition {
         let parameter = ExpressionParameter::Condition;
-        condition::parse_parameter(text, parameter, &mut Scope::new(placeholders)).unwrap()
+        condition::parse_parameter(text, parameter, &mut PlaceholderScope::new(placeholders))
+            .unwrap()
     }
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
             "begins_with(#a, :s) AND contains(b, :s) AND size(c) > size(d)",
         ] {
             let condition = parsed(text, &given());
-            let mut writer = Writer::marked("_");
+            let mut writer = ExpressionWriter::with_mark("_");
             let written = writer.condition(&condition).unwrap();
             assert_eq!(
                 parsed(&written, &writer.placeholders()),
@@ -199,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_name_is_one_placeholder_in_all_expressions() {
-        let paths = projection::parse("#a, b.#d[2], b.c", &mut Scope::new(&given())).unwrap();
+        let paths =
+            projection::parse("#a, b.#d[2], b.c", &mut PlaceholderScope::new(&given())).unwrap();
         let key = KeyConditionShape::new([
             (
                 "size".to_owned(),
@@ -210,7 +212,7 @@ mod tests {
                 SortRange::BeginsWith(AttributeValue::S("y".to_owned())),
             ),
         ]);
-        let mut writer = Writer::default();
+        let mut writer = ExpressionWriter::default();
         assert_eq!(
             writer.key_condition(&key).unwrap(),
             "#n0 = :v0 AND begins_with(#n1, :v1)"

@@ -21,7 +21,7 @@ pub enum FsError {
     /// A request of the API failed: the exception and the sentence of its response, which depend on
     /// the operation.
     #[error("{text}")]
-    Answered {
+    Api {
         failure: Box<FsError>,
         exception: &'static str,
         text: String,
@@ -42,7 +42,7 @@ pub enum FsError {
     /// A file was moved onto an item, and its text cannot become one. It has its own errno, since
     /// `mv` explains EINVAL as "cannot move to a subdirectory of itself".
     #[error("{0}")]
-    Moved(Box<FsError>),
+    InvalidMove(Box<FsError>),
     #[error("no such file or directory")]
     NotFound,
     #[error("the name exists")]
@@ -62,10 +62,10 @@ pub enum FsError {
     Stale,
     /// The name contains a version that the item no longer has.
     #[error("the item is not of that version any more")]
-    OtherVersion,
+    VersionMismatch,
     /// The kernel uses an inode number that is no longer valid.
     #[error("this file is not known any more; open it by its path again")]
-    Forgotten,
+    StaleInode,
     /// A shortened `after=` token: the entry that it names by digest was deleted.
     #[error("the item that this after= token follows is gone; start the query again")]
     TokenExpired,
@@ -117,7 +117,7 @@ pub enum FsError {
     Unsupported(&'static str),
     /// The failure of an earlier call on the same open file, which reported it.
     #[error("{0}")]
-    Again(Box<FsError>),
+    Reported(Box<FsError>),
     /// A resource is used up or not ready; the text is advice.
     #[error("busy: {0}")]
     Busy(&'static str),
@@ -205,16 +205,16 @@ impl FsError {
     /// Returns the errno of this failure (docs/filesystem.md 9).
     #[must_use]
     pub fn errno(&self) -> Errno {
-        self.told().0
+        self.classify().0
     }
 
     /// Returns DynamoDB's exception for this failure, where it has one.
     #[must_use]
     pub fn exception(&self) -> Option<&'static str> {
-        self.told().1
+        self.classify().1
     }
 
-    fn told(&self) -> (Errno, Option<&'static str>) {
+    fn classify(&self) -> (Errno, Option<&'static str>) {
         const CONDITION_FAILED: Option<&str> = Some("ConditionalCheckFailedException");
         let errno = match self {
             Self::Database(error) => return (database_errno(error), Some(error.exception())),
@@ -230,28 +230,28 @@ impl FsError {
                     Some(VALIDATION),
                 );
             }
-            Self::Moved(error) => match error.told() {
+            Self::InvalidMove(error) => match error.classify() {
                 (Errno::Invalid, exception) => return (Errno::BadMessage, exception),
                 told => return told,
             },
-            Self::Answered { exception, .. } if exception.ends_with("NotFoundException") => {
+            Self::Api { exception, .. } if exception.ends_with("NotFoundException") => {
                 return (Errno::NotFound, Some(exception));
             }
-            Self::Answered {
+            Self::Api {
                 failure, exception, ..
             } => return (failure.errno(), Some(exception)),
-            Self::Line(_, error) | Self::Again(error) => return error.told(),
+            Self::Line(_, error) | Self::Reported(error) => return error.classify(),
             Self::Body(_) => return (Errno::Invalid, Some(VALIDATION)),
             Self::TooLarge => return (Errno::FileTooLarge, Some(VALIDATION)),
             Self::Exists => return (Errno::Exists, CONDITION_FAILED),
-            Self::Stale | Self::OtherVersion => return (Errno::Stale, CONDITION_FAILED),
+            Self::Stale | Self::VersionMismatch => return (Errno::Stale, CONDITION_FAILED),
             Self::Clause { .. } | Self::Invalid(_) => Errno::Invalid,
             Self::NotFound => Errno::NotFound,
             Self::NotDirectory => Errno::NotDirectory,
             Self::IsDirectory => Errno::IsDirectory,
             Self::NotEmpty => Errno::NotEmpty,
             Self::Derived => Errno::ReadOnly,
-            Self::Forgotten | Self::TokenExpired => Errno::Stale,
+            Self::StaleInode | Self::TokenExpired => Errno::Stale,
             Self::NotPermitted(_) => Errno::NotPermitted,
             Self::NameTooLong | Self::TooManyClauses => Errno::NameTooLong,
             Self::ScratchFull | Self::OpenFull | Self::SpoolFull(_) => Errno::NoSpace,
@@ -271,12 +271,12 @@ impl FsError {
     /// True if the failure is kept for `.ddb/errors/last`. Programs probe names and attributes all
     /// the time; those failures would push out the one that a person wants to read.
     #[must_use]
-    pub fn is_remarkable(&self) -> bool {
+    pub fn is_logged(&self) -> bool {
         // No program probes with a batch or a request, and a refusal with a sentence is meant to be
         // read.
         if matches!(
             self,
-            Self::Line(..) | Self::Answered { .. } | Self::Database(Error::Unavailable(_))
+            Self::Line(..) | Self::Api { .. } | Self::Database(Error::Unavailable(_))
         ) {
             return true;
         }
@@ -298,10 +298,10 @@ impl FsError {
     /// retried by the kernel, or a program's probe.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        use FsError::{Again, Forgotten, Interrupted, NoAttribute, NotSupported, Stale};
+        use FsError::{Interrupted, NoAttribute, NotSupported, Reported, Stale, StaleInode};
         matches!(
             self,
-            Again(_) | Stale | Forgotten | NotSupported | NoAttribute | Interrupted
+            Reported(_) | Stale | StaleInode | NotSupported | NoAttribute | Interrupted
         )
     }
 
@@ -320,7 +320,7 @@ impl FsError {
     #[must_use]
     pub fn explanation(&self) -> String {
         match self {
-            Self::Stale | Self::OtherVersion => format!("  {self}\n  hint: {}\n", what_to_do(self)),
+            Self::Stale | Self::VersionMismatch => format!("  {self}\n  hint: {}\n", advice(self)),
             Self::Clause { message, hint } if !hint.is_empty() => {
                 format!("  {message}\n  hint: {hint}\n")
             }
@@ -332,8 +332,8 @@ impl FsError {
             other => match other.throttled() {
                 Some(throttled) => format!(
                     "  {other}\n  {}.\n  hint: {}\n",
-                    throttled.whereabouts(),
-                    what_to_do(other)
+                    throttled.describe(),
+                    advice(other)
                 ),
                 None => format!("  {other}\n"),
             },
@@ -344,7 +344,7 @@ impl FsError {
     #[must_use]
     pub fn throttled(&self) -> Option<&Throttled> {
         match self {
-            Self::Answered { failure, .. } => failure.throttled(),
+            Self::Api { failure, .. } => failure.throttled(),
             Self::Database(Error::Throttled(throttled)) => Some(throttled),
             Self::Database(Error::TransactionCanceled(cancellation)) => {
                 cancellation.0.iter().find_map(|reason| match reason {
@@ -359,10 +359,10 @@ impl FsError {
 
 /// Returns advice on an error with a message that has none: a sentence or nothing.
 #[must_use]
-pub fn what_to_do(error: &FsError) -> Cow<'static, str> {
+pub fn advice(error: &FsError) -> Cow<'static, str> {
     match error {
         FsError::Stale => "read it again, then write; with -o lww the last writer wins.".into(),
-        FsError::OtherVersion => {
+        FsError::VersionMismatch => {
             "its etag is in X.meta; with -o lww X.json takes any text, whatever the version.".into()
         }
         FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.".into(),
@@ -437,7 +437,7 @@ fn remote_errno(error: &RemoteError) -> Errno {
         RemoteCause::NotFound => Errno::NotFound,
         RemoteCause::InUse | RemoteCause::Throttled => Errno::Busy,
         RemoteCause::Limit => Errno::NotPermitted,
-        RemoteCause::Unserved => Errno::NotSupported,
+        RemoteCause::Unsupported => Errno::NotSupported,
         RemoteCause::Failed => Errno::Io,
     }
 }
@@ -452,16 +452,16 @@ mod tests {
         let cases: &[(FsError, &str)] = &[
             (FsError::Body("x".to_owned()), "EINVAL"),
             (
-                FsError::Moved(Box::new(FsError::Body("x".to_owned()))),
+                FsError::InvalidMove(Box::new(FsError::Body("x".to_owned()))),
                 "EBADMSG",
             ),
-            (FsError::Moved(Box::new(FsError::TooLarge)), "EFBIG"),
+            (FsError::InvalidMove(Box::new(FsError::TooLarge)), "EFBIG"),
             (FsError::NotFound, "ENOENT"),
             (FsError::Database(Error::ResourceNotFound), "ENOENT"),
             (FsError::Exists, "EEXIST"),
             (FsError::Stale, "ESTALE"),
-            (FsError::OtherVersion, "ESTALE"),
-            (FsError::Forgotten, "ESTALE"),
+            (FsError::VersionMismatch, "ESTALE"),
+            (FsError::StaleInode, "ESTALE"),
             (FsError::TokenExpired, "ESTALE"),
             (
                 FsError::Database(Error::ConditionalCheckFailed { item: None }),

@@ -28,10 +28,10 @@ pub mod path;
 mod prelude;
 pub mod process;
 pub mod query;
-pub mod recent;
 pub mod source;
 pub mod special;
 pub mod tree;
+pub mod ttl_map;
 pub mod view;
 pub mod write;
 

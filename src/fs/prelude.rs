@@ -1,11 +1,11 @@
 //! The names that nearly every file of `fs` uses, of std, of the layers below, and of the lowest
 //! layers of `fs`: `use crate::fs::prelude::*`.
 
-pub(in crate::fs) use super::recent::now_ms;
-pub use super::{error::FsError, process::Caller, recent::Recent};
+pub(in crate::fs) use super::ttl_map::now_ms;
+pub use super::{error::FsError, process::Caller, ttl_map::TtlMap};
 pub use crate::codec::{digest::digest, plain_json};
 pub(crate) use crate::database::wait;
-pub use crate::database::{Bill, Browse, EntryKey, PartitionKey, Source, TextForm};
+pub use crate::database::{Bill, Browse, EntryKey, PartitionKey, SourceName, TextForm};
 pub use crate::model::{
     AttributeValue, DocumentPath, Error, IndexKind, Item, Key, TableName, TableSchema,
     api::{Precondition, Version, WaitPolicy},

@@ -14,20 +14,20 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::recent::{Recent, now_ms};
+use super::ttl_map::{TtlMap, now_ms};
 use crate::model::api::WaitPolicy;
 
 /// Time for which the process of a thread is cached, in milliseconds: numbers are not reused that
 /// soon.
-const KNOWN_FOR_MS: u64 = 1_000;
+const PROCESS_TTL_MS: u64 = 1_000;
 /// The maximum number of cached threads.
 const THREADS_MAX: usize = 10_000;
 /// The maximum wait for a process's `stat`. The waiting thread may be the committer, so it is much
 /// shorter than a call waits for its notifications.
-const STAT_PATIENCE: Duration = Duration::from_millis(250);
+const STAT_TIMEOUT: Duration = Duration::from_millis(250);
 /// The index of the start time in `/proc/<pid>/stat`, in clock ticks since boot, counted from the
 /// state field.
-const STARTED: usize = 19;
+const START_TIME_FIELD: usize = 19;
 
 /// The process behind a call, and how long it may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,54 +47,54 @@ pub struct Process {
     /// The number of its first thread.
     pub id: u32,
     /// Start time, in clock ticks since boot.
-    pub started: u64,
+    pub start_ticks: u64,
 }
 
 impl Process {
     /// Returns the process of a thread; `None` when it is gone, or in another pid namespace.
     pub fn of_thread(thread: u32) -> Option<Self> {
-        if !*IS_PROC_OURS {
+        if !*IS_SAME_PID_NS {
             return Some(Self {
                 id: thread,
-                started: 0,
+                start_ticks: 0,
             });
         }
         let id = status_field(thread, "Tgid:")?;
         Some(Self {
             id,
-            started: stat_field(id, STARTED)?,
+            start_ticks: stat_field(id, START_TIME_FIELD)?,
         })
     }
 
     /// True if the process still runs, or if that cannot be determined.
     #[must_use]
-    pub fn is_there(&self) -> bool {
-        !*IS_PROC_OURS || stat_field(self.id, STARTED) == Some(self.started)
+    pub fn is_running(&self) -> bool {
+        !*IS_SAME_PID_NS || stat_field(self.id, START_TIME_FIELD) == Some(self.start_ticks)
     }
 }
 
 /// True if `/proc` numbers processes as the kernel does in its requests.
-static IS_PROC_OURS: LazyLock<bool> = LazyLock::new(|| {
+static IS_SAME_PID_NS: LazyLock<bool> = LazyLock::new(|| {
     let own = std::fs::read_link("/proc/self");
     own.is_ok_and(|own| own.to_str() == Some(std::process::id().to_string().as_str()))
 });
 
 /// A cache of the processes of threads that called recently.
 #[derive(Debug, Default)]
-pub struct Processes {
-    known: Mutex<Recent<u32, Process, THREADS_MAX, KNOWN_FOR_MS>>,
+pub struct ProcessCache {
+    cache: Mutex<TtlMap<u32, Process, THREADS_MAX, PROCESS_TTL_MS>>,
 }
 
-impl Processes {
+impl ProcessCache {
     /// Returns the process of a thread; `None` when it is gone, or in another pid namespace.
-    pub fn of(&self, thread: u32) -> Option<Process> {
+    pub fn get(&self, thread: u32) -> Option<Process> {
         let now_ms = now_ms();
-        let known = self.known.lock().get(&thread, now_ms).copied();
+        let known = self.cache.lock().get(&thread, now_ms).copied();
         if known.is_some() || thread == 0 {
             return known;
         }
         let process = Process::of_thread(thread)?;
-        self.known.lock().keep(thread, process, now_ms);
+        self.cache.lock().insert(thread, process, now_ms);
         Some(process)
     }
 }
@@ -133,12 +133,12 @@ fn field<T: std::str::FromStr>(fields: &str, index: usize) -> Option<T> {
 }
 
 /// The maximum number of open files of a process that are examined.
-const FILES_MAX: usize = 256;
+const FDS_MAX: usize = 256;
 
 /// True if the thread's process has a file of this inode number open, or if that cannot be
 /// determined.
 #[must_use]
-pub fn may_hold_open(thread: u32, ino: u64) -> bool {
+pub fn may_have_open(thread: u32, ino: u64) -> bool {
     let Ok(files) = std::fs::read_dir(format!("/proc/{thread}/fdinfo")) else {
         return true;
     };
@@ -149,12 +149,12 @@ pub fn may_hold_open(thread: u32, ino: u64) -> bool {
             .find_map(|line| line.strip_prefix("ino:")?.trim().parse().ok())?;
         (own != ino).then_some(())
     };
-    !*IS_PROC_OURS
+    !*IS_SAME_PID_NS
         || thread == 0
         || files
-            .take(FILES_MAX + 1)
+            .take(FDS_MAX + 1)
             .enumerate()
-            .any(|(at, info)| at == FILES_MAX || other(info).is_none())
+            .any(|(at, info)| at == FDS_MAX || other(info).is_none())
 }
 
 /// Returns the fields of `/proc/<pid>/stat` from the state on. The state follows the command's name
@@ -172,7 +172,7 @@ fn stat_fields(pid: u32) -> Option<String> {
         .name("ddbfs-stat".to_owned())
         .spawn(read)
         .ok()?;
-    let stat = receiver.recv_timeout(STAT_PATIENCE).ok()?.ok()?;
+    let stat = receiver.recv_timeout(STAT_TIMEOUT).ok()?.ok()?;
     stat.rsplit_once(')').map(|(_, fields)| fields.to_owned())
 }
 
@@ -199,7 +199,7 @@ pub fn was_killed(thread: u32) -> bool {
 /// that cannot be determined. Only the links are read: a stat of the files could be a request to
 /// this mount itself.
 #[must_use]
-pub fn has_open(thread: u32, path: &str) -> Option<bool> {
+pub fn has_path_open(thread: u32, path: &str) -> Option<bool> {
     if thread == 0 {
         return None;
     }
@@ -220,12 +220,12 @@ pub fn has_open(thread: u32, path: &str) -> Option<bool> {
 #[must_use]
 pub fn same_process(a: u32, b: u32) -> bool {
     // Most programs have one thread, which needs no read of `/proc`.
-    a == b || process_of(a) == process_of(b)
+    a == b || tgid_of(a) == tgid_of(b)
 }
 
 /// Returns the thread group (process) of a thread: the kernel names threads in requests.
 #[must_use]
-pub fn process_of(thread: u32) -> u32 {
+pub fn tgid_of(thread: u32) -> u32 {
     status_field(thread, "Tgid:").unwrap_or(thread)
 }
 
@@ -238,7 +238,7 @@ pub fn name_of(pid: u32) -> String {
 
 /// True if this thread has a pending signal that it does not block or ignore; `None` when that
 /// cannot be determined.
-pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
+pub(in crate::fs) fn has_pending_signal(thread: u32) -> Option<bool> {
     if thread == 0 {
         return None;
     }
@@ -264,11 +264,11 @@ mod tests {
     #[test]
     #[allow(unsafe_code)]
     fn threads_are_of_their_process() {
-        let processes = Processes::default();
+        let processes = ProcessCache::default();
         let of_this_thread = || {
             // SAFETY: gettid takes nothing and cannot fail.
             let thread = u32::try_from(unsafe { libc::gettid() }).unwrap();
-            (thread, processes.of(thread))
+            (thread, processes.get(thread))
         };
         let (one, of_one) = of_this_thread();
         let (other, of_other) =
@@ -276,23 +276,23 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!(of_one, of_other);
         assert_eq!(of_one.unwrap().id, std::process::id());
-        assert!(of_one.unwrap().is_there());
-        assert_eq!(processes.of(0), None);
+        assert!(of_one.unwrap().is_running());
+        assert_eq!(processes.get(0), None);
     }
 
     #[test]
     fn a_later_process_of_the_same_number_is_another() {
-        let me = Processes::default().of(std::process::id()).unwrap();
+        let me = ProcessCache::default().get(std::process::id()).unwrap();
         let before = Process {
-            started: me.started - 1,
+            start_ticks: me.start_ticks - 1,
             ..me
         };
-        assert!(me != before && !before.is_there());
+        assert!(me != before && !before.is_running());
     }
 
     #[test]
     fn this_process_has_a_session_and_is_its_own_thread_group() {
-        assert_eq!(process_of(std::process::id()), std::process::id());
+        assert_eq!(tgid_of(std::process::id()), std::process::id());
         assert_eq!(session_of(0), 0);
     }
 
@@ -311,7 +311,7 @@ mod tests {
         check(0, interrupt, interrupt, 0, false);
         check(0, interrupt, 0, interrupt, false);
         assert_eq!(pending_signal("Name:\tcat\n"), None);
-        assert_eq!(has_signal(std::process::id()), Some(false));
-        assert_eq!(has_signal(0), None);
+        assert_eq!(has_pending_signal(std::process::id()), Some(false));
+        assert_eq!(has_pending_signal(0), None);
     }
 }

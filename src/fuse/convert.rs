@@ -6,7 +6,7 @@ use fuser::{Errno, FileAttr, FileType, INodeNo, Request, TimeOrNow};
 
 use super::mountpoint::MountOptions;
 use crate::fs::FsError;
-use crate::fs::node::Kind;
+use crate::fs::node::NodeKind;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::OpenFlags;
 use crate::fs::process::Caller;
@@ -39,11 +39,11 @@ impl Owner {
     }
 }
 
-pub fn file_type(kind: Kind) -> FileType {
+pub fn file_type(kind: NodeKind) -> FileType {
     match kind {
-        Kind::Directory => FileType::Directory,
-        Kind::File => FileType::RegularFile,
-        Kind::Symlink => FileType::Symlink,
+        NodeKind::Directory => FileType::Directory,
+        NodeKind::File => FileType::RegularFile,
+        NodeKind::Symlink => FileType::Symlink,
     }
 }
 
@@ -72,8 +72,8 @@ pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
 /// Returns the permission bits of a file or directory; those of a symlink mean nothing.
 pub fn permissions(attr: &Attr, umask: u16) -> u16 {
     match attr.kind {
-        Kind::Symlink => attr.permissions(),
-        Kind::Directory | Kind::File => attr.permissions() & !umask,
+        NodeKind::Symlink => attr.permissions(),
+        NodeKind::Directory | NodeKind::File => attr.permissions() & !umask,
     }
 }
 

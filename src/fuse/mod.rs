@@ -66,12 +66,12 @@ use notify::Notifier;
 use shell::Shell;
 
 pub use mountpoint::{
-    Connection, EVENT_THREADS_REMOTE, Listed, MountCopy, MountOptions, MountState, UMASK,
-    all as mounts, connection, detach, place, state, unmount,
+    EVENT_THREADS_REMOTE, FuseConnection, MountEntry, MountOptions, MountpointState, OtherMount,
+    UMASK, all as mounts, connection, detach, find_mount, state, unmount,
 };
 
 /// The interval at which [`Mounted::end`] checks if the session has ended.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A mounted view. Dropping it unmounts.
 #[derive(Debug)]
@@ -80,43 +80,43 @@ pub struct Mounted {
     mountpoint: PathBuf,
     unmounter: Mutex<SessionUnmounter>,
     session: Option<JoinHandle<io::Result<()>>>,
-    when_finished: Arc<WhenFinished>,
+    when_finished: Arc<EndCallback>,
 }
 
 /// The callback for the end of the session, however it ends.
 #[derive(Default)]
-struct WhenFinished(Mutex<Ending>);
+struct EndCallback(Mutex<EndState>);
 
 #[derive(Default)]
-enum Ending {
+enum EndState {
     #[default]
     Open,
     Awaited(Box<dyn FnOnce() + Send>),
     Finished,
 }
 
-impl std::fmt::Debug for WhenFinished {
+impl std::fmt::Debug for EndCallback {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("WhenFinished")
     }
 }
 
-impl WhenFinished {
+impl EndCallback {
     fn finish(&self) {
-        let before = std::mem::replace(&mut *self.0.lock(), Ending::Finished);
-        if let Ending::Awaited(call) = before {
+        let before = std::mem::replace(&mut *self.0.lock(), EndState::Finished);
+        if let EndState::Awaited(call) = before {
             call();
         }
     }
 
     fn set(&self, call: Box<dyn FnOnce() + Send>) {
         let mut ending = self.0.lock();
-        if matches!(*ending, Ending::Finished) {
+        if matches!(*ending, EndState::Finished) {
             // Called without the lock, as in `finish`: the callback may set another.
             drop(ending);
             return call();
         }
-        *ending = Ending::Awaited(call);
+        *ending = EndState::Awaited(call);
     }
 }
 
@@ -142,19 +142,19 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
         notifier.invalidate(invalidations, wait, ended, then)
     };
     view.kernel_cache()
-        .mounted(Arc::new(tell), mountpoint::remains(&mountpoint));
+        .set_mounted(Arc::new(tell), mountpoint::bdi_path(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
-    let when_finished = Arc::<WhenFinished>::default();
+    let when_finished = Arc::<EndCallback>::default();
     let of_session = Arc::clone(&when_finished);
     let session = std::thread::Builder::new()
         .name("ddbfs-fuse".to_owned())
         .spawn(move || {
             let ended = session.run();
             of_session.finish();
-            of_unmount(ended)
+            unmount_result(ended)
         })?;
-    if !options.no_keep
-        && let Err(error) = view.kernel_cache().keep_while_alone()
+    if !options.no_cache
+        && let Err(error) = view.kernel_cache().hold_lease()
     {
         log::warn!("the kernel keeps nothing: {error}");
     }
@@ -170,7 +170,7 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
 /// Maps the end by an unmount to `Ok`. An event thread that had just taken a request when the mount
 /// ended reads ECONNABORTED instead of ENODEV (`fuse_dev_do_read` in Linux), which fuser returns as
 /// an error.
-fn of_unmount(ended: io::Result<()>) -> io::Result<()> {
+fn unmount_result(ended: io::Result<()>) -> io::Result<()> {
     match ended {
         Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
         ended => ended,
@@ -227,7 +227,7 @@ impl Mounted {
     ///
     /// # Errors
     /// The kernel refuses the unmount, and the mount stays.
-    pub fn end(mut self, patience: Duration) -> io::Result<()> {
+    pub fn unmount(mut self, patience: Duration) -> io::Result<()> {
         self.finish(patience)
     }
 
@@ -246,7 +246,7 @@ impl Mounted {
         }
         let deadline = Instant::now() + patience;
         while !session.is_finished() && Instant::now() < deadline {
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let ended = if session.is_finished() {
             session
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_request_cut_off_by_the_unmount_is_its_end_and_other_errors_stay() {
         let ended = |errno| {
-            of_unmount(Err(io::Error::from_raw_os_error(errno)))
+            unmount_result(Err(io::Error::from_raw_os_error(errno)))
                 .map_err(|error| error.raw_os_error())
         };
         assert_eq!(ended(libc::ECONNABORTED), Ok(()));

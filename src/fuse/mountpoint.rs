@@ -19,7 +19,7 @@ const NOT_EMPTY: &str = "holds files, which the mount would hide; choose an empt
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// A directory with an entry for each filesystem that the kernel still holds, mounted or detached,
 /// live or dead, by its device number.
-const FILESYSTEMS: &str = "/sys/class/bdi";
+const BDI_DIRECTORY: &str = "/sys/class/bdi";
 
 /// The limit of symlinks in a path, as in the kernel: path_resolution(7).
 const SYMLINKS_MAX: usize = 40;
@@ -43,7 +43,7 @@ pub struct MountOptions {
     /// True if extended attributes are unsupported, so that the kernel stops asking for them.
     pub no_xattr: bool,
     /// True if the kernel may cache nothing.
-    pub no_keep: bool,
+    pub no_cache: bool,
     /// The number of threads that answer the kernel, and so of calls that may wait for a remote
     /// service at a time.
     pub event_threads: usize,
@@ -80,7 +80,7 @@ impl MountOptions {
             gid: None,
             umask: UMASK,
             no_xattr: false,
-            no_keep: false,
+            no_cache: false,
             event_threads: EVENT_THREADS,
             notify_timeout: NOTIFY_TIMEOUT,
         }
@@ -89,7 +89,7 @@ impl MountOptions {
 
 /// The state of a path in the list of mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MountState {
+pub enum MountpointState {
     /// Nothing is mounted there.
     Nothing,
     /// A ddbfs that answers.
@@ -104,13 +104,13 @@ pub enum MountState {
 ///
 /// # Errors
 /// The path, or the list of mounts, cannot be read.
-pub fn state(mountpoint: &Path) -> io::Result<MountState> {
-    let path = absolute(mountpoint)?;
+pub fn state(mountpoint: &Path) -> io::Result<MountpointState> {
+    let path = absolute_path(mountpoint)?;
     let Some(line) = topmost(&std::fs::read(MOUNTINFO)?, &path) else {
-        return Ok(MountState::Nothing);
+        return Ok(MountpointState::Nothing);
     };
     if !line.is_ours() {
-        return Ok(MountState::Other(line.kind));
+        return Ok(MountpointState::Other(line.kind));
     }
     match std::fs::metadata(&path) {
         // ECONNABORTED: the mount ended during this call.
@@ -120,33 +120,35 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
                 Some(libc::ENOTCONN | libc::ECONNABORTED)
             ) =>
         {
-            Ok(MountState::Dead)
+            Ok(MountpointState::Dead)
         }
-        _ => Ok(MountState::Live),
+        _ => Ok(MountpointState::Live),
     }
 }
 
 /// Returns a file that exists as long as the kernel holds the filesystem at `mountpoint`, also if
 /// that is dead, or detached and in use.
 #[must_use]
-pub fn remains(mountpoint: &Path) -> Option<PathBuf> {
-    Some(Path::new(FILESYSTEMS).join(topmost(&std::fs::read(MOUNTINFO).ok()?, mountpoint)?.device))
+pub fn bdi_path(mountpoint: &Path) -> Option<PathBuf> {
+    Some(
+        Path::new(BDI_DIRECTORY).join(topmost(&std::fs::read(MOUNTINFO).ok()?, mountpoint)?.device),
+    )
 }
 
 /// A ddbfs in the list of mounts, live or dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct MountEntry {
     pub path: PathBuf,
     /// The user that mounted it.
     pub user: Option<u32>,
     /// True if other users have access.
-    pub is_for_others: bool,
+    pub allows_others: bool,
 }
 
 /// A mount's connection to the kernel.
 #[derive(Debug)]
 // The absolute path of the mountpoint.
-pub struct Connection {
+pub struct FuseConnection {
     /// The absolute path of the mountpoint.
     // The data directory, if the list of mounts names it.
     pub path: PathBuf,
@@ -158,12 +160,12 @@ pub struct Connection {
     id: String,
     /// The `abort` file of the connection. Opened at the beginning: the number of a dead connection
     /// may be reused by another mount, and an open file is not.
-    ending: Option<File>,
+    abort_file: Option<File>,
 }
 
 /// Another mount of the same filesystem: at a second path, or in another mount namespace.
 #[derive(Debug)]
-pub struct MountCopy {
+pub struct OtherMount {
     /// The mount id of mountinfo.
     pub id: String,
     /// A process that sees it.
@@ -177,33 +179,33 @@ pub struct MountCopy {
 ///
 /// # Errors
 /// The path, or the list of mounts, cannot be read.
-pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
-    let path = absolute(mountpoint)?;
+pub fn connection(mountpoint: &Path) -> io::Result<Option<FuseConnection>> {
+    let path = absolute_path(mountpoint)?;
     let line = topmost(&std::fs::read(MOUNTINFO)?, &path);
-    Ok(line.filter(Line::is_ours).map(|line| {
+    Ok(line.filter(MountinfoLine::is_ours).map(|line| {
         let data = line
             .source
             .split_once('#')
             .map(|(_, data)| PathBuf::from(data));
-        let mut connection = Connection {
+        let mut connection = FuseConnection {
             path,
             data,
             device: line.device,
             id: line.id,
-            ending: None,
+            abort_file: None,
         };
-        connection.ending = connection
-            .file()
+        connection.abort_file = connection
+            .abort_path()
             .and_then(|file| OpenOptions::new().write(true).open(file).ok());
         connection
     }))
 }
 
-impl Connection {
+impl FuseConnection {
     /// Returns a file that exists as long as the kernel holds the connection, if /sys/fs/fuse has
     /// it.
     #[must_use]
-    pub fn file(&self) -> Option<PathBuf> {
+    pub fn abort_path(&self) -> Option<PathBuf> {
         let (_, minor) = self.device.split_once(':')?;
         let file = Path::new("/sys/fs/fuse/connections")
             .join(minor)
@@ -213,7 +215,7 @@ impl Connection {
 
     /// Returns the other mounts of the filesystem, in all readable mount namespaces.
     #[must_use]
-    pub fn copies(&self) -> Vec<MountCopy> {
+    pub fn other_mounts(&self) -> Vec<OtherMount> {
         let Ok(processes) = std::fs::read_dir("/proc") else {
             return Vec::new();
         };
@@ -227,9 +229,9 @@ impl Connection {
                 && namespaces.insert(namespace)
                 && let Ok(mountinfo) = std::fs::read(directory.join("mountinfo"))
             {
-                let others = lines(&mountinfo)
+                let others = parse_mountinfo(&mountinfo)
                     .filter(|line| line.device == self.device && line.id != self.id);
-                copies.extend(others.map(|line| MountCopy {
+                copies.extend(others.map(|line| OtherMount {
                     id: line.id,
                     process,
                     path: line.path,
@@ -244,7 +246,7 @@ impl Connection {
     /// # Errors
     /// The kernel refuses to abort the connection.
     pub fn abort(&self) -> io::Result<()> {
-        if let Some(mut file) = self.ending.as_ref()
+        if let Some(mut file) = self.abort_file.as_ref()
             && file.write_all(b"1").is_ok()
         {
             return Ok(());
@@ -271,8 +273,8 @@ impl Connection {
 ///
 /// # Errors
 /// The list of mounts cannot be read.
-pub fn all() -> io::Result<Vec<Listed>> {
-    Ok(ours(&std::fs::read(MOUNTINFO)?))
+pub fn all() -> io::Result<Vec<MountEntry>> {
+    Ok(ddbfs_mounts(&std::fs::read(MOUNTINFO)?))
 }
 
 /// Returns the ddbfs that a path leads into, and the path from its root. Symlinks outside are
@@ -281,7 +283,7 @@ pub fn all() -> io::Result<Vec<Listed>> {
 ///
 /// # Errors
 /// The list of mounts, or the working directory, cannot be read.
-pub fn place(path: &Path) -> io::Result<Option<(Listed, PathBuf)>> {
+pub fn find_mount(path: &Path) -> io::Result<Option<(MountEntry, PathBuf)>> {
     let ours = all()?;
     let mut rest: Vec<OsString> = Vec::new();
     let push =
@@ -315,29 +317,29 @@ pub fn place(path: &Path) -> io::Result<Option<(Listed, PathBuf)>> {
     Ok(found)
 }
 
-impl Listed {
+impl MountEntry {
     /// True if this user has access.
     #[must_use]
-    pub fn is_open_to(&self, user: u32) -> bool {
-        self.user == Some(user) || self.is_for_others
+    pub fn allows(&self, user: u32) -> bool {
+        self.user == Some(user) || self.allows_others
     }
 }
 
-fn ours(mountinfo: &[u8]) -> Vec<Listed> {
-    let mut topmost: Vec<Line> = Vec::new();
-    for line in lines(mountinfo) {
+fn ddbfs_mounts(mountinfo: &[u8]) -> Vec<MountEntry> {
+    let mut topmost: Vec<MountinfoLine> = Vec::new();
+    for line in parse_mountinfo(mountinfo) {
         topmost.retain(|below| below.path != line.path);
         topmost.push(line);
     }
     topmost
         .into_iter()
-        .filter(Line::is_ours)
-        .map(Listed::from)
+        .filter(MountinfoLine::is_ours)
+        .map(MountEntry::from)
         .collect()
 }
 
-impl From<Line> for Listed {
-    fn from(line: Line) -> Self {
+impl From<MountinfoLine> for MountEntry {
+    fn from(line: MountinfoLine) -> Self {
         let mut options = line.options.split(',');
         let is_for_others = options.clone().any(|option| option == "allow_other");
         let user = options
@@ -346,7 +348,7 @@ impl From<Line> for Listed {
         Self {
             path: line.path,
             user,
-            is_for_others,
+            allows_others: is_for_others,
         }
     }
 }
@@ -374,17 +376,17 @@ pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Re
         )
     };
     match state(mountpoint)? {
-        MountState::Nothing => {}
-        MountState::Dead => {
+        MountpointState::Nothing => {}
+        MountpointState::Dead => {
             log::info!("{}: clearing a dead mount", mountpoint.display());
-            detach(&absolute(mountpoint)?)?;
+            detach(&absolute_path(mountpoint)?)?;
         }
-        MountState::Live => {
+        MountpointState::Live => {
             return Err(refuse(
                 "a ddbfs is mounted here already; end it with: ddbfs umount".to_owned(),
             ));
         }
-        MountState::Other(kind) => {
+        MountpointState::Other(kind) => {
             return Err(refuse(format!(
                 "a filesystem of type {kind} is mounted here"
             )));
@@ -398,7 +400,7 @@ pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Re
     }
     // The daemon would wait for itself.
     if let Some(data) = data
-        && absolute(data)?.starts_with(&path)
+        && absolute_path(data)?.starts_with(&path)
     {
         return Err(refuse(
             "the data directory is below it; choose another mountpoint".to_owned(),
@@ -420,9 +422,9 @@ fn holds_files(directory: &Path) -> bool {
 /// # Errors
 /// No ddbfs is mounted there, it is in use, or the kernel refuses.
 pub fn unmount(mountpoint: &Path) -> io::Result<()> {
-    let path = absolute(mountpoint)?;
+    let path = absolute_path(mountpoint)?;
     match topmost(&std::fs::read(MOUNTINFO)?, &path) {
-        Some(line) if line.is_ours() => end(&path, false),
+        Some(line) if line.is_ours() => umount(&path, false),
         Some(line) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!("this is a mount of type {}, not ddbfs", line.kind),
@@ -436,10 +438,10 @@ pub fn unmount(mountpoint: &Path) -> io::Result<()> {
 
 /// Detaches a mount from the tree even if it is in use.
 pub fn detach(mountpoint: &Path) -> io::Result<()> {
-    end(mountpoint, true)
+    umount(mountpoint, true)
 }
 
-fn end(path: &Path, lazy: bool) -> io::Result<()> {
+fn umount(path: &Path, lazy: bool) -> io::Result<()> {
     match umount2(path, if lazy { libc::MNT_DETACH } else { 0 }) {
         // umount2(2) is for root; the setuid helper unmounts a user's own mounts.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => fusermount(path, lazy),
@@ -477,7 +479,7 @@ fn fusermount(path: &Path, lazy: bool) -> io::Result<()> {
 
 /// Returns the absolute path without symlinks. Sends no request to a mount at that path, because it
 /// may be dead or hang.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
+fn absolute_path(path: &Path) -> io::Result<PathBuf> {
     let why =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let plain = std::path::absolute(path)?;
@@ -491,12 +493,14 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Returns the topmost mount at exactly this path.
-fn topmost(mountinfo: &[u8], path: &Path) -> Option<Line> {
-    lines(mountinfo).filter(|line| line.path == path).last()
+fn topmost(mountinfo: &[u8], path: &Path) -> Option<MountinfoLine> {
+    parse_mountinfo(mountinfo)
+        .filter(|line| line.path == path)
+        .last()
 }
 
 /// A mount in the text of mountinfo.
-struct Line {
+struct MountinfoLine {
     id: String,
     /// Major and minor number of the device.
     device: String,
@@ -507,7 +511,7 @@ struct Line {
     options: String,
 }
 
-impl Line {
+impl MountinfoLine {
     fn is_ours(&self) -> bool {
         let rest = self.source.strip_prefix(FILESYSTEM_SOURCE);
         FILESYSTEM_TYPES.contains(&self.kind.as_str())
@@ -516,7 +520,7 @@ impl Line {
 }
 
 /// Parses the text of mountinfo; a later mount lies above an earlier one at the same path: proc(5).
-fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
+fn parse_mountinfo(mountinfo: &[u8]) -> impl Iterator<Item = MountinfoLine> {
     mountinfo.split(|&byte| byte == b'\n').filter_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
         let id = String::from_utf8_lossy(fields.next()?).into_owned();
@@ -525,7 +529,7 @@ fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
         // Any number of optional fields precedes the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
-        Some(Line {
+        Some(MountinfoLine {
             id,
             device,
             path,
@@ -581,7 +585,7 @@ mod tests {
 
     #[test]
     fn devices_are_read() {
-        let devices: Vec<_> = lines(MOUNTS).map(|line| line.device).collect();
+        let devices: Vec<_> = parse_mountinfo(MOUNTS).map(|line| line.device).collect();
         assert_eq!(devices, ["8:1", "0:40", "0:41", "0:42", "0:43"]);
     }
 
@@ -589,10 +593,10 @@ mod tests {
     fn ours_are_listed_with_their_users_and_what_is_mounted_over_is_not() {
         let over = b"44 22 0:44 / /mnt/d rw - tmpfs tmpfs rw\n45 22 0:45 / /mnt/e rw - fuse.ddbfs ddbfs rw,user_id=7,allow_other\n\
             46 22 0:46 / /mnt/f rw - fuse.sshfs ddbfs rw\n";
-        let found = ours(&[MOUNTS, over].concat());
+        let found = ddbfs_mounts(&[MOUNTS, over].concat());
         let told: Vec<_> = found
             .iter()
-            .map(|one| (one.path.to_str().unwrap(), one.user, one.is_for_others))
+            .map(|one| (one.path.to_str().unwrap(), one.user, one.allows_others))
             .collect();
         assert_eq!(
             told,
@@ -611,7 +615,7 @@ mod tests {
         let path = directory.path().canonicalize().unwrap();
         let data = path.join("data");
         std::fs::create_dir(&data).unwrap();
-        assert_eq!(state(&path).unwrap(), MountState::Nothing);
+        assert_eq!(state(&path).unwrap(), MountpointState::Nothing);
         assert_eq!(prepare(&path, None, true).unwrap(), path);
         assert!(
             prepare(&path, None, false)

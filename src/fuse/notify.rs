@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::database::pool::{Pool, WithoutThread};
-use crate::fs::view::{Invalidation, Name};
-use crate::model::api::{Then, WaitPolicy};
-use crate::store::KEEP;
+use crate::database::thread_pool::{SpawnFailure, ThreadPool};
+use crate::fs::view::{Invalidation, NodeName};
+use crate::model::api::{AfterCommit, WaitPolicy};
+use crate::store::LEASE_TTL;
 
 /// The limit of concurrent notifications about attributes: they wait only for an inode that the
 /// kernel is just dropping.
@@ -28,9 +28,9 @@ const ATTRIBUTES_MAX: usize = 8;
 /// The limit of waiting notifications about names; further ones are queued.
 const NAMES_MAX: usize = 64;
 /// The limit of any wait: by then the kernel's cache entries have expired.
-const LONG: Duration = KEEP.saturating_add(Duration::from_secs(1));
+const LONG_TIMEOUT: Duration = LEASE_TTL.saturating_add(Duration::from_secs(1));
 /// The interval at which expired waits are looked for.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// `enum fuse_notify_code` of linux/fuse.h.
 const INVAL_INODE: i32 = 2;
@@ -40,19 +40,19 @@ const EXPIRE_ONLY: u32 = 1;
 
 /// A function that sends a notification: a code and the bytes after the header. Returns true if the
 /// kernel knows the inode or name.
-type Tell = dyn Fn(i32, &[u8]) -> bool + Send + Sync;
+type SendFn = dyn Fn(i32, &[u8]) -> bool + Send + Sync;
 /// The callback of a waiting call; `None` after it was called.
-type Waiting = Arc<Mutex<Option<Then>>>;
+type PendingThen = Arc<Mutex<Option<AfterCommit>>>;
 
 /// A sender of notifications; see the module.
 pub struct Notifier {
-    tell: Arc<Tell>,
-    attributes: Pool,
-    names: Arc<Pool>,
-    patience: Arc<Deadlines>,
+    send: Arc<SendFn>,
+    attributes: ThreadPool,
+    names: Arc<ThreadPool>,
+    deadlines: Arc<Deadlines>,
     /// The limit of a call's wait if it may hold the lock of a file
     /// ([`MountOptions::notify_timeout`](super::MountOptions::notify_timeout)).
-    short: Duration,
+    short_timeout: Duration,
 }
 
 impl Notifier {
@@ -61,70 +61,70 @@ impl Notifier {
     /// # Errors
     /// The system refuses a thread for the deadlines.
     pub fn new(device: File, short: Duration) -> io::Result<Self> {
-        Self::telling(
+        Self::with_sender(
             short,
             Arc::new(move |code, body: &[u8]| send_message(&device, code, body)),
         )
     }
 
-    fn telling(short: Duration, tell: Arc<Tell>) -> io::Result<Self> {
+    fn with_sender(short: Duration, tell: Arc<SendFn>) -> io::Result<Self> {
         let patience = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&patience);
         std::thread::Builder::new()
             .name("ddbfs-patience".to_owned())
             .spawn(move || of_thread.watch())?;
-        let pool = |name, threads_max| Pool::new(name, threads_max, WithoutThread::Waits);
+        let pool = |name, threads_max| ThreadPool::new(name, threads_max, SpawnFailure::Queue);
         let (attributes, names) = (
             pool("ddbfs-notify", ATTRIBUTES_MAX),
             Arc::new(pool("ddbfs-names", NAMES_MAX)),
         );
         Ok(Self {
-            tell,
+            send: tell,
             attributes,
             names,
-            patience,
-            short,
+            deadlines: patience,
+            short_timeout: short,
         })
     }
 }
 
 impl Drop for Notifier {
     fn drop(&mut self) {
-        self.patience.list.lock().is_ended = true;
-        self.patience.more.notify_all();
+        self.deadlines.list.lock().is_closed = true;
+        self.deadlines.wakeup.notify_all();
     }
 }
 
 /// Callbacks with the time at which they are called at the latest.
 #[derive(Default)]
 struct Deadlines {
-    list: Mutex<List>,
-    more: Condvar,
+    list: Mutex<DeadlineList>,
+    wakeup: Condvar,
 }
 
 #[derive(Default)]
-struct List {
-    all: Vec<(Instant, Waiting)>,
-    is_ended: bool,
+struct DeadlineList {
+    all: Vec<(Instant, PendingThen)>,
+    is_closed: bool,
 }
 
 impl Deadlines {
-    fn add(&self, until: Instant, waiting: &Waiting) {
+    fn add(&self, until: Instant, waiting: &PendingThen) {
         let mut list = self.list.lock();
         list.all.push((until, Arc::clone(waiting)));
         // With more entries the thread polls anyway.
         if list.all.len() == 1 {
-            self.more.notify_one();
+            self.wakeup.notify_one();
         }
     }
 
     fn watch(&self) {
         let mut list = self.list.lock();
         loop {
-            if list.all.is_empty() && !list.is_ended {
-                self.more.wait(&mut list);
+            if list.all.is_empty() && !list.is_closed {
+                self.wakeup.wait(&mut list);
             }
-            let is_ended = list.is_ended;
+            let is_ended = list.is_closed;
             let now = Instant::now();
             let due = list.all.extract_if(.., |(until, waiting)| {
                 is_ended || *until <= now || waiting.lock().is_none()
@@ -132,18 +132,18 @@ impl Deadlines {
             let due: Vec<_> = due.collect();
             // Without the lock: a callback may send another notification.
             MutexGuard::unlocked(&mut list, || {
-                due.iter().for_each(|(_, waiting)| call(waiting))
+                due.iter().for_each(|(_, waiting)| call_once(waiting))
             });
             if is_ended {
                 return;
             }
-            MutexGuard::unlocked(&mut list, || std::thread::sleep(LOOK));
+            MutexGuard::unlocked(&mut list, || std::thread::sleep(POLL_INTERVAL));
         }
     }
 }
 
 /// Calls the callback, unless it was called before.
-fn call(then: &Waiting) {
+fn call_once(then: &PendingThen) {
     let then = then.lock().take();
     if let Some(then) = then {
         then();
@@ -157,46 +157,48 @@ impl Notifier {
         &self,
         invalidations: Vec<Invalidation>,
         wait: WaitPolicy,
-        ended: Then,
-        then: Then,
+        ended: AfterCommit,
+        then: AfterCommit,
     ) {
         let waiting = Arc::new(Mutex::new(Some(then)));
         let until = match wait {
-            WaitPolicy::Long => Some(LONG),
-            WaitPolicy::Short => Some(self.short),
+            WaitPolicy::Long => Some(LONG_TIMEOUT),
+            WaitPolicy::Short => Some(self.short_timeout),
             WaitPolicy::None | WaitPolicy::Settled => None,
         };
         match until {
-            Some(until) => self.patience.add(Instant::now() + until, &waiting),
-            None => call(&waiting),
+            Some(until) => self.deadlines.add(Instant::now() + until, &waiting),
+            None => call_once(&waiting),
         }
-        self.tell_all(invalidations, ended, waiting);
+        self.send_all(invalidations, ended, waiting);
     }
 
-    fn tell_all(&self, invalidations: Vec<Invalidation>, ended: Then, waiting: Waiting) {
-        let (tell, names) = (Arc::clone(&self.tell), Arc::clone(&self.names));
+    fn send_all(&self, invalidations: Vec<Invalidation>, ended: AfterCommit, waiting: PendingThen) {
+        let (tell, names) = (Arc::clone(&self.send), Arc::clone(&self.names));
         self.attributes.run(Box::new(move || {
             let is_left =
-                |invalidation: &Invalidation| !matches!(invalidation, Invalidation::Written(_, ino) if send_inode(&*tell, *ino));
+                |invalidation: &Invalidation| !matches!(invalidation, Invalidation::Attributes(_, ino) if send_inode(&*tell, *ino));
             let left: Vec<_> = invalidations.into_iter().filter(is_left).collect();
             if left.is_empty() {
                 ended();
-                return call(&waiting);
+                return call_once(&waiting);
             }
             names.run(Box::new(move || {
                 left.iter().for_each(|invalidation| send(&*tell, invalidation));
                 ended();
-                call(&waiting);
+                call_once(&waiting);
             }));
         }));
     }
 }
 
-fn send(tell: &Tell, invalidation: &Invalidation) {
+fn send(tell: &SendFn, invalidation: &Invalidation) {
     let (name, flags, ino) = match invalidation {
-        Invalidation::Written(name, ino) | Invalidation::Gone(name, ino) => (name, 0, Some(*ino)),
-        Invalidation::Changed(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
-        Invalidation::Dropped(name) => (name, 0, None),
+        Invalidation::Attributes(name, ino) | Invalidation::Removed(name, ino) => {
+            (name, 0, Some(*ino))
+        }
+        Invalidation::Recheck(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
+        Invalidation::Forget(name) => (name, 0, None),
     };
     send_entry(tell, name, flags);
     if let Some(ino) = ino {
@@ -207,7 +209,7 @@ fn send(tell: &Tell, invalidation: &Invalidation) {
 /// Invalidates the attributes of an inode, but not its data, by a negative offset
 /// (`fuse_reverse_inval_inode` in Linux), without waiting. Returns true if the kernel knows the
 /// inode.
-fn send_inode(tell: &Tell, ino: u64) -> bool {
+fn send_inode(tell: &SendFn, ino: u64) -> bool {
     let body = [
         &ino.to_ne_bytes()[..],
         &(-1_i64).to_ne_bytes(),
@@ -218,7 +220,7 @@ fn send_inode(tell: &Tell, ino: u64) -> bool {
 }
 
 /// Invalidates a name, which waits for the lock of the directory.
-fn send_entry(tell: &Tell, Name { parent, name }: &Name, flags: u32) -> bool {
+fn send_entry(tell: &SendFn, NodeName { parent, name }: &NodeName, flags: u32) -> bool {
     let Ok(bytes) = u32::try_from(name.len()) else {
         return false;
     };
@@ -271,7 +273,7 @@ mod tests {
         let (held, of_kernel, of_codes) =
             (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
         let (arrives, arrived) = channel();
-        let tell: Arc<Tell> = Arc::new(move |code, _: &[u8]| {
+        let tell: Arc<SendFn> = Arc::new(move |code, _: &[u8]| {
             if code == INVAL_ENTRY {
                 arrives.send(()).unwrap();
                 drop(of_kernel.lock());
@@ -280,8 +282,9 @@ mod tests {
             knows
         });
         let (then, gone) = channel();
-        let waiting: Waiting = Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
-        Notifier::telling(PATIENCE, tell).unwrap().tell_all(
+        let waiting: PendingThen =
+            Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
+        Notifier::with_sender(PATIENCE, tell).unwrap().send_all(
             vec![invalidation.clone()],
             Box::new(|| {}),
             waiting,
@@ -297,32 +300,32 @@ mod tests {
 
     #[test]
     fn who_writes_an_item_that_the_kernel_knows_does_not_wait_for_its_directory() {
-        let name = || Name {
+        let name = || NodeName {
             parent: 1,
             name: "i.json".to_owned(),
         };
         check(
             true,
-            Invalidation::Written(name(), 7),
+            Invalidation::Attributes(name(), 7),
             false,
             &[INVAL_INODE],
         );
-        check(true, Invalidation::Dropped(name()), true, &[INVAL_ENTRY]);
+        check(true, Invalidation::Forget(name()), true, &[INVAL_ENTRY]);
         check(
             true,
-            Invalidation::Gone(name(), 7),
+            Invalidation::Removed(name(), 7),
             true,
             &[INVAL_ENTRY, INVAL_INODE],
         );
         check(
             true,
-            Invalidation::Changed(name(), 7),
+            Invalidation::Recheck(name(), 7),
             true,
             &[INVAL_ENTRY, INVAL_INODE],
         );
         check(
             false,
-            Invalidation::Written(name(), 7),
+            Invalidation::Attributes(name(), 7),
             true,
             &[INVAL_INODE, INVAL_ENTRY, INVAL_INODE],
         );

@@ -21,14 +21,14 @@ use fuser::{
 use super::convert::{self, Owner, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
-use crate::fs::open::{Bytes, Reply};
+use crate::fs::open::{ReadBytes, Reply};
 use crate::fs::process::Caller;
-use crate::fs::view::{Created, NewAttr, Place, RangeEnd};
+use crate::fs::view::{CallTarget, Created, NewAttr, RangeEnd};
 use crate::fs::{FsError, View};
 use crate::model::api::WaitPolicy;
 
 /// The time to live of all answers but LOOKUP, GETATTR and READDIRPLUS, which use [`Attr::lasts`].
-const TTL: Duration = Duration::ZERO;
+const NO_TTL: Duration = Duration::ZERO;
 /// The generation of all inodes: inode numbers are never reused, see `fs::node::inode_table`.
 const GENERATION: Generation = Generation(0);
 /// The size limit of a write, requested from the kernel; an item is smaller.
@@ -69,7 +69,7 @@ impl Shell {
 
     /// Begins a call on an inode or a name in it (`fs::view::calls`); `tell` converts its result to
     /// the reply.
-    fn ask<R: Refuse, T: 'static>(
+    fn begin<R: Refuse, T: 'static>(
         &self,
         caller: Caller,
         operation: &'static str,
@@ -77,7 +77,7 @@ impl Shell {
         name: Option<&OsStr>,
         reply: R,
         tell: impl FnOnce(R, T) + Send + 'static,
-    ) -> Asked<T> {
+    ) -> PendingCall<T> {
         let call = self
             .view
             .begin(caller, operation, ino.0, name.map(OsStr::as_bytes));
@@ -86,7 +86,7 @@ impl Shell {
             Ok(value) => tell(reply, value),
             Err(error) => reply.refuse(errno(&error)),
         };
-        Asked {
+        PendingCall {
             view,
             operation,
             done: Box::new(done),
@@ -95,29 +95,29 @@ impl Shell {
 }
 
 /// A call that has begun.
-struct Asked<T> {
+struct PendingCall<T> {
     view: View,
     operation: &'static str,
     done: Reply<T>,
 }
 
-impl<T: 'static> Asked<T> {
+impl<T: 'static> PendingCall<T> {
     /// Runs a call that answers by itself, now or later.
     fn start(self, work: impl FnOnce(&View, Reply<T>)) {
-        guard(self.operation, || work(&self.view, self.done));
+        catch_panic(self.operation, || work(&self.view, self.done));
     }
 
     /// Runs such a call, on a thread for long work if `place` may take long.
-    fn start_at(self, place: Place<'_>, work: impl FnOnce(&View, Reply<T>) + Send + 'static) {
+    fn start_at(self, place: CallTarget<'_>, work: impl FnOnce(&View, Reply<T>) + Send + 'static) {
         let (operation, view) = (self.operation, self.view.clone());
-        guard(operation, || view.run_call(place, move || self.start(work)));
+        catch_panic(operation, || view.run_call(place, move || self.start(work)));
     }
 
     /// Runs a call that is answered with its result, on a thread for long work if `place` may take
     /// long.
     fn answer(
         self,
-        place: Place<'_>,
+        place: CallTarget<'_>,
         work: impl FnOnce(&View) -> Result<T, FsError> + Send + 'static,
     ) {
         self.start_at(place, move |view, done| done(work(view)));
@@ -157,7 +157,7 @@ refuse!(
 );
 
 /// Runs a call, and contains its panic.
-fn guard(call: &'static str, work: impl FnOnce()) {
+fn catch_panic(call: &'static str, work: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(work)).is_err() {
         log::error!("{call}: abandoned after a panic");
     }
@@ -165,27 +165,27 @@ fn guard(call: &'static str, work: impl FnOnce()) {
 
 /// Returns the caller of an operation on a file, or of one that changes nothing: the kernel holds
 /// no directory lock during it.
-fn caller(request: &Request) -> Caller {
+fn file_caller(request: &Request) -> Caller {
     convert::caller(request, WaitPolicy::Short)
 }
 
 /// Returns the caller of an operation during which the kernel holds the lock of a directory: it
 /// must not wait for a notification, which waits for that lock.
-fn in_directory(request: &Request) -> Caller {
+fn directory_caller(request: &Request) -> Caller {
     convert::caller(request, WaitPolicy::None)
 }
 
 /// Replies with a new entry, which the kernel must not cache.
-fn tell_entry(owner: Owner) -> impl FnOnce(ReplyEntry, Attr) {
-    move |reply, attr| reply.entry(&TTL, &file_attr(&attr, owner), GENERATION)
+fn reply_entry(owner: Owner) -> impl FnOnce(ReplyEntry, Attr) {
+    move |reply, attr| reply.entry(&NO_TTL, &file_attr(&attr, owner), GENERATION)
 }
 
-fn tell_ok(reply: ReplyEmpty, (): ()) {
+fn reply_ok(reply: ReplyEmpty, (): ()) {
     reply.ok();
 }
 
 /// Replies with a value, or with its length if `size` is 0.
-fn tell_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
+fn reply_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
     move |reply, value| match u32::try_from(value.len()) {
         Ok(bytes) if size == 0 => reply.size(bytes),
         Ok(bytes) if bytes <= size => reply.data(&value),
@@ -219,27 +219,27 @@ impl Filesystem for Shell {
         let (owner, owned) = (self.owner, name.as_bytes().to_vec());
         let tell = move |reply: ReplyEntry, attr: Attr| {
             reply.entry_with_ttls(
-                &attr.lasts.attr,
-                &attr.lasts.name,
+                &attr.ttl.attr,
+                &attr.ttl.name,
                 &file_attr(&attr, owner),
                 GENERATION,
             );
         };
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "lookup",
             parent,
             Some(name),
             reply,
             tell,
         );
-        asked.answer(Place::Name(parent.0, name.as_bytes()), move |view| {
+        asked.answer(CallTarget::Name(parent.0, name.as_bytes()), move |view| {
             view.lookup(parent.0, &owned)
         });
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, count: u64) {
-        guard("forget", || self.view.forget(ino.0, count));
+        catch_panic("forget", || self.view.forget(ino.0, count));
     }
 
     fn getattr(
@@ -251,11 +251,11 @@ impl Filesystem for Shell {
     ) {
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let tell = move |reply: ReplyAttr, attr: Attr| {
-            reply.attr(&attr.lasts.attr, &file_attr(&attr, owner))
+            reply.attr(&attr.ttl.attr, &file_attr(&attr, owner))
         };
-        let asked = self.ask(caller(request), "getattr", ino, None, reply, tell);
-        asked.start_at(Place::Inode(ino.0), move |view, done| {
-            view.getattr_then(ino.0, handle, done)
+        let asked = self.begin(file_caller(request), "getattr", ino, None, reply, tell);
+        asked.start_at(CallTarget::Inode(ino.0), move |view, done| {
+            view.getattr_async(ino.0, handle, done)
         });
     }
 
@@ -287,16 +287,17 @@ impl Filesystem for Shell {
             touched,
         };
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
-        let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&TTL, &file_attr(&attr, owner));
-        let asked = self.ask(caller(request), "setattr", ino, None, reply, tell);
-        asked.start_at(Place::Inode(ino.0), move |view, done| {
+        let tell =
+            move |reply: ReplyAttr, attr: Attr| reply.attr(&NO_TTL, &file_attr(&attr, owner));
+        let asked = self.begin(file_caller(request), "setattr", ino, None, reply, tell);
+        asked.start_at(CallTarget::Inode(ino.0), move |view, done| {
             view.setattr(ino.0, handle, new, done)
         });
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let tell = |reply: ReplyData, target: String| reply.data(target.as_bytes());
-        self.ask(caller(request), "readlink", ino, None, reply, tell)
+        self.begin(file_caller(request), "readlink", ino, None, reply, tell)
             .start(|view, done| done(view.readlink(ino.0)));
     }
 
@@ -311,15 +312,15 @@ impl Filesystem for Shell {
         reply: ReplyEntry,
     ) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "mknod",
             parent,
             Some(name),
             reply,
-            tell_entry(self.owner),
+            reply_entry(self.owner),
         );
-        asked.answer(Place::Commit, move |view| match mode & libc::S_IFMT {
+        asked.answer(CallTarget::Commit, move |view| match mode & libc::S_IFMT {
             libc::S_IFREG => view.mknod(parent.0, &owned, mode),
             // The error of mknod(2) for unsupported node types; link(2) has the same.
             _ => Err(FsError::NotPermitted(
@@ -338,42 +339,42 @@ impl Filesystem for Shell {
         reply: ReplyEntry,
     ) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "mkdir",
             parent,
             Some(name),
             reply,
-            tell_entry(self.owner),
+            reply_entry(self.owner),
         );
-        asked.answer(Place::Directory(parent.0), move |view| {
+        asked.answer(CallTarget::Directory(parent.0), move |view| {
             view.mkdir(parent.0, &owned)
         });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "unlink",
             parent,
             Some(name),
             reply,
-            tell_ok,
+            reply_ok,
         );
         asked.start(|view, done| view.unlink(parent.0, name.as_bytes(), done));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "rmdir",
             parent,
             Some(name),
             reply,
-            tell_ok,
+            reply_ok,
         );
-        asked.answer(Place::Directory(parent.0), move |view| {
+        asked.answer(CallTarget::Directory(parent.0), move |view| {
             view.rmdir(parent.0, &owned)
         });
     }
@@ -390,15 +391,15 @@ impl Filesystem for Shell {
             name.as_bytes().to_vec(),
             target.as_os_str().as_bytes().to_vec(),
         );
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "symlink",
             parent,
             Some(name),
             reply,
-            tell_entry(self.owner),
+            reply_entry(self.owner),
         );
-        asked.answer(Place::Directory(parent.0), move |view| {
+        asked.answer(CallTarget::Directory(parent.0), move |view| {
             view.symlink(parent.0, &owned, &target)
         });
     }
@@ -414,13 +415,13 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         let (old_name, new_name) = (name.as_bytes(), newname.as_bytes());
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "rename",
             parent,
             Some(name),
             reply,
-            tell_ok,
+            reply_ok,
         );
         let flags = rename_flags(flags);
         asked.start(|view, done| {
@@ -436,13 +437,13 @@ impl Filesystem for Shell {
         newname: &OsStr,
         reply: ReplyEntry,
     ) {
-        let asked = self.ask(
-            caller(request),
+        let asked = self.begin(
+            file_caller(request),
             "link",
             newparent,
             Some(newname),
             reply,
-            tell_entry(self.owner),
+            reply_entry(self.owner),
         );
         asked.refuse(FsError::NotPermitted(
             "an item has one name; cp makes another item",
@@ -454,8 +455,10 @@ impl Filesystem for Shell {
         let tell = move |reply: ReplyOpen, handle: u64| {
             reply.opened(FileHandle(handle), fopen_flags(flags.write))
         };
-        let asked = self.ask(caller(request), "open", ino, None, reply, tell);
-        asked.answer(Place::Inode(ino.0), move |view| view.open(ino.0, flags));
+        let asked = self.begin(file_caller(request), "open", ino, None, reply, tell);
+        asked.answer(CallTarget::Inode(ino.0), move |view| {
+            view.open(ino.0, flags)
+        });
     }
 
     fn read(
@@ -469,8 +472,8 @@ impl Filesystem for Shell {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let tell = |reply: ReplyData, bytes: Bytes| reply.data(bytes.as_ref());
-        let asked = self.ask(caller(request), "read", ino, None, reply, tell);
+        let tell = |reply: ReplyData, bytes: ReadBytes| reply.data(bytes.as_ref());
+        let asked = self.begin(file_caller(request), "read", ino, None, reply, tell);
         asked.start(|view, done| view.read(handle.0, offset, size as usize, done));
     }
 
@@ -498,7 +501,7 @@ impl Filesystem for Shell {
         debug_assert!(data.len() <= WRITE_BYTES_MAX as usize);
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let tell = move |reply: ReplyWrite, (): ()| reply.written(written);
-        let asked = self.ask(
+        let asked = self.begin(
             convert::caller(request, wait),
             "write",
             ino,
@@ -519,7 +522,7 @@ impl Filesystem for Shell {
     ) {
         // Not the last close: a child's close comes here too, with half a document written, and so
         // does one before the first write.
-        let asked = self.ask(caller(request), "flush", ino, None, reply, tell_ok);
+        let asked = self.begin(file_caller(request), "flush", ino, None, reply, reply_ok);
         asked.start(|view, done| view.flush(handle.0, done));
     }
 
@@ -534,7 +537,7 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // An error here reaches no program: the view logs it.
-        let asked = self.ask(caller(request), "release", ino, None, reply, tell_ok);
+        let asked = self.begin(file_caller(request), "release", ino, None, reply, reply_ok);
         asked.start(|view, done| view.release(handle.0, done));
     }
 
@@ -546,7 +549,7 @@ impl Filesystem for Shell {
         _datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let asked = self.ask(caller(request), "fsync", ino, None, reply, tell_ok);
+        let asked = self.begin(file_caller(request), "fsync", ino, None, reply, reply_ok);
         asked.start(|view, done| view.fsync(handle.0, done));
     }
 
@@ -554,7 +557,7 @@ impl Filesystem for Shell {
         // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
         let tell =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
-        let asked = self.ask(in_directory(request), "opendir", ino, None, reply, tell);
+        let asked = self.begin(directory_caller(request), "opendir", ino, None, reply, tell);
         asked.start(|view, done| done(view.opendir(ino.0)));
     }
 
@@ -568,7 +571,7 @@ impl Filesystem for Shell {
     ) {
         let call = self
             .view
-            .begin(in_directory(request), "readdir", ino.0, None);
+            .begin(directory_caller(request), "readdir", ino.0, None);
         let view = call.view.clone();
         let list = move || {
             let read = view.readdir(handle.0, offset, &mut |entry, offset| {
@@ -584,7 +587,7 @@ impl Filesystem for Shell {
                 Err(error) => reply.error(errno(&error)),
             }
         };
-        guard("readdir", || self.view.run_listing(handle.0, list));
+        catch_panic("readdir", || self.view.run_listing(handle.0, list));
     }
 
     fn readdirplus(
@@ -595,11 +598,13 @@ impl Filesystem for Shell {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let call = self.view.begin(caller(request), "readdirplus", ino.0, None);
+        let call = self
+            .view
+            .begin(file_caller(request), "readdirplus", ino.0, None);
         let (view, owner) = (call.view.clone(), self.owner);
         let list = move || {
             let read = view.readdirplus(ino.0, handle.0, offset, &mut |name, offset, attr| {
-                let ttl = attr.lasts.name.min(attr.lasts.attr);
+                let ttl = attr.ttl.name.min(attr.ttl.attr);
                 reply.add(
                     INodeNo(attr.ino),
                     offset,
@@ -614,7 +619,7 @@ impl Filesystem for Shell {
                 Err(error) => reply.error(errno(&error)),
             }
         };
-        guard("readdirplus", || self.view.run_listing(handle.0, list));
+        catch_panic("readdirplus", || self.view.run_listing(handle.0, list));
     }
 
     fn releasedir(
@@ -625,7 +630,7 @@ impl Filesystem for Shell {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        guard("releasedir", || {
+        catch_panic("releasedir", || {
             self.view.releasedir(handle.0);
             reply.ok();
         });
@@ -645,7 +650,7 @@ impl Filesystem for Shell {
     }
 
     fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
-        guard("statfs", || {
+        catch_panic("statfs", || {
             let stat = self.view.statfs();
             let (block, free, available) =
                 (stat.block_bytes, stat.blocks_free, stat.blocks_available);
@@ -678,7 +683,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "setxattr", ino, None, reply, tell_ok);
+        let asked = self.begin(file_caller(request), "setxattr", ino, None, reply, reply_ok);
         asked.refuse(self.view.setxattr(name.as_bytes()));
     }
 
@@ -693,13 +698,13 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(
-            caller(request),
+        let asked = self.begin(
+            file_caller(request),
             "getxattr",
             ino,
             None,
             reply,
-            tell_xattr(size),
+            reply_xattr(size),
         );
         asked.start(|view, done| done(view.getxattr(ino.0, name.as_bytes())));
     }
@@ -709,19 +714,26 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        tell_xattr(size)(reply, Vec::new());
+        reply_xattr(size)(reply, Vec::new());
     }
 
     fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "removexattr", ino, None, reply, tell_ok);
+        let asked = self.begin(
+            file_caller(request),
+            "removexattr",
+            ino,
+            None,
+            reply,
+            reply_ok,
+        );
         asked.refuse(self.view.removexattr(name.as_bytes()));
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        let view = self.view.called_by(caller(request));
+        let view = self.view.with_caller(file_caller(request));
         let ask = move || match view.getattr(ino.0, None) {
             Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => {
                 reply.error(Errno::EROFS)
@@ -732,9 +744,9 @@ impl Filesystem for Shell {
             Ok(_) => reply.ok(),
             Err(error) => reply.error(errno(&error)),
         };
-        guard("access", || {
+        catch_panic("access", || {
             self.view
-                .run_call(Place::Inode(ino.0), move || guard("access", ask))
+                .run_call(CallTarget::Inode(ino.0), move || catch_panic("access", ask))
         });
     }
 
@@ -752,15 +764,15 @@ impl Filesystem for Shell {
         let tell = move |reply: ReplyCreate, created: Created| {
             let attr = file_attr(&created.attr, owner);
             reply.created(
-                &TTL,
+                &NO_TTL,
                 &attr,
                 GENERATION,
                 FileHandle(created.handle),
                 fopen_flags(true),
             );
         };
-        let asked = self.ask(
-            in_directory(request),
+        let asked = self.begin(
+            directory_caller(request),
             "create",
             parent,
             Some(name),
@@ -772,7 +784,7 @@ impl Filesystem for Shell {
         };
         // A create that waits for a commit runs on another thread.
         if flags.exclusive {
-            asked.start_at(Place::Commit, make)
+            asked.start_at(CallTarget::Commit, make)
         } else {
             asked.start(make)
         }
@@ -817,7 +829,14 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // posix_fallocate(3) then writes zeros itself.
-        let asked = self.ask(caller(request), "fallocate", ino, None, reply, tell_ok);
+        let asked = self.begin(
+            file_caller(request),
+            "fallocate",
+            ino,
+            None,
+            reply,
+            reply_ok,
+        );
         asked.refuse(FsError::Unsupported(
             "an item has the size of its text; write it as a whole",
         ));
@@ -864,8 +883,8 @@ impl Filesystem for Shell {
         // The text of an item is far below `u32::MAX`.
         let tell =
             |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let asked = self.ask(
-            caller(request),
+        let asked = self.begin(
+            file_caller(request),
             "copy_file_range",
             ino_out,
             None,

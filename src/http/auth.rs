@@ -26,19 +26,19 @@ pub enum AuthError {
 
 /// The parts of a request that concern its signature.
 #[derive(Debug, Clone, Copy)]
-pub struct Signature<'a> {
+pub struct SignatureParts<'a> {
     /// The `Authorization` header.
     pub header: Option<&'a str>,
     pub query: &'a str,
     /// True if the request has `X-Amz-Date` or `Date`.
-    pub dated: bool,
+    pub has_date: bool,
 }
 
 /// Checks that a signature is present and has its parts.
 ///
 /// # Errors
 /// [`AuthError`]: the first in the service's order of checks.
-pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
+pub fn check(signature: &SignatureParts<'_>) -> Result<(), AuthError> {
     // An empty value is no signature in the query: then a header counts.
     let in_query = signature.query.split('&').any(|part| {
         part.strip_prefix("X-Amz-Algorithm=")
@@ -48,7 +48,7 @@ pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
         Some(_) if in_query => Err(AuthError::Both),
         // The service takes another scheme (Basic, Bearer) as no signature at all, not as a wrong
         // one.
-        Some(header) if header.starts_with("AWS4-") => check_header(header, signature.dated),
+        Some(header) if header.starts_with("AWS4-") => check_header(header, signature.has_date),
         Some(_) => Err(AuthError::Missing),
         None if in_query => check_query(signature.query),
         None => Err(AuthError::Missing),
@@ -121,10 +121,10 @@ mod tests {
 
     #[track_caller]
     fn check_text(header: Option<&str>, query: &str, dated: bool, expected: &str) {
-        let found = check(&Signature {
+        let found = check(&SignatureParts {
             header,
             query,
-            dated,
+            has_date: dated,
         });
         assert_eq!(
             found.map_or_else(|error| error.to_string(), |()| String::new()),

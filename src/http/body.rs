@@ -5,7 +5,7 @@ use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::connections::Timeouts;
-use crate::store::budget::{Budget, PATIENCE, Permit};
+use crate::store::budget::{MEMORY_WAIT, MemoryBudget, Permit};
 
 /// The size limit of a body, in bytes (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -14,7 +14,7 @@ const SMALL_BODY_BYTES: usize = 8 * 1024;
 
 /// The length that is drained of a refused body, so that a client that still writes it comes to
 /// read the answer.
-const REFUSED_BYTES_MAX: usize = 40 * 1024 * 1024;
+const DRAINED_BYTES_MAX: usize = 40 * 1024 * 1024;
 
 /// The reason why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -39,23 +39,23 @@ pub enum BodyError {
 pub async fn read(
     mut incoming: Incoming,
     timeouts: Timeouts,
-    bodies: &Budget,
+    bodies: &MemoryBudget,
     waits: bool,
 ) -> Result<(Bytes, Permit), BodyError> {
     let read = read_whole(&mut incoming, timeouts, bodies).await;
     if matches!(read, Err(BodyError::TooLarge)) && !waits {
-        tokio::spawn(read_over(incoming, timeouts));
+        tokio::spawn(drain(incoming, timeouts));
     }
     read
 }
 
 /// Reads and discards the rest of a body.
-async fn read_over(mut incoming: Incoming, timeouts: Timeouts) {
+async fn drain(mut incoming: Incoming, timeouts: Timeouts) {
     let (started, mut bytes) = (Instant::now(), 0);
-    while bytes < REFUSED_BYTES_MAX {
+    while bytes < DRAINED_BYTES_MAX {
         let deadline =
             (started + timeouts.allowed(bytes, false)).min(Instant::now() + timeouts.silence);
-        match next(&mut incoming, deadline).await {
+        match next_frame(&mut incoming, deadline).await {
             Ok(Some(more)) => bytes += more.len(),
             Ok(None) | Err(_) => return,
         }
@@ -65,7 +65,7 @@ async fn read_over(mut incoming: Incoming, timeouts: Timeouts) {
 async fn read_whole(
     incoming: &mut Incoming,
     timeouts: Timeouts,
-    bodies: &Budget,
+    bodies: &MemoryBudget,
 ) -> Result<(Bytes, Permit), BodyError> {
     // The hint is Content-Length: a body that is announced as too large is not read at all.
     let hint = incoming.size_hint();
@@ -76,14 +76,14 @@ async fn read_whole(
     let mut permit = Permit::default();
     // Reserved before anything is read: a body that waits for memory holds none.
     if let Some(length) = announced.filter(|length| *length > SMALL_BODY_BYTES) {
-        permit = reserved(bodies, length).await?;
+        permit = reserve(bodies, length).await?;
     }
     let mut all = Vec::new();
     let mut started = Instant::now();
     loop {
-        let deadline = (started + timeouts.allowed(all.len(), bodies.is_wanted()))
+        let deadline = (started + timeouts.allowed(all.len(), bodies.is_contended()))
             .min(Instant::now() + timeouts.silence);
-        let Some(more) = next(incoming, deadline).await? else {
+        let Some(more) = next_frame(incoming, deadline).await? else {
             return Ok((all.into(), permit));
         };
         let held = all.len() + more.len();
@@ -96,7 +96,7 @@ async fn read_whole(
         }
         if permit.bytes() < held && held > SMALL_BODY_BYTES {
             // A chunked body may become as long as any.
-            permit = reserved(bodies, BODY_BYTES_MAX).await?;
+            permit = reserve(bodies, BODY_BYTES_MAX).await?;
             // The wait for memory does not count against the client.
             started = Instant::now();
         }
@@ -105,15 +105,18 @@ async fn read_whole(
     }
 }
 
-async fn reserved(bodies: &Budget, length: usize) -> Result<Permit, BodyError> {
+async fn reserve(bodies: &MemoryBudget, length: usize) -> Result<Permit, BodyError> {
     bodies
-        .wait(length, PATIENCE)
+        .wait(length, MEMORY_WAIT)
         .await
         .map_err(|_| BodyError::Busy)
 }
 
 /// Returns the next data frame, if there is one; skips trailers.
-async fn next(incoming: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
+async fn next_frame(
+    incoming: &mut Incoming,
+    deadline: Instant,
+) -> Result<Option<Bytes>, BodyError> {
     loop {
         match timeout_at(deadline, incoming.frame()).await {
             Err(_) => return Err(BodyError::Idle),

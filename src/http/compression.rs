@@ -14,7 +14,7 @@ pub const COMPRESSED_ABOVE_BYTES: usize = 4 * 1024;
 /// The compression level: fast, because the client waits.
 const LEVEL: Compression = Compression::fast();
 /// The number of bytes inflated at a time.
-const PART_BYTES: usize = 16 * 1024;
+const CHUNK_BYTES: usize = 16 * 1024;
 
 /// A supported content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn content_encoding(header: Option<&str>) -> ContentEncoding {
 /// Returns the coding of `Accept-Encoding` that the answer may have: the first supported one with a
 /// weight above zero.
 #[must_use]
-pub fn accepted(header: Option<&str>) -> Option<Coding> {
+pub fn accepted_coding(header: Option<&str>) -> Option<Coding> {
     let codings = header?.split(',').filter_map(|part| {
         let (name, weight) = part.split_once(';').unwrap_or((part, ""));
         let weight = weight
@@ -88,7 +88,7 @@ pub fn accepted(header: Option<&str>) -> Option<Coding> {
 ///
 /// # Errors
 /// [`InflateError`]; at most [`BODY_BYTES_MAX`] and one part are held.
-pub fn inflate(coding: Coding, body: &[u8]) -> Result<Vec<u8>, InflateError> {
+pub fn decompress(coding: Coding, body: &[u8]) -> Result<Vec<u8>, InflateError> {
     match coding {
         // Several concatenated members are one body (RFC 1952).
         Coding::Gzip => read_all(MultiGzDecoder::new(body)),
@@ -106,7 +106,7 @@ fn has_zlib_header(body: &[u8]) -> bool {
 
 fn read_all(mut decoder: impl Read) -> Result<Vec<u8>, InflateError> {
     let mut out = Vec::new();
-    let mut part = [0; PART_BYTES];
+    let mut part = [0; CHUNK_BYTES];
     loop {
         let read = decoder.read(&mut part).map_err(|_| InflateError::Broken)?;
         let Some(part) = part.get(..read).filter(|part| !part.is_empty()) else {
@@ -121,7 +121,7 @@ fn read_all(mut decoder: impl Read) -> Result<Vec<u8>, InflateError> {
 
 /// Compresses an answer; `None` if that does not make it smaller.
 #[must_use]
-pub fn deflate(coding: Coding, body: &[u8]) -> Option<Vec<u8>> {
+pub fn compress(coding: Coding, body: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(body.len() / 4);
     match coding {
         Coding::Gzip => GzEncoder::new(body, LEVEL).read_to_end(&mut out),
@@ -141,41 +141,41 @@ mod tests {
     fn bodies_come_back() {
         let text = b"{\"TableName\":\"Pets\"}".repeat(1000);
         for coding in [Coding::Gzip, Coding::Deflate] {
-            let small = deflate(coding, &text).unwrap();
+            let small = compress(coding, &text).unwrap();
             assert!(small.len() < text.len() / 10);
-            assert_eq!(inflate(coding, &small), Ok(text.clone()));
+            assert_eq!(decompress(coding, &small), Ok(text.clone()));
         }
-        let zlib = deflate(Coding::Deflate, &text).unwrap();
+        let zlib = compress(Coding::Deflate, &text).unwrap();
         assert_eq!(
-            inflate(Coding::Deflate, &zlib[2..zlib.len() - 4]),
+            decompress(Coding::Deflate, &zlib[2..zlib.len() - 4]),
             Ok(text.clone())
         );
-        let gzip = deflate(Coding::Gzip, &text).unwrap();
+        let gzip = compress(Coding::Gzip, &text).unwrap();
         assert_eq!(
-            inflate(Coding::Gzip, &[gzip.clone(), gzip].concat()),
+            decompress(Coding::Gzip, &[gzip.clone(), gzip].concat()),
             Ok(text.repeat(2))
         );
-        assert_eq!(deflate(Coding::Gzip, b"{}"), None);
+        assert_eq!(compress(Coding::Gzip, b"{}"), None);
     }
 
     #[test]
     fn broken_and_huge_bodies_are_told() {
-        let gzip = deflate(Coding::Gzip, &b"abc".repeat(100)).unwrap();
+        let gzip = compress(Coding::Gzip, &b"abc".repeat(100)).unwrap();
         assert_eq!(
-            inflate(Coding::Gzip, &gzip[..gzip.len() - 1]),
+            decompress(Coding::Gzip, &gzip[..gzip.len() - 1]),
             Err(InflateError::Broken)
         );
-        assert_eq!(inflate(Coding::Gzip, b"{}"), Err(InflateError::Broken));
+        assert_eq!(decompress(Coding::Gzip, b"{}"), Err(InflateError::Broken));
         assert_eq!(
-            inflate(Coding::Deflate, b"\xff\xff"),
+            decompress(Coding::Deflate, b"\xff\xff"),
             Err(InflateError::Broken)
         );
-        let bomb = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX + 1]).unwrap();
+        let bomb = compress(Coding::Gzip, &vec![0; BODY_BYTES_MAX + 1]).unwrap();
         assert!(bomb.len() < 200_000);
-        assert_eq!(inflate(Coding::Gzip, &bomb), Err(InflateError::TooLarge));
-        let full = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX]).unwrap();
+        assert_eq!(decompress(Coding::Gzip, &bomb), Err(InflateError::TooLarge));
+        let full = compress(Coding::Gzip, &vec![0; BODY_BYTES_MAX]).unwrap();
         assert_eq!(
-            inflate(Coding::Gzip, &full).map(|body| body.len()),
+            decompress(Coding::Gzip, &full).map(|body| body.len()),
             Ok(BODY_BYTES_MAX)
         );
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn headers_name_codings() {
         let check = |header: Option<&str>, expected: Option<Coding>| {
-            assert_eq!(accepted(header), expected, "{header:?}")
+            assert_eq!(accepted_coding(header), expected, "{header:?}")
         };
         check(None, None);
         check(Some("identity"), None);

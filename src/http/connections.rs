@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::store::budget::Budget;
+use crate::store::budget::MemoryBudget;
 
 /// The minimum rate of a body or an answer in bytes per second, after the first
 /// [`Timeouts::silence`]: a peer that moves a byte now and then would hold a connection forever.
@@ -75,36 +75,36 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The phase of a connection, shared with the handler of its requests.
 #[derive(Debug, Clone)]
-pub struct Phase(Arc<SharedPhase>);
+pub struct ConnectionPhase(Arc<PhaseState>);
 
 #[derive(Debug)]
-struct SharedPhase {
+struct PhaseState {
     // The beginning of the phase in microseconds after [`START`], if it is [`NEW`] or [`IDLE`].
     phase: AtomicU8,
     /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
     idle_since: AtomicU64,
 }
 
-fn now() -> u64 {
+fn now_us() -> u64 {
     u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-impl Default for Phase {
+impl Default for ConnectionPhase {
     fn default() -> Self {
-        Self(Arc::new(SharedPhase {
+        Self(Arc::new(PhaseState {
             phase: AtomicU8::new(NEW),
-            idle_since: AtomicU64::new(now()),
+            idle_since: AtomicU64::new(now_us()),
         }))
     }
 }
 
-impl Phase {
+impl ConnectionPhase {
     /// Returns the time since which nothing was sent and no answer is owed; `None` in other phases.
     #[must_use]
     fn idle_time(&self) -> Option<Duration> {
         let since =
             matches!(self.get(), NEW | IDLE).then(|| self.0.idle_since.load(Ordering::Acquire))?;
-        Some(Duration::from_micros(now().saturating_sub(since)))
+        Some(Duration::from_micros(now_us().saturating_sub(since)))
     }
 
     /// True if the peer has never sent a byte.
@@ -118,7 +118,7 @@ impl Phase {
     }
 
     /// Begins a head when bytes have come; returns true if they are the first after a pause.
-    fn head_begins(&self) -> bool {
+    fn begin_head(&self) -> bool {
         let step = |from: u8| {
             self.0
                 .phase
@@ -131,22 +131,22 @@ impl Phase {
 
     /// Begins a request, which ends when the returned guard is dropped.
     #[must_use]
-    pub fn request(&self) -> RequestPhase {
+    pub fn begin_request(&self) -> RequestGuard {
         self.0.phase.store(REQUEST, Ordering::Release);
-        RequestPhase(self.clone())
+        RequestGuard(self.clone())
     }
 }
 
 /// The guard of a request that is being handled or answered.
 #[derive(Debug)]
-pub struct RequestPhase(Phase);
+pub struct RequestGuard(ConnectionPhase);
 
-impl Drop for RequestPhase {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         let state = &self.0.0;
         // Stored before the phase: a reader that sees the connection idle must not find the time of
         // the last pause.
-        state.idle_since.store(now(), Ordering::Release);
+        state.idle_since.store(now_us(), Ordering::Release);
         state.phase.store(IDLE, Ordering::Release);
     }
 }
@@ -155,22 +155,27 @@ impl Drop for RequestPhase {
 #[derive(Debug)]
 pub struct TimeoutStream {
     stream: TcpStream,
-    phase: Phase,
+    phase: ConnectionPhase,
     timeouts: Timeouts,
     /// The phase of `read_deadline`: head or idle.
     waits_for: u8,
     read_deadline: Pin<Box<Sleep>>,
     write_deadline: Option<Pin<Box<Sleep>>>,
     /// The time since when the peer has unread bytes, and the bytes that it took since.
-    behind: Option<(Instant, usize)>,
+    backlog: Option<(Instant, usize)>,
     /// The memory of answers: a slow peer is dropped sooner while it is wanted.
     // The memory of answers: a slow peer is dropped sooner while it is wanted.
-    answers: Budget,
+    answers: MemoryBudget,
 }
 
 impl TimeoutStream {
     #[must_use]
-    pub fn new(stream: TcpStream, phase: Phase, timeouts: Timeouts, answers: Budget) -> Self {
+    pub fn new(
+        stream: TcpStream,
+        phase: ConnectionPhase,
+        timeouts: Timeouts,
+        answers: MemoryBudget,
+    ) -> Self {
         let read_deadline = Box::pin(sleep_until(Instant::now() + timeouts.head));
         Self {
             stream,
@@ -179,12 +184,12 @@ impl TimeoutStream {
             waits_for: HEAD,
             read_deadline,
             write_deadline: None,
-            behind: None,
+            backlog: None,
             answers,
         }
     }
 
-    fn wait(&mut self, phase: u8, timeout: Duration) {
+    fn set_read_deadline(&mut self, phase: u8, timeout: Duration) {
         self.waits_for = phase;
         self.read_deadline.as_mut().reset(Instant::now() + timeout);
     }
@@ -198,7 +203,7 @@ impl TimeoutStream {
         // The first wait after an answer; until then the deadline is that of the answered request's
         // head.
         if phase == IDLE && self.waits_for != IDLE {
-            self.wait(IDLE, self.timeouts.idle);
+            self.set_read_deadline(IDLE, self.timeouts.idle);
         }
         ready!(self.read_deadline.as_mut().poll(cx));
         Poll::Ready(io::ErrorKind::TimedOut.into())
@@ -206,10 +211,10 @@ impl TimeoutStream {
 
     fn poll_write_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let now = Instant::now();
-        let (since, taken) = *self.behind.get_or_insert((now, 0));
+        let (since, taken) = *self.backlog.get_or_insert((now, 0));
         // The minimum rate also drops a peer that takes a byte now and then.
         let latest = (now + self.timeouts.silence)
-            .min(since + self.timeouts.allowed(taken, self.answers.is_wanted()));
+            .min(since + self.timeouts.allowed(taken, self.answers.is_contended()));
         let deadline = self
             .write_deadline
             .get_or_insert_with(|| Box::pin(sleep_until(latest)));
@@ -217,7 +222,7 @@ impl TimeoutStream {
         Poll::Ready(io::ErrorKind::TimedOut.into())
     }
 
-    fn outcome(
+    fn poll_written(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
@@ -225,7 +230,7 @@ impl TimeoutStream {
         if let Poll::Ready(outcome) = written {
             // Any progress restarts the time-out of the next bytes; the minimum rate counts on.
             self.write_deadline = None;
-            if let (Some((_, taken)), Ok(bytes)) = (&mut self.behind, &outcome) {
+            if let (Some((_, taken)), Ok(bytes)) = (&mut self.backlog, &outcome) {
                 *taken += bytes;
             }
             return Poll::Ready(outcome);
@@ -245,9 +250,9 @@ impl AsyncRead for TimeoutStream {
             return this.poll_read_deadline(cx).map(Err);
         }
         // The first bytes after a pause begin a head.
-        if this.phase.head_begins() {
-            this.wait(HEAD, this.timeouts.head);
-            this.behind = None;
+        if this.phase.begin_head() {
+            this.set_read_deadline(HEAD, this.timeouts.head);
+            this.backlog = None;
         }
         Poll::Ready(Ok(()))
     }
@@ -261,7 +266,7 @@ impl AsyncWrite for TimeoutStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);
-        this.outcome(cx, written)
+        this.poll_written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -271,7 +276,7 @@ impl AsyncWrite for TimeoutStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
-        this.outcome(cx, written)
+        this.poll_written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -292,19 +297,19 @@ const CONNECTIONS_MAX: usize = 1024;
 /// The minimum idle time: a younger connection may have a request on its way.
 const IDLE_MIN: Duration = Duration::from_millis(250);
 /// The interval at which idle connections are looked for while no slot is free.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const EVICT_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The present connections.
 #[derive(Debug)]
 pub struct Connections {
     slots: Arc<Semaphore>,
-    connected: Mutex<HashMap<u64, Connected>>,
+    entries: Mutex<HashMap<u64, ConnectionEntry>>,
     next: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Connected {
-    phase: Phase,
+struct ConnectionEntry {
+    phase: ConnectionPhase,
     /// True if its requests are served; false if they only get a refusal.
     is_served: bool,
     evicted: Arc<Notify>,
@@ -312,10 +317,10 @@ struct Connected {
 
 /// The slot of one connection, released on drop.
 #[derive(Debug)]
-pub struct Slot {
+pub struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
-    pub phase: Phase,
+    pub phase: ConnectionPhase,
     evicted: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
@@ -326,36 +331,36 @@ impl Connections {
         let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         Arc::new(Self {
             slots,
-            connected: Mutex::default(),
+            entries: Mutex::default(),
             next: AtomicU64::new(0),
         })
     }
 
     /// Waits for a slot for a connection.
-    pub async fn slot(self: &Arc<Self>, is_served: bool) -> Option<Slot> {
+    pub async fn acquire(self: &Arc<Self>, is_served: bool) -> Option<ConnectionSlot> {
         let permit = loop {
             if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
                 break permit;
             }
-            self.dismiss_longest_idle();
+            self.evict_longest_idle();
             let free = Arc::clone(&self.slots).acquire_owned();
-            if let Ok(permit) = tokio::time::timeout(LOOK_AGAIN, free).await {
+            if let Ok(permit) = tokio::time::timeout(EVICT_INTERVAL, free).await {
                 break permit.ok()?;
             }
         };
         // Relaxed: an id only has to be unique.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (phase, evicted) = (Phase::default(), Arc::default());
-        let slot = Slot {
+        let (phase, evicted) = (ConnectionPhase::default(), Arc::default());
+        let slot = ConnectionSlot {
             connections: Arc::clone(self),
             id,
             phase: phase.clone(),
             evicted: Arc::clone(&evicted),
             _permit: permit,
         };
-        self.connected.lock().insert(
+        self.entries.lock().insert(
             id,
-            Connected {
+            ConnectionEntry {
                 phase,
                 is_served,
                 evicted,
@@ -366,13 +371,13 @@ impl Connections {
 
     /// True if there is at most one connection.
     #[must_use]
-    pub fn is_one(&self) -> bool {
+    pub fn is_single(&self) -> bool {
         self.slots.available_permits() >= CONNECTIONS_MAX - 1
     }
 
     /// Closes the longest idle connection; those that are not served go first.
-    fn dismiss_longest_idle(&self) {
-        let connected = self.connected.lock();
+    fn evict_longest_idle(&self) {
+        let connected = self.entries.lock();
         let idle = connected.values().filter_map(|one| {
             one.phase
                 .idle_time()
@@ -385,7 +390,7 @@ impl Connections {
     }
 
     /// Waits until there are no connections.
-    pub async fn gone(&self) {
+    pub async fn all_closed(&self) {
         // An error would be a closed semaphore, and it is never closed.
         let _ = self
             .slots
@@ -394,16 +399,16 @@ impl Connections {
     }
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// Waits until the connection must be closed for another.
     pub async fn evicted(&self) {
         self.evicted.notified().await;
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         // Removed before the permit is released, so that there are never more entries than slots.
-        self.connections.connected.lock().remove(&self.id);
+        self.connections.entries.lock().remove(&self.id);
     }
 }

@@ -18,15 +18,15 @@ use crate::codec::json::document::Document;
 use crate::database::Database;
 use crate::model::api::operation::Way;
 use crate::model::api::{CallContext, CommitInline};
-use crate::protocol::memory::may_have;
-use crate::protocol::operation::{Finish, closed};
-use crate::protocol::{Answered, Context, Failure, Length, Operation};
+use crate::protocol::memory::may_contain;
+use crate::protocol::operation::{BodyFn, closed_error};
+use crate::protocol::{Completion, Operation, OperationLength, RequestContext, RequestError};
 
 /// A started request: the body of its answer, or the channel on which it will come.
 #[allow(missing_debug_implementations)]
-pub enum Begun {
+pub enum StartedRequest {
     Done(Vec<u8>),
-    Waits(oneshot::Receiver<Finish>),
+    Pending(oneshot::Receiver<BodyFn>),
 }
 
 /// Starts one request. `host` is the client's name of this server; `may_wait` is true if no other
@@ -34,20 +34,20 @@ pub enum Begun {
 ///
 /// # Errors
 /// The failure of the request or its operation.
-pub fn begin(
+pub fn start(
     operation: &Operation,
     json: Document,
     database: &Arc<dyn Database>,
     host: &str,
     may_wait: bool,
-) -> Result<Begun, Failure> {
+) -> Result<StartedRequest, RequestError> {
     // A client that asks for the endpoint must get this server.
     let operation = if operation.name == "DescribeEndpoints" {
         *operation
     } else {
-        operation.on(&**database)
+        operation.for_database(&**database)
     };
-    let context = Context {
+    let context = RequestContext {
         operation: operation.name,
         database: database.as_ref(),
         host,
@@ -55,7 +55,7 @@ pub fn begin(
     let (sender, mut receiver) = oneshot::channel();
     // A dropped receiver means that the client is gone.
     let by = match operation.way {
-        Way::Writes if may_wait => CallContext::default().waited(),
+        Way::Writes if may_wait => CallContext::default().blocking(),
         // The runtime moves the other connections away from this thread.
         Way::Writes => CallContext {
             commit_inline: Some(CommitInline::Within(|commit| block_in_place(commit))),
@@ -67,7 +67,7 @@ pub fn begin(
         (operation.handler)(
             json,
             &context,
-            Answered::new(by, move |finish| drop(sender.send(finish))),
+            Completion::new(by, move |finish| drop(sender.send(finish))),
         )
     };
     match operation.way {
@@ -75,23 +75,23 @@ pub fn begin(
         _ => start(),
     }?;
     match receiver.try_recv() {
-        Ok(finish) => finish().map(Begun::Done),
-        Err(TryRecvError::Empty) => Ok(Begun::Waits(receiver)),
-        Err(TryRecvError::Closed) => Err(closed()),
+        Ok(finish) => finish().map(StartedRequest::Done),
+        Err(TryRecvError::Empty) => Ok(StartedRequest::Pending(receiver)),
+        Err(TryRecvError::Closed) => Err(closed_error()),
     }
 }
 
-impl Begun {
+impl StartedRequest {
     /// Waits for the body of the answer.
     ///
     /// # Errors
     /// The failure of the operation, or of its thread.
-    pub async fn ended(self) -> Result<Vec<u8>, Failure> {
+    pub async fn finish(self) -> Result<Vec<u8>, RequestError> {
         match self {
             Self::Done(body) => Ok(body),
-            Self::Waits(receiver) => receiver
+            Self::Pending(receiver) => receiver
                 .await
-                .map_or_else(|_| Err(closed()), |finish| finish()),
+                .map_or_else(|_| Err(closed_error()), |finish| finish()),
         }
     }
 }
@@ -100,18 +100,18 @@ impl Begun {
 /// connection's thread.
 const SHORT_BODY_BYTES: usize = 32 * 1024;
 /// The threads for long requests, for each processor.
-const PER_PROCESSOR: usize = 4;
+const THREADS_PER_PROCESSOR: usize = 4;
 /// The turns of long requests.
 #[derive(Debug)]
 pub struct LongRequests {
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Default for LongRequests {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
-            turns: Arc::new(Semaphore::new(PER_PROCESSOR * processors)),
+            permits: Arc::new(Semaphore::new(THREADS_PER_PROCESSOR * processors)),
         }
     }
 }
@@ -120,13 +120,13 @@ impl LongRequests {
     /// True if such a request runs on its connection's thread.
     #[must_use]
     pub fn is_short(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> bool {
-        let length = operation.map_or(Length::Short, |operation| operation.length);
+        let length = operation.map_or(OperationLength::Short, |operation| operation.length);
         !is_coded
             && body.len() <= SHORT_BODY_BYTES
             && match length {
-                Length::Short => true,
-                Length::LongWithFilter => !may_have(body, b"Filter"),
-                Length::LongByRows | Length::Long => false,
+                OperationLength::Short => true,
+                OperationLength::LongWithFilter => !may_contain(body, b"Filter"),
+                OperationLength::LongByRows | OperationLength::Long => false,
             }
     }
 
@@ -136,7 +136,7 @@ impl LongRequests {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         // The work releases the turn, not its waiter: a client that leaves ends the wait only.
-        let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
+        let turn = Arc::clone(&self.permits).acquire_owned().await.ok()?;
         let work = move || {
             let done = work();
             drop(turn);

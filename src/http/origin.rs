@@ -10,7 +10,7 @@ use hyper::StatusCode;
 
 /// The reason why a request is refused; `Display` is the body of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum OriginError {
     #[error("The request has no Host header.")]
     NoHost,
     #[error("The request has more than one Host header.")]
@@ -23,7 +23,7 @@ pub enum Refused {
     Origin(String),
 }
 
-impl Refused {
+impl OriginError {
     /// Returns the status: 400 for a malformed request, else 403.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -36,7 +36,7 @@ impl Refused {
 
 /// The hosts that a request names.
 #[derive(Debug, Clone)]
-pub struct Named<'a> {
+pub struct RequestHosts<'a> {
     /// The host of the request line, `POST http://host/`, as sent to proxies. It is checked
     /// whatever `Host` says.
     pub target: Option<&'a str>,
@@ -46,7 +46,7 @@ pub struct Named<'a> {
 
 /// The allowed hosts and origins.
 #[derive(Debug, Clone, Default)]
-pub struct Gate {
+pub struct OriginPolicy {
     /// Host names beside the loopback ones, without port.
     pub hosts: Vec<String>,
     /// Origins of web pages beside those served from loopback, as browsers send them: `https://example.org`.
@@ -56,30 +56,32 @@ pub struct Gate {
     pub any_address: bool,
 }
 
-impl Gate {
+impl OriginPolicy {
     /// Checks the hosts of a request, and its `Origin` headers.
     ///
     /// # Errors
     /// [`Refused`], answered by HTTP 400 or 403.
-    pub fn check(&self, hosts: &Named<'_>, origins: &[&str]) -> Result<(), Refused> {
+    pub fn check(&self, hosts: &RequestHosts<'_>, origins: &[&str]) -> Result<(), OriginError> {
         let named = match (hosts.target, hosts.headers.as_slice()) {
-            (_, [_, _, ..]) => return Err(Refused::Hosts),
-            (None, []) => return Err(Refused::NoHost),
+            (_, [_, _, ..]) => return Err(OriginError::Hosts),
+            (None, []) => return Err(OriginError::NoHost),
             (target, headers) => target.into_iter().chain(headers.first().copied()),
         };
         for host in named {
-            if !self.serves(without_port(host)) {
-                return Err(Refused::Host(host.to_owned()));
+            if !self.allows_host(without_port(host)) {
+                return Err(OriginError::Host(host.to_owned()));
             }
         }
         match origins {
-            [_, _, ..] => Err(Refused::Origins),
-            [origin] if !self.trusts(origin) => Err(Refused::Origin((*origin).to_owned())),
+            [_, _, ..] => Err(OriginError::Origins),
+            [origin] if !self.allows_origin(origin) => {
+                Err(OriginError::Origin((*origin).to_owned()))
+            }
             _ => Ok(()),
         }
     }
 
-    fn serves(&self, host: &str) -> bool {
+    fn allows_host(&self, host: &str) -> bool {
         let is_named = self
             .hosts
             .iter()
@@ -87,7 +89,7 @@ impl Gate {
         is_named || is_loopback(host) || self.any_address && address_of(host).is_some()
     }
 
-    fn trusts(&self, origin: &str) -> bool {
+    fn allows_origin(&self, origin: &str) -> bool {
         if self
             .origins
             .iter()
@@ -141,13 +143,13 @@ mod tests {
 
     #[test]
     fn hosts_and_origins() {
-        let gate = Gate {
+        let gate = OriginPolicy {
             hosts: vec!["box.example".to_owned()],
             origins: vec!["https://app.example".to_owned()],
             any_address: false,
         };
         let check = |host: Option<&str>, origin: Option<&str>, expected: bool| {
-            let hosts = Named {
+            let hosts = RequestHosts {
                 target: None,
                 headers: host.into_iter().collect(),
             };
@@ -187,11 +189,11 @@ mod tests {
         ] {
             check(Some("localhost"), Some(origin), false);
         }
-        let open = Gate {
+        let open = OriginPolicy {
             any_address: true,
-            ..Gate::default()
+            ..OriginPolicy::default()
         };
-        let at = |host: &'static str| Named {
+        let at = |host: &'static str| RequestHosts {
             target: None,
             headers: vec![host],
         };
@@ -201,14 +203,14 @@ mod tests {
 
     #[test]
     fn every_host_counts_and_nothing_is_named_twice() {
-        let gate = Gate::default();
+        let gate = OriginPolicy::default();
         let check = |target: Option<&'static str>,
                      headers: &[&'static str],
                      origins: &[&str],
-                     expected: Option<Refused>| {
+                     expected: Option<OriginError>| {
             let found = gate
                 .check(
-                    &Named {
+                    &RequestHosts {
                         target,
                         headers: headers.to_vec(),
                     },
@@ -217,23 +219,28 @@ mod tests {
                 .err();
             assert_eq!(found, expected, "{target:?} {headers:?} {origins:?}");
         };
-        let evil = || Some(Refused::Host("evil.example".to_owned()));
+        let evil = || Some(OriginError::Host("evil.example".to_owned()));
         check(Some("localhost"), &[], &[], None);
         check(Some("localhost"), &["127.0.0.1:8000"], &[], None);
         check(Some("evil.example"), &["localhost"], &[], evil());
         check(Some("localhost"), &["evil.example"], &[], evil());
-        check(None, &["localhost", "localhost"], &[], Some(Refused::Hosts));
+        check(
+            None,
+            &["localhost", "localhost"],
+            &[],
+            Some(OriginError::Hosts),
+        );
         check(
             Some("localhost"),
             &["localhost", "evil.example"],
             &[],
-            Some(Refused::Hosts),
+            Some(OriginError::Hosts),
         );
         check(
             None,
             &["localhost"],
             &["http://localhost", "http://localhost"],
-            Some(Refused::Origins),
+            Some(OriginError::Origins),
         );
     }
 }

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The uid of root, which can read everything anyway.
-const ROOT: u32 = 0;
+const ROOT_UID: u32 = 0;
 
 /// sock_diag(7): the request and its answer are of this type; errors are of type 2.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -24,7 +24,7 @@ const ANSWER_BYTES: usize = HEADER_BYTES + 72;
 
 /// A peer that is not served; `Display` is the body of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Stranger {
+pub enum PeerError {
     #[error(
         "This server answers processes of its own user (uid {own}) and of root; yours has uid {uid}. Start ddbfs with --auth \
          ACCESS_KEY:SECRET to serve whoever signs with that key, or with --http-allow-users to serve every user of this machine."
@@ -40,13 +40,13 @@ pub enum Stranger {
 
 /// Checks that the process at `peer`, connected to our `local`, belongs to our user or to root. A
 /// [`Stranger`] is answered by HTTP 403.
-pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
+pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), PeerError> {
     // SAFETY: takes nothing, cannot fail.
     let own = unsafe { libc::geteuid() };
     match user_of(peer, local) {
-        Some(uid) if uid == own || uid == ROOT => Ok(()),
-        Some(uid) => Err(Stranger::Other { uid, own }),
-        None => Err(Stranger::Unknown { own }),
+        Some(uid) if uid == own || uid == ROOT_UID => Ok(()),
+        Some(uid) => Err(PeerError::Other { uid, own }),
+        None => Err(PeerError::Unknown { own }),
     }
 }
 
@@ -54,8 +54,8 @@ pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
 /// is no open one.
 fn user_of(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
     let (peer, local) = (canonical(peer), canonical(local));
-    diagnosed(peer, local)
-        .or_else(|_| listed(peer, local))
+    query_sock_diag(peer, local)
+        .or_else(|_| read_proc_net(peer, local))
         .ok()
         .flatten()
 }
@@ -67,9 +67,9 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// Finds the user by sock_diag(7). An unknown socket is an error too, because a system without
 /// sock_diag looks the same.
-fn diagnosed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
+fn query_sock_diag(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     let mut answer = [0_u8; 512];
-    let length = ask_kernel(&request(peer, local), &mut answer)?;
+    let length = ask_kernel(&diag_request(peer, local), &mut answer)?;
     let answer = answer.get(..length).unwrap_or_default();
     let number = |at: usize| field(answer, at).map(u32::from_ne_bytes);
     let (kind, ports) = (
@@ -102,7 +102,7 @@ fn port_pair(from: SocketAddr, to: SocketAddr) -> [u8; 4] {
     clippy::cast_sign_loss,
     reason = "constants of the kernel, wider in C than on the wire"
 )]
-fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
+fn diag_request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
     let family = if peer.is_ipv4() {
         libc::AF_INET
     } else {
@@ -167,33 +167,33 @@ fn ask_kernel(request: &[u8], answer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Finds the user in `/proc/net/tcp` and `tcp6`.
-fn listed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
+fn read_proc_net(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     let v6 = |address: SocketAddr| match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
         IpAddr::V6(ip) => ip.octets(),
     };
     if let (IpAddr::V4(from), IpAddr::V4(to)) = (peer.ip(), local.ip()) {
         let list = std::fs::read_to_string("/proc/net/tcp")?;
-        let found = find(
+        let found = find_user(
             &list,
-            &listed_address(&from.octets(), peer.port()),
-            &listed_address(&to.octets(), local.port()),
+            &proc_net_address(&from.octets(), peer.port()),
+            &proc_net_address(&to.octets(), local.port()),
         );
         if found.is_some() {
             return Ok(found);
         }
     }
     let list = std::fs::read_to_string("/proc/net/tcp6")?;
-    Ok(find(
+    Ok(find_user(
         &list,
-        &listed_address(&v6(peer), peer.port()),
-        &listed_address(&v6(local), local.port()),
+        &proc_net_address(&v6(peer), peer.port()),
+        &proc_net_address(&v6(local), local.port()),
     ))
 }
 
 /// Formats an address as in proc_net(5): bytes in network order, four at a time as a native number
 /// in hexadecimal.
-fn listed_address(octets: &[u8], port: u16) -> String {
+fn proc_net_address(octets: &[u8], port: u16) -> String {
     let words = octets
         .chunks_exact(4)
         .map(|word| word.try_into().map_or(0, u32::from_ne_bytes));
@@ -202,7 +202,7 @@ fn listed_address(octets: &[u8], port: u16) -> String {
 }
 
 /// Returns the user in the line of an open socket between these addresses.
-fn find(list: &str, from: &str, to: &str) -> Option<u32> {
+fn find_user(list: &str, from: &str, to: &str) -> Option<u32> {
     list.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let is_it = fields.get(1) == Some(&from)
@@ -230,11 +230,11 @@ mod tests {
         let (served, peer) = listener.accept().unwrap();
         let (peer, local) = (canonical(peer), canonical(served.local_addr().unwrap()));
         assert_eq!(
-            diagnosed(peer, local).unwrap_or(Some(own)),
+            query_sock_diag(peer, local).unwrap_or(Some(own)),
             Some(own),
             "{listen}"
         );
-        assert_eq!(listed(peer, local).unwrap(), Some(own), "{listen}");
+        assert_eq!(read_proc_net(peer, local).unwrap(), Some(own), "{listen}");
         assert_eq!(check(peer, local), Ok(()));
         // A client that only ended its sending side still counts; a client that has closed has no
         // user.
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(user_of(peer, local), Some(own), "{listen}");
         drop(client);
         assert_eq!(user_of(peer, local), None, "{listen}");
-        assert_eq!(check(peer, local), Err(Stranger::Unknown { own }));
+        assert_eq!(check(peer, local), Err(PeerError::Unknown { own }));
     }
 
     #[test]
@@ -258,8 +258,11 @@ mod tests {
             0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1\n\
             1: 0100007F:9C40 0100007F:1F40 01 00000000:00000000 00:00000000 00000000  1000        0 12 1\n\
             2: 0100007F:9C41 0100007F:1F40 06 00000000:00000000 03:00000000 00000000     0        0 0 3\n";
-        assert_eq!(find(list, "0100007F:9C40", "0100007F:1F40"), Some(1000));
-        assert_eq!(find(list, "0100007F:9C41", "0100007F:1F40"), None);
-        assert_eq!(find(list, "0100007F:9C42", "0100007F:1F40"), None);
+        assert_eq!(
+            find_user(list, "0100007F:9C40", "0100007F:1F40"),
+            Some(1000)
+        );
+        assert_eq!(find_user(list, "0100007F:9C41", "0100007F:1F40"), None);
+        assert_eq!(find_user(list, "0100007F:9C42", "0100007F:1F40"), None);
     }
 }

@@ -13,13 +13,13 @@ use hyper::{Response, StatusCode};
 use super::auth::AuthError;
 use super::body::BodyError;
 use super::compression::{self, COMPRESSED_ABOVE_BYTES, Coding};
-use super::connections::RequestPhase;
+use super::connections::RequestGuard;
 use super::sigv4::SignatureError;
 use crate::codec::wire::WireError;
 use crate::model::error::exception::INTERNAL;
 use crate::protocol::error_body::ErrorBody;
 use crate::protocol::{self, Operation};
-use crate::store::budget::{Budget, Full, Permit};
+use crate::store::budget::{BudgetFull, MemoryBudget, Permit};
 
 /// The size of one part of a body on the connection, so that its memory is held until the last
 /// part.
@@ -27,7 +27,7 @@ const FRAME_BYTES_MAX: usize = 64 * 1024;
 /// The length up to which an answer is accounted with its connection.
 const SMALL_ANSWER_BYTES: usize = 8 * 1024;
 /// The capacity up to which spare memory is not released.
-const GROWN_BYTES: usize = 64 * 1024;
+const SHRINK_ABOVE_BYTES: usize = 64 * 1024;
 const REQUEST_ID_CHARS: usize = 52;
 /// The base-36 digits of a 64-bit word.
 const CHARS_PER_WORD: usize = 12;
@@ -44,14 +44,14 @@ pub const XML: HeaderValue = HeaderValue::from_static("application/xml");
 
 /// An answer before its common headers.
 #[derive(Debug)]
-pub struct Reply {
+pub struct HttpReply {
     pub status: StatusCode,
     pub content_type: Option<HeaderValue>,
     pub body: Vec<u8>,
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Reply {
+impl HttpReply {
     #[must_use]
     pub fn new(status: StatusCode, content_type: HeaderValue, body: impl Into<Vec<u8>>) -> Self {
         Self {
@@ -78,8 +78,12 @@ impl Reply {
     ///
     /// # Errors
     /// `answers` has no room for the body.
-    pub fn reserve(&mut self, permit: &mut Permit, answers: &Budget) -> Result<(), Full> {
-        if self.body.capacity() > GROWN_BYTES {
+    pub fn reserve(
+        &mut self,
+        permit: &mut Permit,
+        answers: &MemoryBudget,
+    ) -> Result<(), BudgetFull> {
+        if self.body.capacity() > SHRINK_ABOVE_BYTES {
             // Spare capacity is released, and so not counted.
             self.body.shrink_to_fit();
         }
@@ -100,14 +104,14 @@ impl Reply {
     pub fn into_response(
         self,
         ids: &RequestIds,
-        mut held: Held,
+        mut held: ReplyGuard,
         accepted: Option<Coding>,
     ) -> Response<ReplyBody> {
         // The checksum is that of the uncompressed body (docs/dynamodb.md 1.2).
         let checksum = crc32fast::hash(&self.body);
         let coding = accepted.filter(|_| self.body.len() > COMPRESSED_ABOVE_BYTES);
         let coded = coding
-            .and_then(|coding| Some((coding.header(), compression::deflate(coding, &self.body)?)));
+            .and_then(|coding| Some((coding.header(), compression::compress(coding, &self.body)?)));
         let (encoding, body) =
             coded.map_or((None, self.body), |(encoding, body)| (Some(encoding), body));
         held.permit.shrink(body.capacity());
@@ -133,17 +137,17 @@ impl Reply {
 
 /// The resources of a request until its answer is sent.
 #[derive(Debug)]
-pub struct Held {
+pub struct ReplyGuard {
     /// The memory of the answer's body.
     pub permit: Permit,
-    pub phase: RequestPhase,
+    pub phase: RequestGuard,
 }
 
 /// A body in memory, sent in parts.
 #[derive(Debug)]
 pub struct ReplyBody {
     rest: Bytes,
-    _held: Held,
+    _held: ReplyGuard,
 }
 
 impl Body for ReplyBody {
@@ -197,7 +201,7 @@ impl RequestIds {
         let mut bytes = [0_u8; REQUEST_ID_CHARS];
         for part in bytes.chunks_mut(CHARS_PER_WORD) {
             state = state.wrapping_add(GOLDEN);
-            let mut word = mixed(state);
+            let mut word = mix(state);
             for byte in part {
                 *byte = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[(word % 36) as usize];
                 word /= 36;
@@ -213,7 +217,7 @@ impl RequestIds {
 /// words.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-fn mixed(state: u64) -> u64 {
+fn mix(state: u64) -> u64 {
     let word = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ (word >> 31)
@@ -221,64 +225,64 @@ fn mixed(state: u64) -> u64 {
 
 /// The failure of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Failure {
+pub enum HttpFailure {
     /// The body has an unsupported content coding.
     ContentEncoding,
     /// The compressed body is broken.
     Inflate,
     Auth(AuthError),
-    Protocol(protocol::Failure),
+    Protocol(protocol::RequestError),
     /// The inflated body is too large, or there is no memory for it.
     Body(BodyError),
     /// The handler panicked: a bug.
     Panic,
 }
 
-impl From<protocol::Failure> for Failure {
-    fn from(error: protocol::Failure) -> Self {
+impl From<protocol::RequestError> for HttpFailure {
+    fn from(error: protocol::RequestError) -> Self {
         Self::Protocol(error)
     }
 }
 
-impl From<WireError> for Failure {
+impl From<WireError> for HttpFailure {
     fn from(error: WireError) -> Self {
         Self::Protocol(error.into())
     }
 }
 
 /// Returns the reply to a failed request; `operation` is `None` if it is unknown.
-pub fn failed(
-    failure: &Failure,
+pub fn failure_reply(
+    failure: &HttpFailure,
     operation: Option<&Operation>,
     content_type: HeaderValue,
-) -> Reply {
+) -> HttpReply {
     let told = match failure {
-        Failure::Protocol(failure) => failure.error_body(operation),
-        Failure::ContentEncoding => ErrorBody::new(
+        HttpFailure::Protocol(failure) => failure.error_body(operation),
+        HttpFailure::ContentEncoding => ErrorBody::new(
             "SerializationException",
             "Content-Encoding must be gzip, deflate or identity",
         ),
         // A 500 although the client is at fault, as the service answers.
-        Failure::Inflate => ErrorBody::new(INTERNAL, "The compressed request body is broken"),
-        Failure::Auth(error) => ErrorBody::new(auth_exception(error), error.to_string()),
-        Failure::Body(error) => return body_reply(*error),
-        Failure::Panic => {
+        HttpFailure::Inflate => ErrorBody::new(INTERNAL, "The compressed request body is broken"),
+        HttpFailure::Auth(error) => ErrorBody::new(auth_exception(error), error.to_string()),
+        HttpFailure::Body(error) => return body_reply(*error),
+        HttpFailure::Panic => {
             ErrorBody::new(INTERNAL, "ddbfs failed on this request; its log says where")
         }
     };
     let status = StatusCode::from_u16(told.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Reply::new(status, content_type, told.json())
+    HttpReply::new(status, content_type, told.json())
 }
 
 /// Returns the reply to a body that was not read.
-pub fn body_reply(error: BodyError) -> Reply {
+pub fn body_reply(error: BodyError) -> HttpReply {
     let status = match error {
         BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         BodyError::Idle => StatusCode::REQUEST_TIMEOUT,
         BodyError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         BodyError::Broken => StatusCode::BAD_REQUEST,
     };
-    Reply::new(status, PLAIN, error.to_string())
+    HttpReply::new(status, PLAIN, error.to_string())
 }
 
 fn auth_exception(error: &AuthError) -> &'static str {

@@ -18,15 +18,17 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::auth::{self, AuthError, Signature};
+use super::auth::{self, AuthError, SignatureParts};
 use super::body::{self, BodyError};
 use super::compression::{self, Coding, ContentEncoding, InflateError};
-use super::connections::{Connections, Phase, Timeouts};
-use super::dispatch::{self, Begun, LongRequests};
-use super::origin::{Gate, Named};
-use super::peer::Stranger;
-use super::reply::{self, AMZ_JSON, Failure, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
-use super::sigv4::{Signed, Verifier};
+use super::connections::{ConnectionPhase, Connections, Timeouts};
+use super::dispatch::{self, LongRequests, StartedRequest};
+use super::origin::{OriginPolicy, RequestHosts};
+use super::peer::PeerError;
+use super::reply::{
+    self, AMZ_JSON, HttpFailure, HttpReply, JSON, PLAIN, ReplyBody, ReplyGuard, RequestIds, XML,
+};
+use super::sigv4::{SignedRequest, Verifier};
 use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
@@ -34,12 +36,12 @@ use crate::database::Database;
 use crate::model::api::operation::Way;
 use crate::model::arn::REGION;
 use crate::protocol::{self, Operation, memory};
-use crate::store::budget::{Memory, PATIENCE, Permit};
+use crate::store::budget::{MEMORY_WAIT, MemoryBudgets, Permit};
 
 /// The default path of Prometheus.
 const METRICS_PATH: &str = "/metrics";
 /// The size below which a release of memory is not worth a remainder.
-const LITTLE_BYTES: usize = 256 * 1024;
+const RELEASED_BYTES_MIN: usize = 256 * 1024;
 /// The size limit of request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
@@ -51,10 +53,10 @@ const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const X_AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
 /// The state that all requests share.
-pub struct Service {
+pub struct HttpService {
     pub database: Arc<dyn Database>,
-    pub gate: Gate,
-    pub memory: Memory,
+    pub origin_policy: OriginPolicy,
+    pub memory: MemoryBudgets,
     pub timeouts: Timeouts,
     pub connections: Arc<Connections>,
     pub long_requests: LongRequests,
@@ -65,25 +67,25 @@ pub struct Service {
     pub verifier: Option<Verifier>,
 }
 
-impl std::fmt::Debug for Service {
+impl std::fmt::Debug for HttpService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Service")
-            .field("gate", &self.gate)
+            .field("gate", &self.origin_policy)
             .finish_non_exhaustive()
     }
 }
 
-impl Service {
+impl HttpService {
     /// Answers one request, whatever happens; a stranger gets the reason of the refusal.
     pub async fn answer(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        phase: &Phase,
-        stranger: Option<&Stranger>,
+        phase: &ConnectionPhase,
+        stranger: Option<&PeerError>,
     ) -> Response<ReplyBody> {
-        let mut held = Held {
+        let mut held = ReplyGuard {
             permit: Permit::default(),
-            phase: phase.request(),
+            phase: phase.begin_request(),
         };
         let (head, incoming) = request.into_parts();
         let head = Arc::new(head);
@@ -115,15 +117,15 @@ impl Service {
         {
             reply = reply::body_reply(BodyError::Busy);
         }
-        let accepted = compression::accepted(header(&head, &ACCEPT_ENCODING));
+        let accepted = compression::accepted_coding(header(&head, &ACCEPT_ENCODING));
         reply.into_response(&self.ids, held, accepted)
     }
 
     /// Checks the peer, the size of the head, the transfer coding, `Host` and `Origin`, before
     /// anything else of the request.
-    fn admit(&self, head: &Parts, stranger: Option<&Stranger>) -> Result<(), Reply> {
+    fn admit(&self, head: &Parts, stranger: Option<&PeerError>) -> Result<(), HttpReply> {
         if let Some(stranger) = stranger {
-            return Err(plain(StatusCode::FORBIDDEN, &format!("{stranger}\n")));
+            return Err(plain_reply(StatusCode::FORBIDDEN, &format!("{stranger}\n")));
         }
         let fields: usize = head
             .headers
@@ -135,7 +137,7 @@ impl Service {
             .path_and_query()
             .map_or(0, |target| target.as_str().len());
         if fields + target > HEAD_BYTES_MAX {
-            return Err(plain(
+            return Err(plain_reply(
                 StatusCode::BAD_REQUEST,
                 "The request line and headers are larger than 16 KB.",
             ));
@@ -147,18 +149,18 @@ impl Service {
             .iter()
             .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
         {
-            return Err(plain(
+            return Err(plain_reply(
                 StatusCode::NOT_IMPLEMENTED,
                 "Transfer-Encoding can only be chunked; compress with Content-Encoding.",
             ));
         }
-        let hosts = Named {
+        let hosts = RequestHosts {
             target: head.uri.host(),
-            headers: texts(head, &HOST),
+            headers: header_values(head, &HOST),
         };
-        self.gate
-            .check(&hosts, &texts(head, &ORIGIN))
-            .map_err(|refused| plain(refused.status(), &refused.to_string()))
+        self.origin_policy
+            .check(&hosts, &header_values(head, &ORIGIN))
+            .map_err(|refused| plain_reply(refused.status(), &refused.to_string()))
     }
 
     async fn route(
@@ -166,13 +168,13 @@ impl Service {
         head: &Arc<Parts>,
         incoming: Incoming,
         permit: &mut Permit,
-    ) -> Reply {
+    ) -> HttpReply {
         if head.method == Method::OPTIONS && head.headers.contains_key(ORIGIN) {
             return preflight(head);
         }
         if head.method == Method::GET && head.uri.path() == "/" {
             // The trailing blank is in the service's own answer.
-            return plain(
+            return plain_reply(
                 StatusCode::OK,
                 &format!("healthy: dynamodb.{REGION}.amazonaws.com "),
             );
@@ -196,20 +198,20 @@ impl Service {
         let coding = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
             ContentEncoding::Identity => None,
             ContentEncoding::Unknown => {
-                return reply::failed(&Failure::ContentEncoding, None, content_type);
+                return reply::failure_reply(&HttpFailure::ContentEncoding, None, content_type);
             }
             ContentEncoding::Coded(coding) => Some(coding),
         };
-        self.call(head, Body { sent, coding }, content_type, permit)
+        self.call(head, RequestBody { sent, coding }, content_type, permit)
             .await
     }
 
     /// Counts a request that is refused here and so never reaches the database, which counts its
     /// own refusals.
-    fn count(&self, failure: &Failure) {
+    fn count_refusal(&self, failure: &HttpFailure) {
         let is_refused_here = matches!(
             failure,
-            Failure::Auth(_) | Failure::Protocol(protocol::Failure::Wire(_))
+            HttpFailure::Auth(_) | HttpFailure::Protocol(protocol::RequestError::Wire(_))
         );
         if let Some(layout) = self.database.layout().filter(|_| is_refused_here) {
             layout.count_user_error();
@@ -218,9 +220,9 @@ impl Service {
 
     /// Answers Prometheus. It cannot sign requests, so there are no metrics where requests must be
     /// signed.
-    fn metrics(&self) -> Reply {
+    fn metrics(&self) -> HttpReply {
         if self.verifier.is_some() {
-            return plain(
+            return plain_reply(
                 StatusCode::FORBIDDEN,
                 "With --auth there are no metrics here; they are in the mount's .ddb/stats.prom.
 ",
@@ -232,11 +234,11 @@ impl Service {
         // Reads the metrics of every table; the runtime moves the other connections to another
         // thread.
         match tokio::task::block_in_place(|| layout.all_metrics()) {
-            Ok(metrics) => plain(
+            Ok(metrics) => plain_reply(
                 StatusCode::OK,
                 &(prometheus::render(&metrics) + &self.cache_metrics()),
             ),
-            Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+            Err(error) => plain_reply(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
     }
 
@@ -254,19 +256,19 @@ impl Service {
     async fn call(
         self: &Arc<Self>,
         head: &Arc<Parts>,
-        body: Body,
+        body: RequestBody,
         content_type: HeaderValue,
         permit: &mut Permit,
-    ) -> Reply {
+    ) -> HttpReply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
         let operation = operation_of(header(head, &X_AMZ_TARGET));
-        let outcome = caught(self.run(head, body, operation, permit)).await;
+        let outcome = catch_panic(self.run(head, body, operation, permit)).await;
         let reply = match outcome {
-            Ok(body) => Reply::new(StatusCode::OK, content_type, body),
+            Ok(body) => HttpReply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
-                self.count(&failure);
+                self.count_refusal(&failure);
                 // A failure without its operation has no prefix.
-                reply::failed(
+                reply::failure_reply(
                     &failure,
                     operation.filter(|_| !self.bare_texts),
                     content_type,
@@ -288,10 +290,10 @@ impl Service {
     async fn run(
         self: &Arc<Self>,
         head: &Arc<Parts>,
-        body: Body,
+        body: RequestBody,
         operation: Option<&'static Operation>,
         permit: &mut Permit,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, HttpFailure> {
         let is_coded = body.coding.is_some();
         let is_short = LongRequests::is_short(operation, &body.sent, is_coded);
         let is_read = operation.is_some_and(|operation| operation.way == Way::Reads);
@@ -300,29 +302,29 @@ impl Service {
         } else {
             &self.memory.requests
         };
-        let needed = match memory::bytes_needed(operation, &body.sent, is_coded) {
+        let needed = match memory::request_bytes(operation, &body.sent, is_coded) {
             // Accounted with the connection.
             needed if is_short && needed < memory::ITEM_BYTES => 0,
             needed if is_short => needed.min(memory::ITEM_BYTES),
             needed => needed,
         };
         let mut reserved = of
-            .wait(needed, PATIENCE)
+            .wait(needed, MEMORY_WAIT)
             .await
-            .map_err(|_| Failure::Body(BodyError::Busy))?;
-        let of_body = memory::bytes_of(body.sent.len(), is_coded);
+            .map_err(|_| HttpFailure::Body(BodyError::Busy))?;
+        let of_body = memory::parsed_bytes(body.sent.len(), is_coded);
         let begun = if is_short {
-            self.begin(head, body, operation, self.connections.is_one())
+            self.begin(head, body, operation, self.connections.is_single())
         } else {
             let (service, head) = (Arc::clone(self), Arc::clone(head));
             let begin = move || service.begin(&head, body, operation, true);
             self.long_requests
                 .run(begin)
                 .await
-                .unwrap_or(Err(Failure::Panic))
+                .unwrap_or(Err(HttpFailure::Panic))
         };
         let answer = match begun {
-            Ok(begun) => begun.ended().await.map_err(Failure::from),
+            Ok(begun) => begun.finish().await.map_err(HttpFailure::from),
             Err(failure) => Err(failure),
         };
         // The read data is about as large as the answer: its memory is released at once if it is
@@ -331,7 +333,7 @@ impl Service {
             + answer
                 .as_ref()
                 .map_or(0, |answer| memory::READ_FACTOR * answer.capacity());
-        reserved.shrink(if taken < LITTLE_BYTES { 0 } else { taken });
+        reserved.shrink(if taken < RELEASED_BYTES_MIN { 0 } else { taken });
         // The share of short reads serves only them: their unsent answers are accounted among the
         // answers.
         if !(is_short && is_read) {
@@ -345,24 +347,26 @@ impl Service {
     fn begin(
         &self,
         head: &Parts,
-        body: Body,
+        body: RequestBody,
         operation: Option<&'static Operation>,
         may_wait: bool,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<StartedRequest, HttpFailure> {
         if let Err(error) = self.authenticate(head, &body.sent) {
-            return Err(body.fault(operation).unwrap_or(Failure::Auth(error)));
+            return Err(body
+                .early_failure(operation)
+                .unwrap_or(HttpFailure::Auth(error)));
         }
         let text = body.text()?;
         let json = match text.is_empty() {
             true => None,
             false => Some(Document::parse(text).map_err(|_| WireError::NotAnObject)?),
         };
-        let operation = operation.ok_or(protocol::Failure::UnknownOperation)?;
+        let operation = operation.ok_or(protocol::RequestError::UnknownOperation)?;
         let json = json
             .filter(|json| json.root().is_object())
             .ok_or(WireError::NotAnObject)?;
         let host = header(head, &HOST).unwrap_or("localhost");
-        Ok(dispatch::begin(
+        Ok(dispatch::start(
             operation,
             json,
             &self.database,
@@ -374,16 +378,16 @@ impl Service {
     fn authenticate(&self, head: &Parts, sent: &[u8]) -> Result<(), AuthError> {
         let query = head.uri.query().unwrap_or_default();
         let dated = head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE);
-        auth::check(&Signature {
+        auth::check(&SignatureParts {
             header: header(head, &AUTHORIZATION),
             query,
-            dated,
+            has_date: dated,
         })?;
         let Some(verifier) = &self.verifier else {
             return Ok(());
         };
         let method = head.method.as_str();
-        let signed = Signed {
+        let signed = SignedRequest {
             method,
             path: head.uri.path(),
             query,
@@ -395,37 +399,37 @@ impl Service {
 }
 
 /// A request's body; the signature covers the bytes as sent.
-struct Body {
+struct RequestBody {
     sent: Bytes,
     coding: Option<Coding>,
 }
 
-impl Body {
-    fn text(self) -> Result<Vec<u8>, Failure> {
+impl RequestBody {
+    fn text(self) -> Result<Vec<u8>, HttpFailure> {
         let Some(coding) = self.coding else {
             return Ok(Vec::from(self.sent));
         };
-        compression::inflate(coding, &self.sent).map_err(|error| match error {
-            InflateError::Broken => Failure::Inflate,
-            InflateError::TooLarge => Failure::Body(BodyError::TooLarge),
+        compression::decompress(coding, &self.sent).map_err(|error| match error {
+            InflateError::Broken => HttpFailure::Inflate,
+            InflateError::TooLarge => HttpFailure::Body(BodyError::TooLarge),
         })
     }
 
     /// Returns the failure that the service reports before a wrong signature (docs/dynamodb.md
     /// 1.5), without building anything.
-    fn fault(&self, operation: Option<&Operation>) -> Option<Failure> {
+    fn early_failure(&self, operation: Option<&Operation>) -> Option<HttpFailure> {
         if self.coding.is_none() && !self.sent.is_empty() && !document::is_json(&self.sent) {
             return Some(WireError::NotAnObject.into());
         }
-        operation
-            .is_none()
-            .then_some(Failure::Protocol(protocol::Failure::UnknownOperation))
+        operation.is_none().then_some(HttpFailure::Protocol(
+            protocol::RequestError::UnknownOperation,
+        ))
     }
 }
 
 /// Returns every value of a header; a value that is not text becomes one that matches no host or
 /// origin.
-fn texts<'a>(head: &'a Parts, name: &HeaderName) -> Vec<&'a str> {
+fn header_values<'a>(head: &'a Parts, name: &HeaderName) -> Vec<&'a str> {
     head.headers
         .get_all(name)
         .iter()
@@ -451,29 +455,31 @@ fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
 }
 
 /// Runs a handler; a panic in it fails this request and no other.
-async fn caught<T>(handler: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+async fn catch_panic<T>(
+    handler: impl Future<Output = Result<T, HttpFailure>>,
+) -> Result<T, HttpFailure> {
     let mut handler = pin!(handler);
     std::future::poll_fn(
         |cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
             Ok(poll) => poll,
-            Err(_) => Poll::Ready(Err(Failure::Panic)),
+            Err(_) => Poll::Ready(Err(HttpFailure::Panic)),
         },
     )
     .await
 }
 
-fn plain(status: StatusCode, text: &str) -> Reply {
-    Reply::new(status, PLAIN, text)
+fn plain_reply(status: StatusCode, text: &str) -> HttpReply {
+    HttpReply::new(status, PLAIN, text)
 }
 
 /// Returns the service's answer to anything that is not its protocol.
-fn not_found() -> Reply {
-    Reply::new(StatusCode::NOT_FOUND, XML, "<UnknownOperationException/>\n")
+fn not_found() -> HttpReply {
+    HttpReply::new(StatusCode::NOT_FOUND, XML, "<UnknownOperationException/>\n")
 }
 
 /// Answers a CORS preflight; the page's origin was checked before.
-fn preflight(head: &Parts) -> Reply {
-    let mut reply = Reply::empty(StatusCode::OK);
+fn preflight(head: &Parts) -> HttpReply {
+    let mut reply = HttpReply::empty(StatusCode::OK);
     reply
         .headers
         .push((ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS));

@@ -15,17 +15,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
-use super::connections::{Connections, Slot};
+use super::connections::{ConnectionSlot, Connections};
 use super::connections::{TimeoutStream, Timeouts};
 use super::dispatch::LongRequests;
-use super::origin::Gate;
-use super::peer::{self, Stranger};
+use super::origin::OriginPolicy;
+use super::peer::{self, PeerError};
 use super::reply::RequestIds;
-use super::route::{HEAD_BYTES_MAX, Service};
+use super::route::{HEAD_BYTES_MAX, HttpService};
 use super::sigv4::{Credentials, Verifier};
 use crate::database::Database;
 use crate::model::clock::{Clock, SystemClock};
-use crate::store::budget::Memory;
+use crate::store::budget::MemoryBudgets;
 
 /// The number of threads that answer requests: as many as processors, within this range.
 const WORKERS: std::ops::RangeInclusive<usize> = 2..=8;
@@ -54,7 +54,7 @@ pub struct HttpOptions {
     /// the middle of 2026 (docs/dynamodb.md 3.2).
     pub bare_texts: bool,
     /// The memory of requests and answers.
-    pub memory: Memory,
+    pub memory: MemoryBudgets,
     pub timeouts: Timeouts,
     /// The clock that decides which signatures are current.
     pub clock: Arc<dyn Clock>,
@@ -73,7 +73,7 @@ impl HttpOptions {
             allowed_origins: Vec::new(),
             credentials: None,
             bare_texts: false,
-            memory: Memory::of_process(),
+            memory: MemoryBudgets::of_process(),
             timeouts: Timeouts::default(),
             clock: Arc::new(SystemClock),
         }
@@ -90,7 +90,7 @@ pub struct RunningServer {
     stop: watch::Sender<bool>,
     connections: Arc<Connections>,
     shutdown_timeout: Duration,
-    door: Option<JoinHandle<()>>,
+    accept_thread: Option<JoinHandle<()>>,
     runtime: Option<Runtime>,
 }
 
@@ -125,7 +125,7 @@ impl Server {
         let addr = listener.local_addr()?;
         // A key opens the port to its holders; an address of other machines opens it to all.
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
-        let gate = Gate {
+        let gate = OriginPolicy {
             hosts: options.allowed_hosts,
             origins: options.allowed_origins,
             any_address: !loopback,
@@ -134,9 +134,9 @@ impl Server {
             .credentials
             .map(|credentials| Verifier::new(credentials, options.clock));
         let (timeouts, connections) = (options.timeouts, Connections::new());
-        let service = Arc::new(Service {
+        let service = Arc::new(HttpService {
             database,
-            gate,
+            origin_policy: gate,
             memory: options.memory,
             timeouts,
             connections: Arc::clone(&connections),
@@ -153,18 +153,18 @@ impl Server {
             .enable_all()
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let door = Door {
+        let door = AcceptLoop {
             checks_users,
             service,
-            inside: runtime.handle().clone(),
+            runtime: runtime.handle().clone(),
         };
-        let door = Some(door.open(listener, stopped)?);
+        let door = Some(door.spawn(listener, stopped)?);
         Ok(RunningServer {
             addr,
             stop,
             connections,
             shutdown_timeout: timeouts.shutdown,
-            door,
+            accept_thread: door,
             runtime: Some(runtime),
         })
     }
@@ -185,10 +185,14 @@ impl RunningServer {
         };
         // The accept loop holds a receiver; without one it has ended.
         let _ = self.stop.send(true);
-        if self.door.take().is_some_and(|door| door.join().is_err()) {
+        if self
+            .accept_thread
+            .take()
+            .is_some_and(|door| door.join().is_err())
+        {
             log::error!("the thread that lets HTTP connections in ended by a panic");
         }
-        let (gone, patience) = (self.connections.gone(), self.shutdown_timeout);
+        let (gone, patience) = (self.connections.all_closed(), self.shutdown_timeout);
         if runtime
             .block_on(async { tokio::time::timeout(patience, gone).await })
             .is_err()
@@ -220,18 +224,18 @@ fn seed() -> u64 {
 }
 
 /// The accept loop.
-struct Door {
+struct AcceptLoop {
     /// True if the user of each peer is checked.
     checks_users: bool,
-    service: Arc<Service>,
+    service: Arc<HttpService>,
     /// The runtime that serves the connections.
-    inside: Handle,
+    runtime: Handle,
 }
 
-impl Door {
+impl AcceptLoop {
     /// Accepts connections on a thread of its own: the serving threads may all block, as one that
     /// is alone does for its own write.
-    fn open(
+    fn spawn(
         self,
         listener: StdListener,
         stopped: watch::Receiver<bool>,
@@ -244,28 +248,28 @@ impl Door {
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };
-        let run = move || runtime.block_on(self.accept(&listener, stopped));
+        let run = move || runtime.block_on(self.run(&listener, stopped));
         std::thread::Builder::new()
             .name("ddbfs-accept".to_owned())
             .spawn(run)
     }
 
-    async fn accept(self, listener: &TcpListener, mut stopped: watch::Receiver<bool>) {
+    async fn run(self, listener: &TcpListener, mut stopped: watch::Receiver<bool>) {
         loop {
             let next = async {
-                let (stream, stranger) = self.next(listener).await;
+                let (stream, stranger) = self.accept_next(listener).await;
                 self.service
                     .connections
-                    .slot(stranger.is_none())
+                    .acquire(stranger.is_none())
                     .await
                     .map(|slot| (stream, stranger, slot))
             };
             let (stream, stranger, slot) = tokio::select! {
                 Some(next) = next => next,
-                () = stop_of(&mut stopped) => return,
+                () = wait_for_stop(&mut stopped) => return,
                 else => return,
             };
-            self.inside.spawn(connection(
+            self.runtime.spawn(serve_connection(
                 stream,
                 Arc::clone(&self.service),
                 stranger,
@@ -276,7 +280,7 @@ impl Door {
     }
 
     /// Accepts the next connection; returns it with the reason why it is not served, if any.
-    async fn next(&self, listener: &TcpListener) -> (StdStream, Option<Stranger>) {
+    async fn accept_next(&self, listener: &TcpListener) -> (StdStream, Option<PeerError>) {
         loop {
             let accepted = listener.accept().await;
             let error = match accepted
@@ -299,16 +303,16 @@ impl Door {
 }
 
 /// Waits for the server's shutdown.
-async fn stop_of(stopped: &mut watch::Receiver<bool>) {
+async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
     // An error means that the sender is gone, which is a shutdown too.
     let _ = stopped.wait_for(|&stopped| stopped).await;
 }
 
-async fn connection(
+async fn serve_connection(
     stream: StdStream,
-    service: Arc<Service>,
-    stranger: Option<Stranger>,
-    slot: Slot,
+    service: Arc<HttpService>,
+    stranger: Option<PeerError>,
+    slot: ConnectionSlot,
     mut stopped: watch::Receiver<bool>,
 ) {
     let Ok(stream) = TcpStream::from_std(stream) else {
@@ -341,7 +345,7 @@ async fn connection(
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),
-        () = stop_of(&mut stopped) => None,
+        () = wait_for_stop(&mut stopped) => None,
         () = slot.evicted() => None,
     };
     let ended = match ended {

@@ -110,7 +110,7 @@ impl FromStr for Credentials {
 
 /// The parts of a request that its signature covers.
 #[derive(Debug, Clone, Copy)]
-pub struct Signed<'a> {
+pub struct SignedRequest<'a> {
     pub method: &'a str,
     /// The path as sent.
     pub path: &'a str,
@@ -123,7 +123,7 @@ pub struct Signed<'a> {
 
 /// The signature's parameters in the `Authorization` header or the query.
 #[derive(Debug, Clone)]
-struct Claim {
+struct SignatureClaim {
     algorithm: String,
     credential: String,
     signed_headers: String,
@@ -155,14 +155,14 @@ impl Verifier {
     ///
     /// # Errors
     /// [`SignatureError`], the first in the service's order; `Mismatch` does not say of what.
-    pub fn check(&self, request: &Signed<'_>) -> Result<(), SignatureError> {
-        let claim = Claim::of(request);
+    pub fn check(&self, request: &SignedRequest<'_>) -> Result<(), SignatureError> {
+        let claim = SignatureClaim::of(request);
         if claim.algorithm != ALGORITHM {
             return Err(SignatureError::Algorithm);
         }
         let time =
             SignTime::parse(&claim.date).ok_or_else(|| SignatureError::Date(claim.date.clone()))?;
-        let scope = Scope::parse(&claim.credential)?;
+        let scope = CredentialScope::parse(&claim.credential)?;
         // The service's order: an expired date, the scope's date, headers that should be signed.
         self.check_time(time, claim.expires.as_deref())?;
         scope.check(time)?;
@@ -215,7 +215,7 @@ impl Verifier {
 }
 
 /// `KEY/DAY/REGION/dynamodb/aws4_request`.
-struct Scope<'a> {
+struct CredentialScope<'a> {
     access_key: &'a str,
     day: &'a str,
     region: &'a str,
@@ -226,7 +226,7 @@ struct Scope<'a> {
     text: &'a str,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> CredentialScope<'a> {
     fn parse(credential: &'a str) -> Result<Self, SignatureError> {
         let parts: Vec<&str> = credential.split('/').collect();
         let [access_key, day, region, service, terminator] = parts[..] else {
@@ -262,9 +262,9 @@ impl<'a> Scope<'a> {
     }
 }
 
-impl Claim {
+impl SignatureClaim {
     /// Reads the parameters from the header if there is one, else from the query.
-    fn of(request: &Signed<'_>) -> Self {
+    fn of(request: &SignedRequest<'_>) -> Self {
         let header = |name: &str| {
             request
                 .headers
@@ -340,7 +340,7 @@ impl Claim {
 fn signature_of(
     canonical: &[u8],
     secret: &str,
-    scope: &Scope<'_>,
+    scope: &CredentialScope<'_>,
     time: SignTime,
 ) -> Result<Hmac<Sha256>, InvalidLength> {
     let start = format!("AWS4{secret}").into_bytes();
@@ -358,7 +358,7 @@ fn signature_of(
     )
 }
 
-fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
+fn canonical_request(request: &SignedRequest<'_>, signed_headers: &str) -> Vec<u8> {
     let mut out = format!(
         "{}\n{}\n{}\n",
         request.method,
@@ -402,14 +402,17 @@ fn canonical_path(path: &str) -> String {
     if path.is_empty() {
         return "/".to_owned();
     }
-    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
+    path.split('/')
+        .map(percent_encode)
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// Returns the parameters but the signature, encoded anew and sorted.
 fn canonical_query(query: &str) -> String {
     let pairs = query_pairs(query).filter(|(name, _)| name != SIGNATURE_PARAMETER);
     let mut pairs: Vec<(String, String)> = pairs
-        .map(|(name, value)| (encoded(&name), encoded(&value)))
+        .map(|(name, value)| (percent_encode(&name), percent_encode(&value)))
         .collect();
     pairs.sort();
     let texts: Vec<String> = pairs
@@ -423,7 +426,7 @@ fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     parts
         .map(|part| part.split_once('=').unwrap_or((part, "")))
-        .map(|(name, value)| (decoded(name), decoded(value)))
+        .map(|(name, value)| (percent_decode(name), percent_decode(value)))
 }
 
 /// The escaped characters of RFC 3986: all but letters, digits and `-._~`.
@@ -433,12 +436,12 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// Decodes `%2F` to `/`; an invalid escape stays, and so does a `+`.
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 

@@ -31,7 +31,7 @@ fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8],
     all.append("x-amz-date", HeaderValue::from_static("20150830T123600Z"));
     let mut names: Vec<&str> = all.keys().map(HeaderName::as_str).collect();
     names.sort_unstable();
-    let request = Signed {
+    let request = SignedRequest {
         method,
         path: "/",
         query,
@@ -39,7 +39,8 @@ fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8],
         body,
     };
     let time = SignTime::at(SUITE_SECONDS);
-    let scope = Scope::parse("AKIDEXAMPLE/20150830/us-east-1/service/aws4_request").unwrap();
+    let scope =
+        CredentialScope::parse("AKIDEXAMPLE/20150830/us-east-1/service/aws4_request").unwrap();
     let signature = signature_of(
         &canonical_request(&request, &names.join(";")),
         SECRET,
@@ -204,7 +205,7 @@ fn check(case: &Case, expected: Result<(), &str>) {
     }
     let credentials = format!("AKIDEXAMPLE:{SECRET}").parse().unwrap();
     let verifier = Verifier::new(credentials, Arc::new(ManualClock::at(case.now * 1000)));
-    let request = Signed {
+    let request = SignedRequest {
         method: "POST",
         path: "/",
         query: &case.query,

@@ -12,7 +12,7 @@
 
 pub mod advice;
 pub mod auto_scaling;
-pub mod look;
+pub mod sampling;
 pub mod shapes;
 pub mod sharding;
 pub mod violations;

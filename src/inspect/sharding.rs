@@ -12,7 +12,7 @@ pub const SHARDS_MAX: u64 = 1000;
 /// Returns the number of suffixes that a key value needs: `writes × ceil(KB) ÷ 1000`, at least one
 /// (T-09). Returns `None` if there would be too many.
 #[must_use]
-pub fn shards(writes_per_second: u64, item_bytes: u64) -> Option<u64> {
+pub fn shard_count(writes_per_second: u64, item_bytes: u64) -> Option<u64> {
     let units = writes_per_second.checked_mul(item_bytes.div_ceil(1024).max(1))?;
     let shards = units.div_ceil(PARTITION_WRITE_UNITS).max(1);
     (shards <= SHARDS_MAX).then_some(shards)
@@ -35,7 +35,7 @@ mod tests {
     fn t_09_t_10_the_range_of_suffixes() {
         let check = |writes, bytes, expected| {
             assert_eq!(
-                shards(writes, bytes),
+                shard_count(writes, bytes),
                 expected,
                 "{writes} writes of {bytes} bytes"
             )

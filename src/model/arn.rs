@@ -38,7 +38,7 @@ impl<'a> Arn<'a> {
 
     /// Returns the text after `table/` in an ARN of DynamoDB. Region and account are not checked,
     /// as the service's own tools mix them.
-    fn in_table(text: &'a str) -> Option<&'a str> {
+    fn table_resource(text: &'a str) -> Option<&'a str> {
         let arn = Self::parse(text).filter(|arn| arn.service == "dynamodb")?;
         arn.resource.strip_prefix("table/")
     }
@@ -59,23 +59,23 @@ pub fn stream(stream: &StreamName) -> String {
 /// Returns the part before `table/` in the ARN of a table or of one of its resources: partition,
 /// region and account.
 #[must_use]
-pub fn home(text: &str) -> Option<&str> {
+pub fn table_prefix(text: &str) -> Option<&str> {
     let place = text.find(":table/")?;
-    Arn::in_table(text).and(text.get(..=place))
+    Arn::table_resource(text).and(text.get(..=place))
 }
 
 /// Returns the ARN of a table with the prefix of [`home`].
 #[must_use]
-pub fn table_in(home: &str, table: &TableName) -> String {
+pub fn table_with_prefix(home: &str, table: &TableName) -> String {
     format!("{home}table/{table}")
 }
 
 /// Returns the ARN of a stream with the prefix of [`home`].
 #[must_use]
-pub fn stream_in(home: &str, stream: &StreamName) -> String {
+pub fn stream_with_prefix(home: &str, stream: &StreamName) -> String {
     format!(
         "{}/stream/{}",
-        table_in(home, &stream.table_name),
+        table_with_prefix(home, &stream.table_name),
         stream.label
     )
 }
@@ -84,19 +84,19 @@ pub fn stream_in(home: &str, stream: &StreamName) -> String {
 ///
 /// # Errors
 /// Fails with the first naming rule that the name breaks.
-pub fn table_named(text: &str) -> Result<TableName, NameError> {
+pub fn parse_table(text: &str) -> Result<TableName, NameError> {
     let within = if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX {
         None
     } else {
-        Arn::in_table(text)
+        Arn::table_resource(text)
     };
     TableName::new(within.unwrap_or(text))
 }
 
 /// Parses the ARN of a stream; returns `None` for any other text.
 #[must_use]
-pub fn stream_named(text: &str) -> Option<StreamName> {
-    let (table, label) = Arn::in_table(text)?.split_once("/stream/")?;
+pub fn parse_stream(text: &str) -> Option<StreamName> {
+    let (table, label) = Arn::table_resource(text)?.split_once("/stream/")?;
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.');
     if label.is_empty() || label.len() > LABEL_CHARS_MAX || !label.bytes().all(is_legal) {
         return None;
@@ -117,15 +117,15 @@ mod tests {
             "arn:aws-cn:dynamodb:cn-north-1:123456789012:table/abc/stream/x",
             "arn:aws-cn:dynamodb:cn-north-1:123456789012:",
         );
-        assert_eq!(home(text), Some(place));
+        assert_eq!(table_prefix(text), Some(place));
         assert_eq!(
-            stream_named(text)
-                .map(|stream| stream_in(place, &stream))
+            parse_stream(text)
+                .map(|stream| stream_with_prefix(place, &stream))
                 .as_deref(),
             Some(text)
         );
         assert_eq!(
-            home("arn:aws:kinesis:us-east-1:000000000000:table/abc"),
+            table_prefix("arn:aws:kinesis:us-east-1:000000000000:table/abc"),
             None
         );
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn streams() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
-            let found = stream_named(text);
+            let found = parse_stream(text);
             let found = found
                 .as_ref()
                 .map(|stream| (stream.table_name.as_str(), stream.label.as_str()));

@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::api_enum::{Word, words};
 use super::error::value::ValueError;
 use super::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
 use super::number::Number;
-use super::word::{Word, words};
 
 /// Attributes of a map value, by name.
 pub type Map = BTreeMap<String, AttributeValue>;
@@ -86,7 +86,7 @@ pub fn check_names(attributes: &Map) -> Result<(), ValueError> {
 ///
 /// # Errors
 /// Fails with `empty` if there are none, and with `twice` of the given elements if two are equal.
-fn distinct<T: Ord>(
+fn sorted_set<T: Ord>(
     mut elements: Vec<T>,
     empty: ValueError,
     twice: impl FnOnce(Vec<T>) -> ValueError,
@@ -109,7 +109,7 @@ impl AttributeValue {
     /// Makes a set of strings in any order. Fails with [`ValueError::EmptyStringSet`] or
     /// [`ValueError::DuplicateStrings`].
     pub fn string_set(elements: Vec<String>) -> Result<Self, ValueError> {
-        distinct(
+        sorted_set(
             elements,
             ValueError::EmptyStringSet,
             ValueError::DuplicateStrings,
@@ -120,7 +120,7 @@ impl AttributeValue {
     /// Makes a set of numbers in any order; numbers of equal value are duplicates. Fails with
     /// [`ValueError::EmptyNumberSet`] or [`ValueError::DuplicateNumbers`].
     pub fn number_set(elements: Vec<Number>) -> Result<Self, ValueError> {
-        distinct(elements, ValueError::EmptyNumberSet, |_| {
+        sorted_set(elements, ValueError::EmptyNumberSet, |_| {
             ValueError::DuplicateNumbers
         })
         .map(Self::Ns)
@@ -129,7 +129,7 @@ impl AttributeValue {
     /// Makes a set of binaries in any order. Fails with [`ValueError::EmptyBinarySet`] or
     /// [`ValueError::DuplicateBinaries`].
     pub fn binary_set(elements: Vec<Vec<u8>>) -> Result<Self, ValueError> {
-        distinct(
+        sorted_set(
             elements,
             ValueError::EmptyBinarySet,
             ValueError::DuplicateBinaries,

@@ -130,7 +130,7 @@ impl DocumentPath {
 
     /// Returns the path as in expressions, `a.b[0]`; `name` renders each name.
     #[must_use]
-    pub fn written(&self, mut name: impl FnMut(&str) -> String) -> String {
+    pub fn to_text_with(&self, mut name: impl FnMut(&str) -> String) -> String {
         self.rest
             .iter()
             .fold(name(&self.head), |text, element| match element {
@@ -156,17 +156,17 @@ impl fmt::Display for DocumentPath {
 
 /// A range of positions in hash order, and of sort keys within one collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlaceRange {
+pub struct HashRange {
     /// The digest of the partition key and, within a collection, the sort order.
     pub from: Vec<u8>,
     /// The first position after the range; `None` is the end of the hash space.
     pub to: Option<Vec<u8>>,
 }
 
-impl PlaceRange {
+impl HashRange {
     /// Returns the range of the whole collection with this digest.
     #[must_use]
-    pub fn of_collection(digest: [u8; 16]) -> Self {
+    pub fn collection(digest: [u8; 16]) -> Self {
         let next = u128::from_be_bytes(digest)
             .checked_add(1)
             .map(|next| next.to_be_bytes().to_vec());
@@ -179,8 +179,8 @@ impl PlaceRange {
     /// Returns the part of the collection with this digest that lies in the range; `None` unless
     /// one of the range's ends is inside the collection.
     #[must_use]
-    pub fn part_of(&self, digest: [u8; 16]) -> Option<Self> {
-        let whole = Self::of_collection(digest);
+    pub fn intersect(&self, digest: [u8; 16]) -> Option<Self> {
+        let whole = Self::collection(digest);
         let is_inside = |place: &&Vec<u8>| {
             **place > whole.from && whole.to.as_ref().is_none_or(|next| *place < next)
         };

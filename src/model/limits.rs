@@ -65,7 +65,7 @@ pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 pub const CAPACITY_UNITS_MAX: u64 = 1_000_000_000_000;
 /// Retention of the backup of a deleted table with point-in-time recovery (developer guide,
 /// point-in-time recovery): 35 days.
-pub const SYSTEM_BACKUP_KEPT_MS: u64 = 35 * 24 * 60 * 60 * 1000;
+pub const SYSTEM_BACKUP_RETENTION_MS: u64 = 35 * 24 * 60 * 60 * 1000;
 /// Elements of a GSI's HASH part, and of its RANGE part.
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 /// Bytes one read unit covers.

@@ -4,19 +4,20 @@
 //! and this layer imports from none of them.
 
 pub mod api;
+pub mod api_enum;
 pub mod arn;
 pub mod attribute_value;
 pub mod clock;
 pub mod error;
 pub mod item;
-pub mod layout;
 pub mod limits;
+pub mod metrics;
 pub mod names;
 pub mod number;
 pub mod prices;
 pub mod schema;
-pub mod word;
 
+pub use api_enum::Word;
 pub use attribute_value::{AttributeType, AttributeValue};
 pub use error::Error;
 pub use item::{DocumentPath, Item, Key, PathElement};
@@ -26,4 +27,3 @@ pub use schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
     TableSettings,
 };
-pub use word::Word;

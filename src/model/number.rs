@@ -137,7 +137,7 @@ impl Number {
     pub fn text<'b>(&self, buffer: &'b mut [u8; TEXT_BYTES_MAX]) -> &'b str {
         let mut digit_buffer = [0; DIGITS_MAX as usize];
         let digits = self.digits(&mut digit_buffer);
-        let mut text = Text { buffer, len: 0 };
+        let mut text = TextBuffer { buffer, len: 0 };
         if self.negative {
             text.push(b"-");
         }
@@ -183,12 +183,12 @@ impl Number {
 }
 
 /// An ASCII text that grows in a fixed buffer, which is large enough.
-struct Text<'b> {
+struct TextBuffer<'b> {
     buffer: &'b mut [u8; TEXT_BYTES_MAX],
     len: usize,
 }
 
-impl<'b> Text<'b> {
+impl<'b> TextBuffer<'b> {
     fn push(&mut self, bytes: &[u8]) {
         self.buffer[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
@@ -261,15 +261,15 @@ impl FromStr for Number {
         if text.is_empty() {
             return Err(NumberError::Empty);
         }
-        let spelled =
-            Spelled::parse(text.as_bytes()).ok_or_else(|| NumberError::Syntax(text.to_owned()))?;
+        let spelled = ParsedNumber::parse(text.as_bytes())
+            .ok_or_else(|| NumberError::Syntax(text.to_owned()))?;
         spelled.check_exponent(text)?;
-        spelled.number()
+        spelled.into_number()
     }
 }
 
 /// A number as spelled in its text.
-struct Spelled {
+struct ParsedNumber {
     negative: bool,
     /// The digits from the first to the last that is not zero; wrong if there are more than
     /// [`DIGITS_MAX`].
@@ -280,13 +280,13 @@ struct Spelled {
     exponent: i64,
 }
 
-impl Spelled {
+impl ParsedNumber {
     /// Parses the text; returns `None` if it does not follow the grammar.
     fn parse(text: &[u8]) -> Option<Self> {
-        let (negative, rest) = sign(text);
-        let (whole, rest) = digits(rest);
+        let (negative, rest) = split_sign(text);
+        let (whole, rest) = split_digits(rest);
         let (fraction, rest) = match rest.split_first() {
-            Some((b'.', rest)) => digits(rest),
+            Some((b'.', rest)) => split_digits(rest),
             _ => (&[][..], rest),
         };
         if whole.is_empty() && fraction.is_empty() {
@@ -294,7 +294,7 @@ impl Spelled {
         }
         let power = match rest.split_first() {
             None => 0,
-            Some((b'e' | b'E', rest)) => power(rest)?,
+            Some((b'e' | b'E', rest)) => parse_exponent(rest)?,
             Some(_) => return None,
         };
         let mut spelled = Self {
@@ -356,7 +356,7 @@ impl Spelled {
         }
     }
 
-    fn number(self) -> Result<Number, NumberError> {
+    fn into_number(self) -> Result<Number, NumberError> {
         if self.significant == 0 {
             // The service judges a zero by the power of its last digit: `0e126` is out of range, `0.0e126` is not.
             check_range(self.exponent)?;
@@ -388,7 +388,7 @@ fn check_range(magnitude: i64) -> Result<(), NumberError> {
 }
 
 /// Splits off the sign; returns true for a minus, and the rest.
-fn sign(text: &[u8]) -> (bool, &[u8]) {
+fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         Some((b'+', rest)) => (false, rest),
@@ -397,7 +397,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
 }
 
 /// Splits off the leading digits; returns them and the rest.
-fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text
         .iter()
         .position(|byte| !byte.is_ascii_digit())
@@ -406,9 +406,9 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Parses the power of ten after `e`. It saturates, because a text may spell a power of any length.
-fn power(text: &[u8]) -> Option<i64> {
-    let (negative, rest) = sign(text);
-    let (digits, rest) = digits(rest);
+fn parse_exponent(text: &[u8]) -> Option<i64> {
+    let (negative, rest) = split_sign(text);
+    let (digits, rest) = split_digits(rest);
     if digits.is_empty() || !rest.is_empty() {
         return None;
     }

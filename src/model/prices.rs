@@ -1,7 +1,7 @@
 //! The costs of capacity and storage, as computed from units and bytes. Backups, streams, transfer
 //! and free tiers are left out.
 
-use super::layout::{Billing, Load, SourceMetrics, TableMetrics};
+use super::metrics::{Billing, Load, SourceMetrics, TableMetrics};
 
 /// The hours of a month on a bill.
 pub const MONTH_HOURS: f64 = 730.0;
@@ -38,7 +38,7 @@ pub struct MonthlyCost {
 
 /// The spending of a mount on another service, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spent {
+pub struct MountSpending {
     /// The time at which the mount began, milliseconds since the epoch.
     pub since_ms: u64,
     /// Read units.
@@ -74,11 +74,11 @@ impl PriceTable {
     /// cost whether they are used or not; a local index and its units are billed with its table.
     #[must_use]
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
-        let storage = self.month_of_storage(source.billed_bytes as f64);
+        let storage = self.month_of_bytes(source.billed_bytes as f64);
         let (reads, writes) = match source.billing {
             Billing::OnDemand => (
-                self.of_reads(per_second.read * MONTH_SECONDS),
-                self.of_writes(per_second.write * MONTH_SECONDS),
+                self.read_cost(per_second.read * MONTH_SECONDS),
+                self.write_cost(per_second.write * MONTH_SECONDS),
             ),
             Billing::Provisioned(units) => (
                 units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
@@ -95,19 +95,19 @@ impl PriceTable {
 
     /// Returns the cost of a month of this many bytes.
     #[must_use]
-    pub fn month_of_storage(&self, bytes: f64) -> f64 {
+    pub fn month_of_bytes(&self, bytes: f64) -> f64 {
         bytes / GIGABYTE * self.gigabyte_month
     }
 
     /// Returns the cost of read units on demand.
     #[must_use]
-    pub fn of_reads(&self, units: f64) -> f64 {
+    pub fn read_cost(&self, units: f64) -> f64 {
         units / MILLION * self.million_reads
     }
 
     /// Returns the cost of write units on demand.
     #[must_use]
-    pub fn of_writes(&self, units: f64) -> f64 {
+    pub fn write_cost(&self, units: f64) -> f64 {
         units / MILLION * self.million_writes
     }
 

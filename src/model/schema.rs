@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::api_enum::words;
 use super::attribute_value::AttributeType;
 use super::names::{IndexName, TableName};
-use super::word::words;
 
 words! {
     /// HASH or RANGE, as DynamoDB's `KeyType` spells them.

@@ -1,7 +1,7 @@
 //! Conversion of errors to a response body: status, `__type` and text (docs/dynamodb.md 1.4, 24).
 //! No other module does this.
 
-use super::operation::{Failure, Operation};
+use super::operation::{Operation, RequestError};
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
 use crate::codec::wire::{WireError, transactions};
@@ -11,7 +11,7 @@ use crate::model::error::{Cancellation, Layer, Throttled};
 use crate::model::{Error, Item};
 
 /// Exceptions of routing, JSON and authentication; their namespace is not that of DynamoDB.
-const OF_SERVICE: [&str; 7] = [
+const CORAL_EXCEPTIONS: [&str; 7] = [
     "AccessDeniedException",
     "UnknownOperationException",
     "SerializationException",
@@ -22,7 +22,7 @@ const OF_SERVICE: [&str; 7] = [
 ];
 
 /// Exceptions with their text in `Message` (docs/dynamodb.md 1.4).
-const CAPITAL_MESSAGE: [&str; 3] = [
+const CAPITALIZED_MESSAGE: [&str; 3] = [
     "SerializationException",
     "TransactionCanceledException",
     "IdempotentParameterMismatchException",
@@ -66,7 +66,7 @@ impl ErrorBody<'_> {
     pub fn type_name(&self) -> String {
         let namespace = match self.exception {
             VALIDATION => "com.amazon.coral.validate",
-            name if OF_SERVICE.contains(&name) => "com.amazon.coral.service",
+            name if CORAL_EXCEPTIONS.contains(&name) => "com.amazon.coral.service",
             _ => "com.amazonaws.dynamodb.v20120810",
         };
         format!("{namespace}#{}", self.exception)
@@ -79,7 +79,7 @@ impl ErrorBody<'_> {
         let mut object = ObjectWriter::start(&mut body);
         write::string(&self.type_name(), object.member("__type"));
         if let Some(text) = &self.text {
-            let member = if CAPITAL_MESSAGE.contains(&self.exception) {
+            let member = if CAPITALIZED_MESSAGE.contains(&self.exception) {
                 "Message"
             } else {
                 "message"
@@ -118,7 +118,7 @@ impl ErrorBody<'_> {
     }
 }
 
-impl Failure {
+impl RequestError {
     /// Returns the error for the caller of `operation`, if the operation is known.
     #[must_use]
     pub fn error_body(&self, operation: Option<&Operation>) -> ErrorBody<'_> {
@@ -157,7 +157,7 @@ mod tests {
     use crate::protocol::find;
 
     /// Checks status and body of a `failure` of `operation`.
-    fn check(failure: &Failure, operation: &str, expected: (u16, Value)) {
+    fn check(failure: &RequestError, operation: &str, expected: (u16, Value)) {
         let told = failure.error_body(find(operation));
         let json: Value = serde_json::from_slice(&told.json()).unwrap();
         assert_eq!((told.status(), json), expected, "{failure:?}");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn failures_are_told() {
-        let null_false = || Failure::Wire(ValueError::NullFalse.into());
+        let null_false = || RequestError::Wire(ValueError::NullFalse.into());
         let text = ValueError::NullFalse.to_string();
         let validation = "com.amazon.coral.validate#ValidationException";
         check(
@@ -188,7 +188,7 @@ mod tests {
         );
         let unknown = "com.amazon.coral.service#UnknownOperationException";
         check(
-            &Failure::UnknownOperation,
+            &RequestError::UnknownOperation,
             "",
             (400, json!({ "__type": unknown })),
         );
@@ -196,7 +196,7 @@ mod tests {
         let item = Item([("a".to_owned(), AttributeValue::Bool(true))].into());
         let typed = json!({ "a": { "BOOL": true } });
         check(
-            &Failure::Operation(Error::ConditionalCheckFailed {
+            &RequestError::Operation(Error::ConditionalCheckFailed {
                 item: Some(Box::new(item)),
             }),
             "UpdateItem",
@@ -208,7 +208,7 @@ mod tests {
         let cancellation = Cancellation(vec![CancellationReason::None]);
         let message = cancellation.to_string();
         check(
-            &Failure::Operation(cancellation.into()),
+            &RequestError::Operation(cancellation.into()),
             "TransactWriteItems",
             (
                 400,

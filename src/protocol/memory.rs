@@ -1,6 +1,6 @@
 //! The memory that a request may need, computed from its body before the body is parsed.
 
-use super::operation::{Length, Operation};
+use super::operation::{Operation, OperationLength};
 use crate::codec::json::document::REQUEST_BYTES_MAX;
 use crate::model::api::operation::Way;
 
@@ -23,7 +23,7 @@ const INFLATED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Returns the memory that a request with such a body may need, in bytes, the body not included.
 #[must_use]
-pub fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
+pub fn parsed_bytes(body_bytes: usize, is_coded: bool) -> usize {
     let text = if is_coded {
         body_bytes
             .saturating_mul(INFLATED_FACTOR)
@@ -37,25 +37,27 @@ pub fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
 /// Returns the memory that a request may need until its response is made, in bytes: its parsed
 /// forms, the items that it reads, and its response.
 #[must_use]
-pub fn bytes_needed(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> usize {
+pub fn request_bytes(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> usize {
     let read = match operation.map(|operation| (operation.length, operation.way)) {
         None => 0,
-        Some((Length::Long, _)) => REQUEST_BYTES_MAX,
-        Some((Length::LongByRows, _)) => ROWS_BYTES,
-        Some((Length::LongWithFilter, _)) => PAGE_BYTES,
-        Some((Length::Short, Way::Reads)) => ITEM_BYTES,
+        Some((OperationLength::Long, _)) => REQUEST_BYTES_MAX,
+        Some((OperationLength::LongByRows, _)) => ROWS_BYTES,
+        Some((OperationLength::LongWithFilter, _)) => PAGE_BYTES,
+        Some((OperationLength::Short, Way::Reads)) => ITEM_BYTES,
         // An item is only returned if the request asks for it; a compressed body may ask.
-        Some((Length::Short, _)) if is_coded || may_have(body, b"ReturnValues") => ITEM_BYTES,
-        Some((Length::Short, _)) => 0,
+        Some((OperationLength::Short, _)) if is_coded || may_contain(body, b"ReturnValues") => {
+            ITEM_BYTES
+        }
+        Some((OperationLength::Short, _)) => 0,
     };
     // The bound of every request, whatever it is.
-    (bytes_of(body.len(), is_coded) + read).min(REQUEST_BYTES_MAX)
+    (parsed_bytes(body.len(), is_coded) + read).min(REQUEST_BYTES_MAX)
 }
 
 /// True if the body may have a member with `part` in its name, judged by its bytes. An escape may
 /// hide one.
 #[must_use]
-pub fn may_have(body: &[u8], part: &[u8]) -> bool {
+pub fn may_contain(body: &[u8], part: &[u8]) -> bool {
     memchr::memchr(b'\\', body).is_some() || memchr::memmem::find(body, part).is_some()
 }
 
@@ -68,7 +70,7 @@ mod tests {
     fn what_is_reserved_is_what_an_operation_may_read_and_answer() {
         let check = |name: &str, body: &str, expected| {
             assert_eq!(
-                bytes_needed(find(name), body.as_bytes(), false),
+                request_bytes(find(name), body.as_bytes(), false),
                 BODY_FACTOR * body.len() + expected,
                 "{name}"
             );
@@ -84,7 +86,7 @@ mod tests {
             ITEM_BYTES,
         );
         assert_eq!(
-            bytes_needed(find("Scan"), &[b' '; INFLATED_BYTES_MAX], false),
+            request_bytes(find("Scan"), &[b' '; INFLATED_BYTES_MAX], false),
             REQUEST_BYTES_MAX
         );
     }
@@ -93,7 +95,7 @@ mod tests {
     fn what_a_request_may_need_is_known_from_its_length() {
         let mib = 1024 * 1024;
         let check = |body, is_coded, expected| {
-            assert_eq!(bytes_of(body, is_coded), expected, "{body} {is_coded}")
+            assert_eq!(parsed_bytes(body, is_coded), expected, "{body} {is_coded}")
         };
         check(1000, false, 8000);
         check(mib, false, 8 * mib);

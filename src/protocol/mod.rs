@@ -21,12 +21,14 @@ use crate::codec::wire::WireError;
 use crate::database::Database;
 use crate::model::api::CallContext;
 
-pub use operation::{Answered, Context, Failure, Length, Operation, Service};
+pub use operation::{
+    ApiService, Completion, Operation, OperationLength, RequestContext, RequestError,
+};
 
 /// Returns all operations of the API, the most frequent ones first.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let of_rows = operations::OF_ROWS.iter().copied().flatten();
-    operations::BESIDE_ROWS
+    operations::WITHOUT_ROW
         .iter()
         .chain(of_rows)
         .chain(operations::NEVER_USED)
@@ -48,25 +50,25 @@ pub fn call(
     json: impl Into<Document>,
     database: &dyn Database,
     host: &str,
-) -> Result<Vec<u8>, Failure> {
-    call_by(CallContext::default(), name, json.into(), database, host)
+) -> Result<Vec<u8>, RequestError> {
+    call_with(CallContext::default(), name, json.into(), database, host)
 }
 
 /// Runs one request as [`call`] does, in the context `by`.
-pub fn call_by(
+pub fn call_with(
     by: CallContext,
     name: &str,
     json: Document,
     database: &dyn Database,
     host: &str,
-) -> Result<Vec<u8>, Failure> {
-    let operation = find(name).ok_or(Failure::UnknownOperation)?;
+) -> Result<Vec<u8>, RequestError> {
+    let operation = find(name).ok_or(RequestError::UnknownOperation)?;
     if !json.root().is_object() {
         return Err(WireError::NotAnObject.into());
     }
-    operation.on(database).run(
+    operation.for_database(database).run(
         json,
-        &Context {
+        &RequestContext {
             operation: operation.name,
             database,
             host,

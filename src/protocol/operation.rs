@@ -17,12 +17,12 @@ use crate::model::error::{Layer, StoreError};
 
 /// The API's service to which an operation belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Service {
+pub enum ApiService {
     DynamoDb,
     Streams,
 }
 
-impl Service {
+impl ApiService {
     /// Returns the part before the point in `X-Amz-Target`.
     #[must_use]
     pub fn target(self) -> &'static str {
@@ -35,7 +35,7 @@ impl Service {
 
 /// The context of a handler beside the body.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
+pub struct RequestContext<'a> {
     /// The operation's name.
     pub operation: &'static str,
     pub database: &'a dyn Database,
@@ -43,7 +43,7 @@ pub struct Context<'a> {
     pub host: &'a str,
 }
 
-impl std::fmt::Debug for Context<'_> {
+impl std::fmt::Debug for RequestContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
             .field("operation", &self.operation)
@@ -54,34 +54,34 @@ impl std::fmt::Debug for Context<'_> {
 
 /// A function that makes the response body from an outcome. The writer thread does not run it, as
 /// other writes wait for that thread; the thread that waits for the outcome does.
-pub type Finish = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
+pub type BodyFn = Box<dyn FnOnce() -> Result<Vec<u8>, RequestError> + Send>;
 
 /// The completion of a started operation: a callback that is called once, on the thread that
 /// finished the operation.
-pub struct Answered {
+pub struct Completion {
     context: CallContext,
-    hear: Box<dyn FnOnce(Finish) + Send>,
+    callback: Box<dyn FnOnce(BodyFn) + Send>,
 }
 
-impl std::fmt::Debug for Answered {
+impl std::fmt::Debug for Completion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Answered")
     }
 }
 
-impl Answered {
+impl Completion {
     /// Returns a completion that calls `hear`, which must not block.
     #[must_use]
-    pub fn new(context: CallContext, hear: impl FnOnce(Finish) + Send + 'static) -> Self {
+    pub fn new(context: CallContext, hear: impl FnOnce(BodyFn) + Send + 'static) -> Self {
         Self {
             context,
-            hear: Box::new(hear),
+            callback: Box::new(hear),
         }
     }
 
     /// Returns the completion for the database; `write` appends the body of a response.
     #[must_use]
-    pub fn with<T: Send + 'static>(
+    pub fn into_done<T: Send + 'static>(
         self,
         write: impl FnOnce(&T, &mut Vec<u8>) + Send + 'static,
     ) -> Done<T> {
@@ -91,40 +91,40 @@ impl Answered {
             Ok(out)
         };
         Done::new(self.context, move |outcome| {
-            (self.hear)(Box::new(move || body(outcome)))
+            (self.callback)(Box::new(move || body(outcome)))
         })
     }
 
     /// Completes with a finished body.
-    pub fn body(self, body: Vec<u8>) {
-        (self.hear)(Box::new(move || Ok(body)));
+    pub fn complete(self, body: Vec<u8>) {
+        (self.callback)(Box::new(move || Ok(body)));
     }
 }
 
 /// A function that starts an operation with the tree of a body. If it returns an error, nothing was
 /// started and the completion is not called.
-pub type Handler = fn(Document, &Context<'_>, Answered) -> Result<(), Failure>;
+pub type Handler = fn(Document, &RequestContext<'_>, Completion) -> Result<(), RequestError>;
 
 /// Starts the call of the request in a body, and has its response written.
 pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     json: Document,
-    context: &Context<'_>,
-    answered: Answered,
+    context: &RequestContext<'_>,
+    answered: Completion,
     call: fn(Q, Done<R>) -> Call,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
     let written = wire::Context::of(json.root());
     drop(json);
     context.database.start(call(
         request,
-        answered.with(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out)),
+        answered.into_done(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out)),
     ));
     Ok(())
 }
 
 /// The time that an operation may take on its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
+pub enum OperationLength {
     /// The time of a few single items.
     Short,
     /// A page of a megabyte is read in a few milliseconds; a filter of 300 operators may take a
@@ -140,11 +140,11 @@ pub enum Length {
 pub struct Operation {
     /// The API's name.
     pub name: &'static str,
-    pub service: Service,
+    pub service: ApiService,
     pub way: Way,
     pub handler: Handler,
     /// The amount that it may read on a thread for which others wait.
-    pub length: Length,
+    pub length: OperationLength,
     /// The layer that parses its values, which decides the text of some errors.
     pub layer: Layer,
 }
@@ -155,9 +155,9 @@ impl Operation {
         Self {
             name,
             way,
-            service: Service::DynamoDb,
+            service: ApiService::DynamoDb,
             handler,
-            length: Length::Short,
+            length: OperationLength::Short,
             layer: Layer::Older,
         }
     }
@@ -166,7 +166,7 @@ impl Operation {
     #[must_use]
     pub const fn long(self) -> Self {
         Self {
-            length: Length::Long,
+            length: OperationLength::Long,
             ..self
         }
     }
@@ -175,7 +175,7 @@ impl Operation {
     #[must_use]
     pub const fn long_by_rows(self) -> Self {
         Self {
-            length: Length::LongByRows,
+            length: OperationLength::LongByRows,
             ..self
         }
     }
@@ -184,7 +184,7 @@ impl Operation {
     #[must_use]
     pub const fn long_with_filter(self) -> Self {
         Self {
-            length: Length::LongWithFilter,
+            length: OperationLength::LongWithFilter,
             ..self
         }
     }
@@ -199,15 +199,15 @@ impl Operation {
     #[must_use]
     pub const fn of_streams(self) -> Self {
         Self {
-            service: Service::Streams,
+            service: ApiService::Streams,
             ..self
         }
     }
 
     /// Returns the operation for this database: another service gets it in the caller's own words.
     #[must_use]
-    pub fn on(&self, database: &dyn Database) -> Self {
-        if database.is_elsewhere() {
+    pub fn for_database(&self, database: &dyn Database) -> Self {
+        if database.is_remote() {
             Self {
                 way: Way::Passes,
                 handler: pass,
@@ -225,24 +225,28 @@ impl Operation {
     pub fn run(
         &self,
         json: Document,
-        context: &Context<'_>,
+        context: &RequestContext<'_>,
         by: CallContext,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, RequestError> {
         // A buffer of one message: the sender may be the writer thread, which must not wait.
         let (sender, receiver) = sync_channel(1);
         // The receiver waits below, so it still exists.
         (self.handler)(
             json,
             context,
-            Answered::new(by, move |finish: Finish| drop(sender.send(finish))),
+            Completion::new(by, move |finish: BodyFn| drop(sender.send(finish))),
         )?;
         receiver
             .recv()
-            .map_or_else(|_| Err(closed()), |finish| finish())
+            .map_or_else(|_| Err(closed_error()), |finish| finish())
     }
 }
 
-fn pass(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+fn pass(
+    json: Document,
+    context: &RequestContext<'_>,
+    answered: Completion,
+) -> Result<(), RequestError> {
     let request = VerbatimRequest {
         operation: context.operation,
         body: json.text().as_bytes().to_vec(),
@@ -250,14 +254,14 @@ fn pass(json: Document, context: &Context<'_>, answered: Answered) -> Result<(),
     let write = |answer: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(answer);
     context
         .database
-        .start(Call::Verbatim(request, answered.with(write)));
+        .start(Call::Verbatim(request, answered.into_done(write)));
     Ok(())
 }
 
 /// Returns the failure of a started operation that never completed.
 #[must_use]
-pub fn closed() -> Failure {
-    Failure::Operation(Error::Store(StoreError::Closed))
+pub fn closed_error() -> RequestError {
+    RequestError::Operation(Error::Store(StoreError::Closed))
 }
 
 /// Returns a tree as a body.
@@ -268,26 +272,26 @@ pub fn body(json: &Value) -> Vec<u8> {
 
 /// The reason for which a request to the API failed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Failure {
+pub enum RequestError {
     /// No operation has the name.
     UnknownOperation,
     Wire(WireError),
     Operation(Error),
 }
 
-impl From<WireError> for Failure {
+impl From<WireError> for RequestError {
     fn from(error: WireError) -> Self {
         Self::Wire(error)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RequestError {
     fn from(error: Error) -> Self {
         Self::Operation(error)
     }
 }
 
-impl Failure {
+impl RequestError {
     /// Returns DynamoDB's exception name.
     #[must_use]
     pub fn exception(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! The operations: those from the rows in `model::api`, those that return rows while they read
 //! them, and those for features that do not exist here.
 
-use super::operation::{Answered, Context, Failure, Operation, begin, body};
+use super::operation::{Completion, Operation, RequestContext, RequestError, begin, body};
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, *};
 use crate::model::Error;
@@ -28,7 +28,7 @@ macro_rules! operations_of_rows {
 operations!(operations_of_rows);
 
 /// The operations without a row.
-pub const BESIDE_ROWS: &[Operation] = &[
+pub const WITHOUT_ROW: &[Operation] = &[
     Operation::new("Query", Way::Reads, run_query)
         .long_with_filter()
         .read_by(Layer::Query),
@@ -41,13 +41,17 @@ pub const BESIDE_ROWS: &[Operation] = &[
     Operation::new("DescribeEndpoints", Way::Reads, endpoints),
 ];
 
-fn run_query(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+fn run_query(
+    json: Document,
+    context: &RequestContext<'_>,
+    answered: Completion,
+) -> Result<(), RequestError> {
     let request: QueryRequest = wire::request(json.root())?;
     let mut writer = pages::PageWriter::new(request.select);
     let page = context
         .database
         .query_rows(&request, &mut |row| writer.row(row))?;
-    answered.body(
+    answered.complete(
         writer
             .finish(&page, &wire::Context::of(json.root()))
             .map_err(Error::Store)?,
@@ -55,13 +59,17 @@ fn run_query(json: Document, context: &Context<'_>, answered: Answered) -> Resul
     Ok(())
 }
 
-fn run_scan(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+fn run_scan(
+    json: Document,
+    context: &RequestContext<'_>,
+    answered: Completion,
+) -> Result<(), RequestError> {
     let request: ScanRequest = wire::request(json.root())?;
     let mut writer = pages::PageWriter::new(request.select);
     let page = context
         .database
         .scan_rows(&request, &mut |row| writer.row(row))?;
-    answered.body(
+    answered.complete(
         writer
             .finish(&page, &wire::Context::of(json.root()))
             .map_err(Error::Store)?,
@@ -69,19 +77,27 @@ fn run_scan(json: Document, context: &Context<'_>, answered: Answered) -> Result
     Ok(())
 }
 
-fn batch_get(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+fn batch_get(
+    json: Document,
+    context: &RequestContext<'_>,
+    answered: Completion,
+) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
     let mut writer = batches::BatchWriter::new(&request, wire::Context::of(json.root()));
     let page = context
         .database
         .batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;
-    answered.body(writer.finish(&page).map_err(Error::Store)?);
+    answered.complete(writer.finish(&page).map_err(Error::Store)?);
     Ok(())
 }
 
-fn endpoints(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+fn endpoints(
+    json: Document,
+    context: &RequestContext<'_>,
+    answered: Completion,
+) -> Result<(), RequestError> {
     wire::request::<DescribeLimitsRequest>(json.root())?;
-    answered.body(body(&resource::endpoints_to_json(context.host)));
+    answered.complete(body(&resource::endpoints_to_json(context.host)));
     Ok(())
 }
 
@@ -97,11 +113,15 @@ pub const NEVER_USED: &[Operation] = &{
     named
 };
 
-fn never_used(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+fn never_used(
+    json: Document,
+    context: &RequestContext<'_>,
+    answered: Completion,
+) -> Result<(), RequestError> {
     let (request, answer) = resource::never_used_request(context.operation, json.root())?;
     let write = move |(): &(), out: &mut Vec<u8>| out.extend(body(&answer));
     context
         .database
-        .start(Call::NeverUsed(request, answered.with(write)));
+        .start(Call::NeverUsed(request, answered.into_done(write)));
     Ok(())
 }

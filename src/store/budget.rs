@@ -22,35 +22,35 @@ const MIB: u64 = 1024 * 1024;
 /// The unit in which shares of the limit are given.
 const SIXTEENTHS: u64 = 16;
 /// The time for which a budget counts as wanted after a request for memory was refused.
-const WANTED: Duration = Duration::from_secs(10);
+const CONTENDED: Duration = Duration::from_secs(10);
 /// The time that a request waits for memory.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const MEMORY_WAIT: Duration = Duration::from_secs(60);
 /// The longest time between two attempts of a request that waits.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PERIOD: Duration = Duration::from_secs(1);
 
 /// The origin of [`Count::wanted_until`].
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-static OF_PROCESS: LazyLock<Memory> = LazyLock::new(|| Memory::new(memory_limit()));
+static BUDGETS: LazyLock<MemoryBudgets> = LazyLock::new(|| MemoryBudgets::new(memory_limit()));
 
 /// The budgets of the process, by use. The rest of the limit is for the program itself, the bytes
 /// that 1,024 connections have read ahead, caches (`part_of_limit`), and the pages of a commit.
 #[derive(Debug, Clone)]
-pub struct Memory {
+pub struct MemoryBudgets {
     /// Open files and directories of a mount: rendered content, written bytes, waiting answers.
-    pub open_files: Budget,
+    pub open_files: MemoryBudget,
     /// Bodies of HTTP requests, from their first byte to the answer.
-    pub bodies: Budget,
+    pub bodies: MemoryBudget,
     /// Requests that are large or read much: their parsed forms, the items they read, and their
     /// answers until they are sent.
-    pub requests: Budget,
+    pub requests: MemoryBudget,
     /// Answers of all other requests until they are sent.
-    pub answers: Budget,
+    pub answers: MemoryBudget,
     /// The other requests while they run. A separate budget: they go on however full the others
     /// are.
-    pub short_reads: Budget,
+    pub short_reads: MemoryBudget,
 }
 
-impl Memory {
+impl MemoryBudgets {
     /// Divides `limit_bytes`, or [`LIMIT_BYTES_MIN`] if that is more.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
@@ -58,48 +58,48 @@ impl Memory {
         let bytes = |sixteenths: u64, mib_max: u64| {
             usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX)
         };
-        let whole = Budget::new(bytes(10, 1280));
+        let whole = MemoryBudget::new(bytes(10, 1280));
         Self {
             open_files: whole.part(bytes(2, 512)),
             bodies: whole.part(bytes(2, 256)),
             requests: whole.part(bytes(10, 512)),
             answers: whole.part(bytes(2, 256)),
-            short_reads: Budget::new(bytes(1, 128)),
+            short_reads: MemoryBudget::new(bytes(1, 128)),
         }
     }
 
     /// Returns the budgets of this process, by its memory limit at the first call.
     #[must_use]
     pub fn of_process() -> Self {
-        OF_PROCESS.clone()
+        BUDGETS.clone()
     }
 }
 
 /// The error of a budget that has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct BudgetFull;
 
 /// A count of bytes with a limit. Clones share the count.
 #[derive(Debug, Clone)]
-pub struct Budget(Arc<Count>);
+pub struct MemoryBudget(Arc<BudgetCount>);
 
 #[derive(Debug)]
-struct Count {
+struct BudgetCount {
     held: AtomicUsize,
     bytes_max: usize,
     /// The budget that this one is a part of. Bytes held here count there too.
-    whole: Option<Budget>,
+    parent: Option<MemoryBudget>,
     /// Waiting requests of all parts, and their wakeup. Used in the whole budget only.
-    waiting: AtomicUsize,
-    freed: Notify,
+    waiters: AtomicUsize,
+    released: Notify,
     /// Milliseconds after [`START`]. Used in the whole budget only.
-    wanted_until: AtomicU64,
+    contended_until: AtomicU64,
 }
 
 /// Bytes counted in a [`Budget`], returned on drop. The default permit counts none.
 #[derive(Debug, Default)]
 pub struct Permit {
-    of: Option<Budget>,
+    budget: Option<MemoryBudget>,
     bytes: usize,
 }
 
@@ -107,33 +107,33 @@ fn now_ms() -> u64 {
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Budget {
+impl MemoryBudget {
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
-        Self::within(bytes_max, None)
+        Self::with_parent(bytes_max, None)
     }
 
     /// Returns a part of this budget, of at most `bytes_max` bytes.
     #[must_use]
     pub fn part(&self, bytes_max: usize) -> Self {
-        Self::within(bytes_max, Some(self.clone()))
+        Self::with_parent(bytes_max, Some(self.clone()))
     }
 
-    fn within(bytes_max: usize, whole: Option<Self>) -> Self {
+    fn with_parent(bytes_max: usize, whole: Option<Self>) -> Self {
         let (held, waiting, wanted_until) =
             (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
-        Self(Arc::new(Count {
+        Self(Arc::new(BudgetCount {
             held,
             bytes_max,
-            whole,
-            waiting,
-            freed: Notify::new(),
-            wanted_until,
+            parent: whole,
+            waiters: waiting,
+            released: Notify::new(),
+            contended_until: wanted_until,
         }))
     }
 
-    fn whole(&self) -> &Count {
-        self.0.whole.as_ref().map_or(&self.0, |whole| &whole.0)
+    fn root(&self) -> &BudgetCount {
+        self.0.parent.as_ref().map_or(&self.0, |whole| &whole.0)
     }
 
     /// Returns the bytes held.
@@ -147,7 +147,7 @@ impl Budget {
     pub fn free(&self) -> usize {
         let here = self.0.bytes_max.saturating_sub(self.held());
         self.0
-            .whole
+            .parent
             .as_ref()
             .map_or(here, |whole| here.min(whole.free()))
     }
@@ -155,8 +155,8 @@ impl Budget {
     /// True if a request for memory of this budget or of another part of the whole was refused
     /// lately.
     #[must_use]
-    pub fn is_wanted(&self) -> bool {
-        let until = self.whole().wanted_until.load(Ordering::Relaxed);
+    pub fn is_contended(&self) -> bool {
+        let until = self.root().contended_until.load(Ordering::Relaxed);
         until > 0 && now_ms() < until
     }
 
@@ -164,7 +164,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`Full`] if there is no room.
-    pub fn permit(&self, bytes: usize) -> Result<Permit, Full> {
+    pub fn permit(&self, bytes: usize) -> Result<Permit, BudgetFull> {
         let mut permit = Permit::default();
         if bytes > 0 {
             self.resize(&mut permit, bytes)?;
@@ -176,22 +176,22 @@ impl Budget {
     ///
     /// # Errors
     /// [`Full`]; the permit then keeps its size.
-    pub fn resize(&self, permit: &mut Permit, bytes: usize) -> Result<(), Full> {
+    pub fn resize(&self, permit: &mut Permit, bytes: usize) -> Result<(), BudgetFull> {
         let Some(more) = bytes.checked_sub(permit.bytes) else {
-            self.count(permit, bytes);
+            self.set(permit, bytes);
             return Ok(());
         };
         // The allocator may still hold memory that was freed lately.
-        let is_taken = self.take(more) || {
-            heap::give_back();
-            self.take(more)
+        let is_taken = self.try_reserve(more) || {
+            heap::trim_now();
+            self.try_reserve(more)
         };
         if !is_taken {
-            let until = now_ms() + u64::try_from(WANTED.as_millis()).unwrap_or(u64::MAX);
-            self.whole().wanted_until.store(until, Ordering::Relaxed);
-            return Err(Full);
+            let until = now_ms() + u64::try_from(CONTENDED.as_millis()).unwrap_or(u64::MAX);
+            self.root().contended_until.store(until, Ordering::Relaxed);
+            return Err(BudgetFull);
         }
-        (permit.of, permit.bytes) = (Some(self.clone()), bytes);
+        (permit.budget, permit.bytes) = (Some(self.clone()), bytes);
         Ok(())
     }
 
@@ -199,31 +199,31 @@ impl Budget {
     ///
     /// # Errors
     /// [`Full`] if there was no room until `patience` had passed.
-    pub async fn wait(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
-        let whole = self.whole();
+    pub async fn wait(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
+        let whole = self.root();
         let bytes = bytes.min(self.0.bytes_max).min(whole.bytes_max);
         if let Ok(permit) = self.permit(bytes) {
             return Ok(permit);
         }
         // Boxed, so that the future of a request that need not wait stays small.
-        Box::pin(self.wait_for_room(bytes, patience)).await
+        Box::pin(self.wait_slow(bytes, patience)).await
     }
 
-    async fn wait_for_room(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
-        let whole = self.whole();
-        let _waiting = Waiting::of(whole);
+    async fn wait_slow(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
+        let whole = self.root();
+        let _waiting = MemoryWaiter::new(whole);
         let begun = Instant::now();
         loop {
-            let freed = whole.freed.notified();
+            let freed = whole.released.notified();
             let mut freed = std::pin::pin!(freed);
             // Registered before the attempt: memory freed after the attempt then wakes this task.
             freed.as_mut().enable();
             match self.permit(bytes) {
-                Err(Full) if begun.elapsed() < patience => {}
+                Err(BudgetFull) if begun.elapsed() < patience => {}
                 other => return other,
             }
             // A timeout is no failure: the loop tries again.
-            let _ = timeout(LOOK_AGAIN, freed).await;
+            let _ = timeout(RETRY_PERIOD, freed).await;
         }
     }
 
@@ -231,33 +231,33 @@ impl Budget {
     ///
     /// # Errors
     /// [`Full`] after `patience`, also if the system has no descriptor to wait with.
-    pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
+    pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
         let waiting = self.wait(bytes, patience);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build();
-        runtime.map_err(|_| Full)?.block_on(waiting)
+        runtime.map_err(|_| BudgetFull)?.block_on(waiting)
     }
 
     /// Sets a permit to `bytes` that are held already, even above the limit; the next request is
     /// refused then.
-    pub fn count(&self, permit: &mut Permit, bytes: usize) {
+    pub fn set(&self, permit: &mut Permit, bytes: usize) {
         if bytes >= permit.bytes {
-            self.each(|count| _ = count.held.fetch_add(bytes - permit.bytes, Ordering::SeqCst));
+            self.for_each(|count| _ = count.held.fetch_add(bytes - permit.bytes, Ordering::SeqCst));
         } else {
-            self.give(permit.bytes - bytes);
+            self.release(permit.bytes - bytes);
         }
-        (permit.of, permit.bytes) = (Some(self.clone()), bytes);
+        (permit.budget, permit.bytes) = (Some(self.clone()), bytes);
     }
 
-    fn each(&self, mut change: impl FnMut(&Count)) {
+    fn for_each(&self, mut change: impl FnMut(&BudgetCount)) {
         change(&self.0);
-        if let Some(Self(whole)) = &self.0.whole {
+        if let Some(Self(whole)) = &self.0.parent {
             change(whole);
         }
     }
 
-    fn take(&self, bytes: usize) -> bool {
+    fn try_reserve(&self, bytes: usize) -> bool {
         let fits = |held: usize| {
             held.checked_add(bytes)
                 .filter(|held| *held <= self.0.bytes_max)
@@ -270,38 +270,38 @@ impl Budget {
         {
             return false;
         }
-        let is_taken = self.0.whole.as_ref().is_none_or(|whole| whole.take(bytes));
+        let is_taken = self.0.parent.as_ref().is_none_or(|whole| whole.take(bytes));
         if !is_taken {
             self.0.held.fetch_sub(bytes, Ordering::SeqCst);
         }
         is_taken
     }
 
-    fn give(&self, bytes: usize) {
-        self.each(|count| {
+    fn release(&self, bytes: usize) {
+        self.for_each(|count| {
             let held = count.held.fetch_sub(bytes, Ordering::SeqCst);
             debug_assert!(held >= bytes, "{bytes} bytes are given back of {held}");
         });
-        let whole = self.whole();
-        if whole.waiting.load(Ordering::SeqCst) > 0 {
-            whole.freed.notify_waiters();
+        let whole = self.root();
+        if whole.waiters.load(Ordering::SeqCst) > 0 {
+            whole.released.notify_waiters();
         }
     }
 }
 
 /// A request that waits for room; counted until dropped.
-struct Waiting<'c>(&'c Count);
+struct MemoryWaiter<'c>(&'c BudgetCount);
 
-impl<'c> Waiting<'c> {
-    fn of(whole: &'c Count) -> Self {
-        whole.waiting.fetch_add(1, Ordering::SeqCst);
+impl<'c> MemoryWaiter<'c> {
+    fn new(whole: &'c BudgetCount) -> Self {
+        whole.waiters.fetch_add(1, Ordering::SeqCst);
         Self(whole)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for MemoryWaiter<'_> {
     fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.0.waiters.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -314,28 +314,28 @@ impl Permit {
 
     /// Lowers the permit to at most `bytes`.
     pub fn shrink(&mut self, bytes: usize) {
-        let Some(of) = self.of.as_ref().filter(|_| bytes < self.bytes) else {
+        let Some(of) = self.budget.as_ref().filter(|_| bytes < self.bytes) else {
             return;
         };
-        of.give(self.bytes - bytes);
+        of.release(self.bytes - bytes);
         self.bytes = bytes;
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(of) = self.of.take().filter(|_| self.bytes > 0) else {
+        let Some(of) = self.budget.take().filter(|_| self.bytes > 0) else {
             return;
         };
         let bytes = self.bytes;
         if bytes >= BURST_BYTES {
-            return heap::after_burst_then(Box::new(move || of.give(bytes)));
+            return heap::trim_soon_then(Box::new(move || of.release(bytes)));
         }
         let held = of.held();
-        of.give(bytes);
+        of.release(bytes);
         // Many permits that end together free much memory, each of them little.
         if held / BURST_BYTES > held.saturating_sub(bytes) / BURST_BYTES {
-            heap::after_burst();
+            heap::trim_soon();
         }
     }
 }
@@ -348,11 +348,11 @@ mod tests {
 
     #[test]
     fn what_is_held_is_bounded_and_given_back() {
-        let budget = Budget::new(100);
+        let budget = MemoryBudget::new(100);
         let mut one = budget.permit(60).unwrap();
-        assert_eq!(budget.permit(41).unwrap_err(), Full);
+        assert_eq!(budget.permit(41).unwrap_err(), BudgetFull);
         let two = budget.permit(40).unwrap();
-        assert_eq!(budget.resize(&mut one, 61), Err(Full));
+        assert_eq!(budget.resize(&mut one, 61), Err(BudgetFull));
         assert_eq!(budget.resize(&mut one, 10), Ok(()));
         drop(two);
         assert_eq!(budget.resize(&mut one, 100), Ok(()));
@@ -362,27 +362,27 @@ mod tests {
 
     #[test]
     fn what_is_held_already_counts_though_it_is_too_much() {
-        let budget = Budget::new(100);
+        let budget = MemoryBudget::new(100);
         let mut permit = Permit::default();
-        budget.count(&mut permit, 150);
-        assert_eq!(budget.permit(1).unwrap_err(), Full);
-        budget.count(&mut permit, 99);
+        budget.set(&mut permit, 150);
+        assert_eq!(budget.permit(1).unwrap_err(), BudgetFull);
+        budget.set(&mut permit, 99);
         assert!(budget.permit(1).is_ok());
     }
 
     #[test]
     fn a_part_holds_what_the_whole_has_left() {
-        let whole = Budget::new(100);
+        let whole = MemoryBudget::new(100);
         let (one, other) = (whole.part(80), whole.part(60));
         let held = one.permit(70).unwrap();
         assert_eq!((one.free(), other.free(), whole.held()), (10, 30, 70));
-        assert_eq!(other.permit(40).unwrap_err(), Full);
+        assert_eq!(other.permit(40).unwrap_err(), BudgetFull);
         assert_eq!((other.held(), whole.held()), (0, 70));
-        assert!(other.is_wanted() && one.is_wanted());
+        assert!(other.is_contended() && one.is_contended());
         let mut small = other.permit(30).unwrap();
         drop(held);
         assert_eq!(other.resize(&mut small, 60), Ok(()));
-        assert_eq!(other.resize(&mut small, 61), Err(Full));
+        assert_eq!(other.resize(&mut small, 61), Err(BudgetFull));
         small.shrink(70);
         small.shrink(5);
         assert_eq!((small.bytes(), other.held(), whole.held()), (5, 5, 5));
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn who_waits_gets_what_is_freed_and_holds_up_nobody_who_needs_less() {
         const LONG: Duration = Duration::from_secs(600);
-        let whole = Budget::new(100);
+        let whole = MemoryBudget::new(100);
         let (one, other) = (whole.part(100), whole.part(100));
         block_on(async {
             let held = one.permit(60).unwrap();
@@ -410,13 +410,13 @@ mod tests {
             // The whole budget, as more was asked for.
             assert_eq!(large.await.unwrap().bytes(), 100);
             let _all = one.permit(100).unwrap();
-            assert_eq!(other.wait(1, Duration::ZERO).await.unwrap_err(), Full);
+            assert_eq!(other.wait(1, Duration::ZERO).await.unwrap_err(), BudgetFull);
         });
     }
 
     #[test]
     fn large_memory_that_was_freed_is_there_for_who_needs_it() {
-        let budget = Budget::new(4 * BURST_BYTES);
+        let budget = MemoryBudget::new(4 * BURST_BYTES);
         drop(budget.permit(4 * BURST_BYTES).unwrap());
         // The heap has returned the memory by now, or does so for this call.
         assert!(budget.permit(4 * BURST_BYTES).is_ok());
@@ -424,9 +424,9 @@ mod tests {
 
     #[test]
     fn the_parts_follow_the_limit() {
-        let mib = |budget: &Budget| budget.0.bytes_max >> 20;
+        let mib = |budget: &MemoryBudget| budget.0.bytes_max >> 20;
         let of = |limit_mib: u64| {
-            let memory = Memory::new(limit_mib * MIB);
+            let memory = MemoryBudgets::new(limit_mib * MIB);
             let parts = [
                 &memory.open_files,
                 &memory.bodies,

@@ -14,26 +14,26 @@ use parking_lot::Mutex;
 pub const BURST_BYTES: usize = 8 * 1024 * 1024;
 /// The time from the end of a burst until its memory is returned: the next burst may begin at once,
 /// and all memory of the first is freed by then.
-const QUIET: Duration = Duration::from_millis(500);
+const TRIM_DELAY: Duration = Duration::from_millis(500);
 /// Blocks of at least this size are mapped on their own.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const MAPPED_BYTES_MIN: libc::c_int = 4 * 1024 * 1024;
+const MMAP_BYTES_MIN: libc::c_int = 4 * 1024 * 1024;
 /// Free bytes at the heap's end that the allocator keeps.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const KEPT_BYTES: libc::c_int = 16 * 1024 * 1024;
+const TRIM_BYTES: libc::c_int = 16 * 1024 * 1024;
 /// The most arenas of the allocator: each keeps the memory freed in it.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS_MAX: libc::c_int = 8;
 
 /// True if a thread waits to return memory.
-static WAITS: AtomicBool = AtomicBool::new(false);
+static IS_SCHEDULED: AtomicBool = AtomicBool::new(false);
 /// Callbacks to run once the memory is returned. Held briefly: every thread that frees memory takes
 /// it.
-static LATER: Mutex<Vec<Later>> = Mutex::new(Vec::new());
+static CALLBACKS: Mutex<Vec<Callback>> = Mutex::new(Vec::new());
 /// Held while memory is returned and the callbacks run. Taken before [`LATER`].
-static GIVES_BACK: Mutex<()> = Mutex::new(());
+static TRIMMING: Mutex<()> = Mutex::new(());
 
-type Later = Box<dyn FnOnce() + Send>;
+type Callback = Box<dyn FnOnce() + Send>;
 
 /// Sets how the allocator keeps memory. Called once, before there are threads.
 pub fn tune() {
@@ -42,8 +42,8 @@ pub fn tune() {
         // By default glibc raises the first parameter with every large block that is freed, up to
         // 32 MiB, and keeps ever larger blocks.
         [
-            (libc::M_MMAP_THRESHOLD, MAPPED_BYTES_MIN),
-            (libc::M_TRIM_THRESHOLD, KEPT_BYTES),
+            (libc::M_MMAP_THRESHOLD, MMAP_BYTES_MIN),
+            (libc::M_TRIM_THRESHOLD, TRIM_BYTES),
             (libc::M_ARENA_MAX, ARENAS_MAX),
         ]
     {
@@ -60,15 +60,15 @@ pub fn tune() {
 
 /// Returns free memory to the system soon, on a thread of its own. Does not block; one thread
 /// serves many calls.
-pub fn after_burst() {
-    if WAITS.swap(true, Ordering::AcqRel) {
+pub fn trim_soon() {
+    if IS_SCHEDULED.swap(true, Ordering::AcqRel) {
         return;
     }
     let give_back = || {
-        std::thread::sleep(QUIET);
+        std::thread::sleep(TRIM_DELAY);
         // Memory freed from here on belongs to the next burst.
-        WAITS.store(false, Ordering::Release);
-        give_back_if(|_| true);
+        IS_SCHEDULED.store(false, Ordering::Release);
+        trim_if(|_| true);
     };
     // Without a thread the memory stays with the allocator until the next burst.
     if std::thread::Builder::new()
@@ -76,24 +76,24 @@ pub fn after_burst() {
         .spawn(give_back)
         .is_err()
     {
-        WAITS.store(false, Ordering::Release);
+        IS_SCHEDULED.store(false, Ordering::Release);
     }
 }
 
 /// Calls [`after_burst`], and runs `then` on any thread once the memory is returned.
-pub fn after_burst_then(then: Later) {
-    LATER.lock().push(then);
-    after_burst();
+pub fn trim_soon_then(then: Callback) {
+    CALLBACKS.lock().push(then);
+    trim_soon();
 }
 
 /// Returns free memory at once if a burst waits for it; waits for a return under way.
-pub fn give_back() {
-    give_back_if(|later| !later.is_empty());
+pub fn trim_now() {
+    trim_if(|later| !later.is_empty());
 }
 
-fn give_back_if(is_wanted: impl FnOnce(&[Later]) -> bool) {
-    let _one = GIVES_BACK.lock();
-    let later = std::mem::take(&mut *LATER.lock());
+fn trim_if(is_wanted: impl FnOnce(&[Callback]) -> bool) {
+    let _one = TRIMMING.lock();
+    let later = std::mem::take(&mut *CALLBACKS.lock());
     if is_wanted(&later) {
         trim();
         later.into_iter().for_each(|then| then());
@@ -122,13 +122,13 @@ mod tests {
     #[test]
     fn who_frees_does_not_wait_while_memory_goes_back() {
         let ((begins, begun), (end, ends), (frees, freed)) = (channel(), channel(), channel());
-        after_burst_then(Box::new(move || {
+        trim_soon_then(Box::new(move || {
             begins.send(()).unwrap();
             ends.recv_timeout(GENEROUS).unwrap();
         }));
         begun.recv_timeout(GENEROUS).unwrap();
         std::thread::spawn(move || {
-            after_burst_then(Box::new(|| {}));
+            trim_soon_then(Box::new(|| {}));
             frees.send(()).unwrap();
         });
         freed.recv_timeout(GENEROUS / 2).unwrap();

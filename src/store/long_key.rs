@@ -27,8 +27,8 @@
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
 
-use super::writer::Transaction;
-use super::{Direction, KEY_BYTES_MAX, KeyRange, Read, StoreError, Visit, Write, prefix_end};
+use super::writer::WriteTransaction;
+use super::{Direction, KEY_BYTES_MAX, KeyRange, Read, StoreError, StoreVisit, Write, prefix_end};
 use crate::codec::digest::{Digest, digest};
 
 /// The longest key of the raw store, LMDB's default.
@@ -155,13 +155,13 @@ impl<T: RawRead> Read for LongKeys<T> {
         &self,
         range: &KeyRange,
         direction: Direction,
-        visit: &mut Visit<'_>,
+        visit: &mut StoreVisit<'_>,
     ) -> Result<(), StoreError> {
-        let mut walk = Walk {
+        let mut walk = KeyWalk {
             raw: &self.raw,
             direction,
             depth: 0,
-            begun: Vec::new(),
+            prefix: Vec::new(),
             visit,
         };
         let range = RawRange {
@@ -169,11 +169,11 @@ impl<T: RawRead> Read for LongKeys<T> {
             upper: as_slice(&range.upper),
         };
         // A visitor that breaks off and the end of the range are the same to the caller.
-        walk.context(Context::ROOT, range).map(drop)
+        walk.walk(KeyContext::ROOT, range).map(drop)
     }
 }
 
-impl<T: RawWrite> Transaction for LongKeys<T> {
+impl<T: RawWrite> WriteTransaction for LongKeys<T> {
     fn set_removal(&mut self, is_removal: bool) {
         self.is_removal = is_removal;
     }
@@ -215,7 +215,7 @@ impl<T: RawWrite> Write for LongKeys<T> {
         for pointer in pointers.iter().rev() {
             // Innermost first: a context that holds only the pointer to the next one is empty once
             // that is removed.
-            if !Context::of_pointer(pointer).is_empty(&self.raw)? {
+            if !KeyContext::of_pointer(pointer).is_empty(&self.raw)? {
                 break;
             }
             self.raw.raw_delete(pointer)?;
@@ -240,12 +240,12 @@ fn is_key(key: &[u8]) -> bool {
 /// Returns the raw key of a logical key's entry; calls `on_pointer` with the pointers to it,
 /// outermost first.
 fn locate(key: &[u8], mut on_pointer: impl FnMut(Vec<u8>)) -> Cow<'_, [u8]> {
-    let mut context = Context::ROOT;
+    let mut context = KeyContext::ROOT;
     let mut rest = key;
     while rest.len() > context.chunk_bytes() {
         let (chunk, tail) = rest.split_at(context.chunk_bytes());
         let pointer = context.pointer(chunk);
-        context = Context::of_pointer(&pointer);
+        context = KeyContext::of_pointer(&pointer);
         rest = tail;
         on_pointer(pointer);
     }
@@ -255,13 +255,13 @@ fn locate(key: &[u8], mut on_pointer: impl FnMut(Vec<u8>)) -> Cow<'_, [u8]> {
 
 /// A part of the raw key space: the root or one overflow context.
 #[derive(Debug, Clone, Copy)]
-struct Context {
+struct KeyContext {
     prefix: [u8; PREFIX_BYTES],
     /// 0 in the root, else the length of `prefix`.
     prefix_bytes: usize,
 }
 
-impl Context {
+impl KeyContext {
     const ROOT: Self = Self {
         prefix: [OVERFLOW; PREFIX_BYTES],
         prefix_bytes: 0,
@@ -359,7 +359,7 @@ fn as_slice<T: AsRef<[u8]>>(bound: &Bound<T>) -> Bound<&[u8]> {
 
 /// Returns the bound for the rests of keys that begin with `chunk`, at least one of which is
 /// between the bounds.
-fn behind<'a>(bound: Bound<&'a [u8]>, chunk: &[u8]) -> Bound<&'a [u8]> {
+fn rest_bound<'a>(bound: Bound<&'a [u8]>, chunk: &[u8]) -> Bound<&'a [u8]> {
     let rest = |key: &'a [u8]| key.strip_prefix(chunk).filter(|rest| !rest.is_empty());
     match bound {
         Bound::Included(key) => rest(key).map_or(Bound::Unbounded, Bound::Included),
@@ -369,20 +369,20 @@ fn behind<'a>(bound: Bound<&'a [u8]>, chunk: &[u8]) -> Bound<&'a [u8]> {
 }
 
 /// A walk in progress.
-struct Walk<'w, 'v, R> {
+struct KeyWalk<'w, 'v, R> {
     raw: &'w R,
     direction: Direction,
     depth: usize,
     /// The logical key up to the current context.
-    begun: Vec<u8>,
-    visit: &'w mut Visit<'v>,
+    prefix: Vec<u8>,
+    visit: &'w mut StoreVisit<'v>,
 }
 
-impl<R: RawRead> Walk<'_, '_, R> {
+impl<R: RawRead> KeyWalk<'_, '_, R> {
     /// Visits the entries of a context. The bounds are rests of logical keys.
-    fn context(
+    fn walk(
         &mut self,
-        context: Context,
+        context: KeyContext,
         range: RawRange<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let (lower, upper) = (
@@ -399,21 +399,21 @@ impl<R: RawRead> Walk<'_, '_, R> {
                 return Err(StoreError::Corrupt("a key shorter than its context"));
             };
             if key.len() > ENTRY_BYTES_MAX {
-                return self.behind_pointer(key, &rest[..context.chunk_bytes()], range);
+                return self.walk_pointer(key, &rest[..context.chunk_bytes()], range);
             }
-            if self.begun.is_empty() {
+            if self.prefix.is_empty() {
                 return Ok((self.visit)(rest, value));
             }
-            let begun_bytes = self.begun.len();
-            self.begun.extend_from_slice(rest);
-            let flow = (self.visit)(&self.begun, value);
-            self.begun.truncate(begun_bytes);
+            let begun_bytes = self.prefix.len();
+            self.prefix.extend_from_slice(rest);
+            let flow = (self.visit)(&self.prefix, value);
+            self.prefix.truncate(begun_bytes);
             Ok(flow)
         })
     }
 
     /// Visits the keys behind a pointer.
-    fn behind_pointer(
+    fn walk_pointer(
         &mut self,
         pointer: &[u8],
         chunk: &[u8],
@@ -422,16 +422,16 @@ impl<R: RawRead> Walk<'_, '_, R> {
         if self.depth >= DEPTH_MAX {
             return Err(StoreError::Corrupt("a chain of keys longer than any key"));
         }
-        let begun_bytes = self.begun.len();
-        self.begun.extend_from_slice(chunk);
+        let begun_bytes = self.prefix.len();
+        self.prefix.extend_from_slice(chunk);
         self.depth += 1;
         let range = RawRange {
-            lower: behind(range.lower, chunk),
-            upper: behind(range.upper, chunk),
+            lower: rest_bound(range.lower, chunk),
+            upper: rest_bound(range.upper, chunk),
         };
-        let flow = self.context(Context::of_pointer(pointer), range);
+        let flow = self.walk(KeyContext::of_pointer(pointer), range);
         self.depth -= 1;
-        self.begun.truncate(begun_bytes);
+        self.prefix.truncate(begun_bytes);
         flow
     }
 }

@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::commits::Commits;
+use super::commit_signal::CommitSignal;
 use super::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
-use super::writer::{Backend, Body, Writer};
-use super::{BatchHook, Direction, Keeper, Read, Store, StoreError, StoreInfo, WriteJob};
+use super::writer::{Backend, TransactionBody, WriterThread};
+use super::{BatchHook, Direction, LeaseHolder, Read, Store, StoreError, StoreInfo, WriteJob};
 
 type Entries = BTreeMap<Arc<[u8]>, Arc<[u8]>>;
 
 /// A [`Store`] in memory.
 #[derive(Debug)]
 pub struct MemoryStore {
-    data: Arc<Data>,
-    writer: Writer,
+    data: Arc<MemoryData>,
+    writer: WriterThread,
 }
 
 impl MemoryStore {
     /// Makes an empty store. Fails only if the system has no thread for its writer.
     pub fn new() -> Result<Self, StoreError> {
-        let data = Arc::new(Data::default());
-        let writer = Writer::start(Arc::clone(&data) as Arc<dyn Backend>)?;
+        let data = Arc::new(MemoryData::default());
+        let writer = WriterThread::start(Arc::clone(&data) as Arc<dyn Backend>)?;
         Ok(Self { data, writer })
     }
 }
@@ -44,7 +44,7 @@ impl Store for MemoryStore {
         let committed = self.data.committed.read();
         // Under the lock, as a commit changes both.
         let commit_id = self.commit_id();
-        Ok(Box::new(LongKeys::new(View {
+        Ok(Box::new(LongKeys::new(MemoryView {
             entries: Arc::clone(&committed),
             changed: BTreeSet::new(),
             commit_id,
@@ -81,7 +81,7 @@ impl Store for MemoryStore {
         Ok(self.data.commits.wait(|| self.commit_id(), after, timeout))
     }
 
-    fn keep_alone(&self, keeper: Arc<dyn Keeper>) {
+    fn hold_lease(&self, keeper: Arc<dyn LeaseHolder>) {
         keeper.begin();
     }
 
@@ -97,14 +97,14 @@ const FREE_BYTES: u64 = 1 << 30;
 /// snapshots, and a commit touches only the changed keys unless a snapshot of the last state is
 /// open.
 #[derive(Debug, Default)]
-struct Data {
+struct MemoryData {
     committed: RwLock<Arc<Entries>>,
     working: Mutex<Entries>,
     commit_id: AtomicU64,
-    commits: Commits,
+    commits: CommitSignal,
 }
 
-impl Data {
+impl MemoryData {
     fn commit(&self, working: &Entries, changed: &BTreeSet<Arc<[u8]>>) {
         if changed.is_empty() {
             return;
@@ -113,7 +113,7 @@ impl Data {
         copy_changed(changed, working, Arc::make_mut(&mut committed));
         self.commit_id.fetch_add(1, Ordering::AcqRel);
         drop(committed);
-        self.commits.announce();
+        self.commits.notify();
     }
 }
 
@@ -127,10 +127,10 @@ fn copy_changed(changed: &BTreeSet<Arc<[u8]>>, from: &Entries, to: &mut Entries)
     }
 }
 
-impl Backend for Data {
-    fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
+impl Backend for MemoryData {
+    fn transact(&self, body: &mut TransactionBody<'_>) -> Result<(), StoreError> {
         let mut working = self.working.lock();
-        let mut batch = LongKeys::new(View {
+        let mut batch = LongKeys::new(MemoryView {
             entries: &mut *working,
             changed: BTreeSet::new(),
             commit_id: self.commit_id.load(Ordering::Acquire) + 1,
@@ -147,21 +147,21 @@ impl Backend for Data {
 
     fn on_thread_start(&self) {}
 
-    fn is_free_here(&self) -> bool {
+    fn can_commit_inline(&self) -> bool {
         true
     }
 }
 
 /// The entries of a snapshot, or the ones that a transaction writes to.
 #[derive(Debug)]
-struct View<E> {
+struct MemoryView<E> {
     entries: E,
     /// The keys that a transaction has written.
     changed: BTreeSet<Arc<[u8]>>,
     commit_id: u64,
 }
 
-impl<E: Deref<Target = Entries>> RawRead for View<E> {
+impl<E: Deref<Target = Entries>> RawRead for MemoryView<E> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         Ok(self.entries.get(key).map(|value| &**value))
     }
@@ -180,7 +180,7 @@ impl<E: Deref<Target = Entries>> RawRead for View<E> {
     }
 }
 
-impl RawWrite for View<&mut Entries> {
+impl RawWrite for MemoryView<&mut Entries> {
     fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let key: Arc<[u8]> = key.into();
         self.changed.insert(Arc::clone(&key));

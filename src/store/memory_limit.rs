@@ -5,30 +5,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, OnceLock};
 
-const GROUPS: &str = "/sys/fs/cgroup";
+const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 /// The least limit for which the budgets hold.
 pub const LIMIT_BYTES_MIN: u64 = 256 * 1024 * 1024;
 /// The limit if there is no source.
 const UNKNOWN_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-static TOLD: OnceLock<u64> = OnceLock::new();
+static CONFIGURED: OnceLock<u64> = OnceLock::new();
 static LIMIT: LazyLock<u64> = LazyLock::new(|| memory_limit().max(LIMIT_BYTES_MIN));
 
 /// Sets a limit for this process. Called once, before the first use of the limit.
-pub fn tell_memory_limit(bytes: u64) {
+pub fn set_memory_limit(bytes: u64) {
     // The first call counts.
-    let _ = TOLD.set(bytes);
+    let _ = CONFIGURED.set(bytes);
 }
 
 /// Returns the least of all known limits, in bytes.
 #[must_use]
 pub fn memory_limit() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let of_groups = groups.lines().filter_map(limit_files).flatten();
+    let of_groups = groups.lines().filter_map(cgroup_files).flatten();
     let of_groups = of_groups.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
     of_groups
-        .chain(TOLD.get().copied())
-        .chain(of_machine())
+        .chain(CONFIGURED.get().copied())
+        .chain(machine_memory())
         .min()
         .unwrap_or(UNKNOWN_BYTES)
 }
@@ -36,7 +36,7 @@ pub fn memory_limit() -> u64 {
 /// Returns the size of something that no budget counts: `bytes_max`, or the `parts`-th part of the
 /// limit if that is less.
 #[must_use]
-pub fn part_of_limit<T: TryFrom<u64> + Ord>(bytes_max: T, parts: u64) -> T {
+pub fn limit_share<T: TryFrom<u64> + Ord>(bytes_max: T, parts: u64) -> T {
     match T::try_from(*LIMIT / parts) {
         Ok(part) => part.min(bytes_max),
         Err(_) => bytes_max,
@@ -45,12 +45,15 @@ pub fn part_of_limit<T: TryFrom<u64> + Ord>(bytes_max: T, parts: u64) -> T {
 
 /// Returns the files that may hold a limit, for a group and its ancestors. A line is
 /// `4:memory:/path` or, in the newer version, `0::/path`.
-fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
+fn cgroup_files(line: &str) -> Option<Vec<PathBuf>> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
     let (root, name) = match controllers {
-        "" => (Path::new(GROUPS).to_owned(), "memory.max"),
-        "memory" => (Path::new(GROUPS).join("memory"), "memory.limit_in_bytes"),
+        "" => (Path::new(CGROUP_ROOT).to_owned(), "memory.max"),
+        "memory" => (
+            Path::new(CGROUP_ROOT).join("memory"),
+            "memory.limit_in_bytes",
+        ),
         _ => return None,
     };
     let group = root.join(path.trim_start_matches('/'));
@@ -60,7 +63,7 @@ fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
     Some(around.map(|folder| folder.join(name)).collect())
 }
 
-fn of_machine() -> Option<u64> {
+fn machine_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
         .lines()
@@ -75,7 +78,7 @@ mod tests {
     #[test]
     fn a_group_is_limited_by_those_around_it() {
         let check = |line: &str, expected: &[&str]| {
-            let found: Vec<String> = limit_files(line)
+            let found: Vec<String> = cgroup_files(line)
                 .into_iter()
                 .flatten()
                 .map(|file| file.display().to_string())

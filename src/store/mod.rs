@@ -10,7 +10,7 @@
 //! that is alone may commit on its own thread instead ([`WriteJob::commit_inline`]).
 
 pub mod budget;
-mod commits;
+mod commit_signal;
 pub mod heap;
 pub mod lmdb;
 pub mod long_key;
@@ -66,7 +66,7 @@ pub enum Direction {
 }
 
 /// A callback for each key and value. `Break` ends the walk.
-pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+pub type StoreVisit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// A consistent view. Calls may nest: a visitor may `get` and `walk` on the same view.
 pub trait Read {
@@ -83,7 +83,7 @@ pub trait Read {
         &self,
         range: &KeyRange,
         direction: Direction,
-        visit: &mut Visit<'_>,
+        visit: &mut StoreVisit<'_>,
     ) -> Result<(), StoreError>;
 }
 
@@ -161,11 +161,11 @@ pub trait BatchHook: Send + Sync {
 /// The longest time that a lease holder may cache an entry, if its end cannot be observed once the
 /// process is gone (the kernel's caches). A process that opens the store after a killed
 /// holder writes nothing for as long.
-pub const KEEP: std::time::Duration = std::time::Duration::from_secs(3);
+pub const LEASE_TTL: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// The holder of the store's exclusive lease. It may cache what it reads, but only while no other
 /// process has the store open.
-pub trait Keeper: Send + Sync {
+pub trait LeaseHolder: Send + Sync {
     /// Allows caching from now on, each entry for at most [`KEEP`].
     fn begin(&self);
 
@@ -175,7 +175,7 @@ pub trait Keeper: Send + Sync {
 
     /// Returns a file of the system that exists as long as anything may be cached, even after this
     /// process has ended. Called before [`Self::begin`].
-    fn remains(&self) -> Option<std::path::PathBuf> {
+    fn marker_file(&self) -> Option<std::path::PathBuf> {
         None
     }
 }
@@ -238,12 +238,12 @@ pub trait Store: Send + Sync {
     /// Gives `keeper` the lease whenever no other process has the store open, from a thread of its
     /// own, until the store is closed; never if that cannot be observed. One holder per store. It
     /// must not hold the store, which would then never be dropped.
-    fn keep_alone(&self, keeper: std::sync::Arc<dyn Keeper>) {
+    fn hold_lease(&self, keeper: std::sync::Arc<dyn LeaseHolder>) {
         drop(keeper);
     }
 
     /// Ends the lease: nothing is cached any more on return. Closing the store does so too.
-    fn stop_keeping(&self) {}
+    fn release_lease(&self) {}
 
     /// Checks that the files are whole and fit each other. The engine checks their content.
     ///

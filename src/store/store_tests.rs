@@ -20,22 +20,22 @@ use super::{
 };
 use crate::model::api::CommitInline;
 
-type Outcome = Result<(), StoreError>;
+type JobResult = Result<(), StoreError>;
 
 /// A job of two closures.
-struct Job<R, D> {
+struct ClosureJob<R, D> {
     run: R,
     done: D,
     /// True if its thread may commit it itself.
     is_inline: bool,
 }
 
-impl<R, D> WriteJob for Job<R, D>
+impl<R, D> WriteJob for ClosureJob<R, D>
 where
-    R: FnMut(&mut dyn Write) -> Outcome + Send,
-    D: FnOnce(Outcome) + Send,
+    R: FnMut(&mut dyn Write) -> JobResult + Send,
+    D: FnOnce(JobResult) + Send,
 {
-    fn run(&mut self, batch: &mut dyn Write) -> Outcome {
+    fn run(&mut self, batch: &mut dyn Write) -> JobResult {
         (self.run)(batch)
     }
 
@@ -43,7 +43,7 @@ where
         self.is_inline.then_some(CommitInline::Here)
     }
 
-    fn done(self: Box<Self>, result: Outcome) {
+    fn done(self: Box<Self>, result: JobResult) {
         (self.done)(result);
     }
 }
@@ -51,19 +51,19 @@ where
 /// Submits a job; its result arrives in the channel.
 pub(super) fn submit(
     store: &dyn Store,
-    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
-) -> mpsc::Receiver<Outcome> {
+    run: impl FnMut(&mut dyn Write) -> JobResult + Send + 'static,
+) -> mpsc::Receiver<JobResult> {
     submit_as(store, false, run)
 }
 
 fn submit_as(
     store: &dyn Store,
     is_inline: bool,
-    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
-) -> mpsc::Receiver<Outcome> {
+    run: impl FnMut(&mut dyn Write) -> JobResult + Send + 'static,
+) -> mpsc::Receiver<JobResult> {
     let (sender, receiver) = mpsc::channel();
     let done = move |result| sender.send(result).unwrap_or_default();
-    store.submit(Box::new(Job {
+    store.submit(Box::new(ClosureJob {
         run,
         done,
         is_inline,
@@ -73,14 +73,14 @@ fn submit_as(
 
 pub(super) fn write(
     store: &dyn Store,
-    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
-) -> Outcome {
+    run: impl FnMut(&mut dyn Write) -> JobResult + Send + 'static,
+) -> JobResult {
     submit(store, run)
         .recv()
         .expect("every job is told its outcome")
 }
 
-pub(super) fn put(store: &dyn Store, key: &[u8], value: &[u8]) -> Outcome {
+pub(super) fn put(store: &dyn Store, key: &[u8], value: &[u8]) -> JobResult {
     let (key, value) = (key.to_vec(), value.to_vec());
     write(store, move |batch| batch.put(&key, &value))
 }
@@ -99,9 +99,9 @@ const EVERYTHING: KeyRange = KeyRange {
     upper: Bound::Unbounded,
 };
 
-type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+type ModelEntries = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn entries(view: &dyn Read, range: &KeyRange, direction: Direction) -> Entries {
+fn entries(view: &dyn Read, range: &KeyRange, direction: Direction) -> ModelEntries {
     let mut found = Vec::new();
     let visit = &mut |key: &[u8], value: &[u8]| {
         found.push((key.to_vec(), value.to_vec()));
@@ -264,7 +264,7 @@ impl BatchHook for Hook {
         self.calls.lock().push("begin");
     }
 
-    fn finish(&self, batch: &mut dyn Write) -> Outcome {
+    fn finish(&self, batch: &mut dyn Write) -> JobResult {
         self.calls.lock().push("finish");
         assert_eq!(batch.get(b"job")?, Some(&b"1"[..]));
         batch.put(b"hook", b"1")
@@ -306,7 +306,7 @@ fn a_closed_store_ends_queued_jobs_and_refuses_further_ones() {
 
 /// Submits inline until the job runs on this thread, at most `tries` times. Returns the threads of
 /// the last run and of its end.
-fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
+fn commit_until_inline(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
     let mut last = None;
     for _ in 0..tries {
         let (sender, receiver) = mpsc::channel();
@@ -315,11 +315,11 @@ fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
             of_run.send(current().id()).unwrap_or_default();
             batch.put(b"led", b"1")
         };
-        let done = move |result: Outcome| {
+        let done = move |result: JobResult| {
             assert_eq!(result, Ok(()));
             sender.send(current().id()).unwrap_or_default();
         };
-        store.submit(Box::new(Job {
+        store.submit(Box::new(ClosureJob {
             run,
             done,
             is_inline: true,
@@ -344,7 +344,7 @@ const OFTEN: u32 = 1000;
 fn who_is_alone_commits_on_its_own_thread() {
     on_both(|store| {
         assert_eq!(
-            lead_until_led(&*store, OFTEN),
+            commit_until_inline(&*store, OFTEN),
             (current().id(), current().id())
         );
         assert_eq!(get(&*store, b"led"), Some(b"1".to_vec()));
@@ -362,14 +362,14 @@ fn who_is_alone_commits_on_its_own_thread() {
 fn who_has_a_snapshot_does_not_commit_on_its_own_thread() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = LmdbStore::open(dir.path(), LmdbOptions::default()).expect("a store");
-    assert_eq!(lead_until_led(&store, OFTEN).0, current().id());
+    assert_eq!(commit_until_inline(&store, OFTEN).0, current().id());
     let _snapshot = store.snapshot().expect("a snapshot");
-    assert_ne!(lead_until_led(&store, 3).0, current().id());
+    assert_ne!(commit_until_inline(&store, 3).0, current().id());
 }
 
 /// Commits a job inline that runs `within` at its end and waits in its run for the returned sender;
 /// returns the committing thread too.
-fn lead_held(
+fn hold_inline(
     store: &Arc<dyn Store>,
     within: impl FnOnce() + Send + 'static,
 ) -> (mpsc::Sender<()>, std::thread::JoinHandle<()>) {
@@ -377,7 +377,7 @@ fn lead_held(
     let (started, has_started) = mpsc::channel();
     let of_thread = Arc::clone(store);
     let leader = std::thread::spawn(move || {
-        assert_eq!(lead_until_led(&*of_thread, OFTEN).0, current().id());
+        assert_eq!(commit_until_inline(&*of_thread, OFTEN).0, current().id());
         let (ended, has_ended) = mpsc::channel();
         let (run, done) = (
             move |batch: &mut dyn Write| {
@@ -385,13 +385,13 @@ fn lead_held(
                 let _ = released.recv();
                 batch.put(b"order", b"leader")
             },
-            move |result: Outcome| {
+            move |result: JobResult| {
                 assert_eq!(result, Ok(()));
                 within();
                 ended.send(()).unwrap_or_default();
             },
         );
-        of_thread.submit(Box::new(Job {
+        of_thread.submit(Box::new(ClosureJob {
             run,
             done,
             is_inline: true,
@@ -406,7 +406,7 @@ fn lead_held(
 #[test]
 fn what_comes_while_one_leads_is_behind_it_and_in_its_order() {
     on_both(|store| {
-        let (release, leader) = lead_held(&store, || {});
+        let (release, leader) = hold_inline(&store, || {});
         let queued: Vec<_> = [(&b"leader"[..], &b"1"[..]), (b"1", b"2"), (b"2", b"3")]
             .map(|(before, after)| {
                 submit(&*store, move |batch| {
@@ -429,11 +429,11 @@ fn what_the_end_of_a_led_job_submits_is_queued() {
     on_both(|store| {
         let (sender, receiver) = mpsc::channel();
         let again = Arc::clone(&store);
-        let (release, leader) = lead_held(&store, move || {
+        let (release, leader) = hold_inline(&store, move || {
             let run = move |_: &mut dyn Write| {
                 sender.send(current().id()).map_err(|_| StoreError::Closed)
             };
-            again.submit(Box::new(Job {
+            again.submit(Box::new(ClosureJob {
                 run,
                 done: |_| {},
                 is_inline: true,
@@ -449,18 +449,18 @@ fn what_the_end_of_a_led_job_submits_is_queued() {
 #[test]
 fn a_panic_in_a_led_job_is_its_own_failure() {
     on_both(|store| {
-        assert_eq!(lead_until_led(&*store, OFTEN).0, current().id());
+        assert_eq!(commit_until_inline(&*store, OFTEN).0, current().id());
         let panicking = submit_as(&*store, true, |_| panic!("on purpose"));
         assert!(matches!(panicking.recv(), Ok(Err(StoreError::Io(_)))));
         put(&*store, b"a", b"1").expect("a write");
-        assert_eq!(lead_until_led(&*store, OFTEN).0, current().id());
+        assert_eq!(commit_until_inline(&*store, OFTEN).0, current().id());
     });
 }
 
 #[test]
 fn closing_waits_for_who_leads_unless_it_is_the_leader() {
     on_both(|store| {
-        let (release, leader) = lead_held(&store, || {});
+        let (release, leader) = hold_inline(&store, || {});
         let queued = submit(&*store, |batch| batch.put(b"a", b"1"));
         let of_thread = Arc::clone(&store);
         let closing = std::thread::spawn(move || of_thread.close());
@@ -474,7 +474,7 @@ fn closing_waits_for_who_leads_unless_it_is_the_leader() {
     });
     on_both(|store| {
         let of_end = Arc::clone(&store);
-        let (release, leader) = lead_held(&store, move || of_end.close());
+        let (release, leader) = hold_inline(&store, move || of_end.close());
         drop(release);
         leader.join().expect("the leader's end");
         assert_eq!(put(&*store, b"b", b"1"), Err(StoreError::Closed));
@@ -629,7 +629,7 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+type ModelBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
     // Bounds may have any first byte, and no byte at all.
@@ -642,33 +642,35 @@ fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
 }
 
 #[derive(Debug, Clone)]
-enum Operation {
+enum ModelOperation {
     Put(Vec<u8>, u8),
     Delete(Vec<u8>),
     /// Deletes the stored key at this index, modulo the count.
     DeleteStored(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Operation>> {
+fn steps() -> impl Strategy<Value = Vec<ModelOperation>> {
     let step = prop_oneof![
-        6 => (key(), any::<u8>()).prop_map(|(key, value)| Operation::Put(key, value)),
-        1 => key().prop_map(Operation::Delete),
-        2 => any::<usize>().prop_map(Operation::DeleteStored),
+        6 => (key(), any::<u8>()).prop_map(|(key, value)| ModelOperation::Put(key, value)),
+        1 => key().prop_map(ModelOperation::Delete),
+        2 => any::<usize>().prop_map(ModelOperation::DeleteStored),
     ];
     prop::collection::vec(step, 1..40)
 }
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn apply(steps: &[Operation], model: &mut Model, batch: &mut dyn Write) -> Outcome {
+fn apply(steps: &[ModelOperation], model: &mut Model, batch: &mut dyn Write) -> JobResult {
     for step in steps {
         match step {
-            Operation::Put(key, value) => {
+            ModelOperation::Put(key, value) => {
                 model.insert(key.clone(), vec![*value]);
                 batch.put(key, &[*value])?;
             }
-            Operation::Delete(key) => assert_eq!(batch.delete(key)?, model.remove(key).is_some()),
-            Operation::DeleteStored(place) => {
+            ModelOperation::Delete(key) => {
+                assert_eq!(batch.delete(key)?, model.remove(key).is_some())
+            }
+            ModelOperation::DeleteStored(place) => {
                 if let Some(key) = model.keys().nth(place % model.len().max(1)).cloned() {
                     model.remove(&key);
                     assert!(batch.delete(&key)?);
@@ -679,7 +681,7 @@ fn apply(steps: &[Operation], model: &mut Model, batch: &mut dyn Write) -> Outco
     Ok(())
 }
 
-fn expected(model: &Model, range: &KeyRange, direction: Direction) -> Entries {
+fn expected(model: &Model, range: &KeyRange, direction: Direction) -> ModelEntries {
     let inside = |key: &Vec<u8>| {
         (match &range.lower {
             Bound::Included(bound) => key >= bound,
@@ -691,7 +693,7 @@ fn expected(model: &Model, range: &KeyRange, direction: Direction) -> Entries {
             Bound::Unbounded => true,
         })
     };
-    let mut found: Entries = model
+    let mut found: ModelEntries = model
         .iter()
         .filter(|(key, _)| inside(key))
         .map(|(key, value)| (key.clone(), value.clone()))
@@ -702,7 +704,7 @@ fn expected(model: &Model, range: &KeyRange, direction: Direction) -> Entries {
     found
 }
 
-fn compare(view: &dyn Read, model: &Model, ranges: &[Bounds], stop: usize) {
+fn compare(view: &dyn Read, model: &Model, ranges: &[ModelBounds], stop: usize) {
     for (key, value) in model {
         assert_eq!(view.get(key), Ok(Some(&value[..])));
     }
@@ -730,7 +732,12 @@ fn compare(view: &dyn Read, model: &Model, ranges: &[Bounds], stop: usize) {
     }
 }
 
-fn check_against_model(store: &dyn Store, steps: Vec<Operation>, ranges: Vec<Bounds>, stop: usize) {
+fn check_against_model(
+    store: &dyn Store,
+    steps: Vec<ModelOperation>,
+    ranges: Vec<ModelBounds>,
+    stop: usize,
+) {
     let model = Arc::new(Mutex::new(Model::new()));
     let (of_job, of_ranges) = (Arc::clone(&model), ranges.clone());
     write(store, move |batch| {

@@ -7,7 +7,7 @@ use super::StoreError;
 /// A thread, joined on drop.
 #[derive(Debug)]
 pub(super) struct Worker {
-    what: &'static str,
+    role: &'static str,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -23,7 +23,7 @@ impl Worker {
     ) -> Result<Self, StoreError> {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
         Ok(Self {
-            what,
+            role: what,
             thread: Some(thread.map_err(|error| StoreError::Io(format!("no {what}: {error}")))?),
         })
     }
@@ -43,7 +43,7 @@ impl Drop for Worker {
             .filter(|thread| thread.thread().id() != std::thread::current().id())
             && thread.join().is_err()
         {
-            log::error!("the {} of the store ended by a panic", self.what);
+            log::error!("the {} of the store ended by a panic", self.role);
         }
     }
 }

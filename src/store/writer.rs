@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::heap::{self, BURST_BYTES};
-use super::memory_limit::part_of_limit;
+use super::memory_limit::limit_share;
 use super::worker::Worker;
 use super::{BatchHook, StoreError, Write, WriteJob};
 use crate::model::api::CommitInline;
@@ -46,46 +46,47 @@ const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
 /// two thread switches do not matter; or the processors are busy, and the writer thread, which may
 /// have a real-time priority, is scheduled first: with 20 other busy threads, about twice as many
 /// puts a second in single runs.
-const LEAD_TIME_MAX: Duration = Duration::from_millis(1);
-const LEAD_PAUSE: Duration = Duration::from_millis(200);
+const INLINE_TIME_MAX: Duration = Duration::from_millis(1);
+const INLINE_PAUSE: Duration = Duration::from_millis(200);
 
 /// A write transaction that can be marked as a removal.
-pub(super) trait Transaction: Write {
+pub(super) trait WriteTransaction: Write {
     /// Sets whether the transaction consists of removals only, see [`WriteJob::is_removal`].
     fn set_removal(&mut self, is_removal: bool);
 }
 
 /// The body of a transaction; may run several times, each time in a fresh one.
-pub(super) type Body<'a> = dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError> + 'a;
+pub(super) type TransactionBody<'a> =
+    dyn FnMut(&mut dyn WriteTransaction) -> Result<(), StoreError> + 'a;
 
 /// The interface of a store to its writer thread.
 pub(super) trait Backend: Send + Sync + 'static {
     /// Runs `body` in a transaction and commits it. After an error nothing has changed.
-    fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError>;
+    fn transact(&self, body: &mut TransactionBody<'_>) -> Result<(), StoreError>;
 
     /// Prepares the writer thread. Called on it before anything else.
     fn on_thread_start(&self);
 
     /// True if this thread holds nothing that a transaction on it would wait for.
-    fn is_free_here(&self) -> bool;
+    fn can_commit_inline(&self) -> bool;
 }
 
 /// The job queue and its thread.
-pub(super) struct Writer {
-    shared: Arc<Shared>,
+pub(super) struct WriterThread {
+    shared: Arc<WriterQueue>,
     backend: Arc<dyn Backend>,
     thread: Mutex<Option<Worker>>,
 }
 
-impl std::fmt::Debug for Writer {
+impl std::fmt::Debug for WriterThread {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Writer").finish_non_exhaustive()
     }
 }
 
-impl Writer {
+impl WriterThread {
     pub fn start(backend: Arc<dyn Backend>) -> Result<Self, StoreError> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WriterQueue::default());
         let (of_thread, of_writer) = (Arc::clone(&shared), Arc::clone(&backend));
         let thread = Worker::start("store-writer", "writer thread", move || {
             of_thread.run(&*of_writer)
@@ -101,19 +102,19 @@ impl Writer {
     /// fails at once, on the calling thread.
     pub fn submit(&self, job: Box<dyn WriteJob>) {
         let mut queue = self.shared.queue.lock();
-        if queue.closed {
+        if queue.is_closed {
             drop(queue);
             // Not under the lock: `done` may submit again.
-            tell(job, Err(StoreError::Closed));
+            complete(job, Err(StoreError::Closed));
             return;
         }
         if let Some(inline) = job
             .commit_inline()
-            .filter(|_| queue.is_idle() && self.backend.is_free_here())
+            .filter(|_| queue.is_idle() && self.backend.can_commit_inline())
         {
-            (queue.leader, queue.wake_at) = (Some(std::thread::current().id()), 0);
+            (queue.inline_thread, queue.wake_at) = (Some(std::thread::current().id()), 0);
             drop(queue);
-            let _leader = Leader(&self.shared, Instant::now());
+            let _leader = InlineCommit(&self.shared, Instant::now());
             let mut jobs = VecDeque::from([job]);
             // Jobs that this job's end submits are queued, since there is a leader: no recursion.
             return match inline {
@@ -142,9 +143,9 @@ impl Writer {
     pub fn close(&self) {
         let is_leader = {
             let mut queue = self.shared.queue.lock();
-            queue.closed = true;
+            queue.is_closed = true;
             self.shared.ready.notify_one();
-            queue.leader == Some(std::thread::current().id())
+            queue.inline_thread == Some(std::thread::current().id())
         };
         let thread = self.thread.lock().take();
         // A job that drops the last handle of the store closes it from the committing thread, which
@@ -156,52 +157,54 @@ impl Writer {
 }
 
 #[derive(Default)]
-struct Shared {
-    queue: Mutex<Queue>,
+struct WriterQueue {
+    queue: Mutex<JobQueue>,
     ready: Condvar,
     hook: OnceLock<Arc<dyn BatchHook>>,
 }
 
 #[derive(Default)]
-struct Queue {
+struct JobQueue {
     jobs: VecDeque<Box<dyn WriteJob>>,
-    closed: bool,
+    is_closed: bool,
     /// The number of queued jobs at which the sleeping thread is to be woken; 0 while it is awake,
     /// or while another thread commits inline.
     wake_at: usize,
     /// The thread that commits inline.
-    leader: Option<ThreadId>,
+    inline_thread: Option<ThreadId>,
     /// The number of jobs of the last batch.
     last_batch: usize,
     /// The number of jobs queued at the last commit, before its submitters were completed.
-    waited: usize,
+    queued_then: usize,
     /// The time before which there is no inline commit.
-    lead_after: Option<Instant>,
+    inline_after: Option<Instant>,
 }
 
-impl Queue {
+impl JobQueue {
     /// True if no thread commits, no other writer is expected to share the commit (as after a batch
     /// of several), and inline commits are quick.
     fn is_idle(&self) -> bool {
-        let is_pause = self.lead_after.is_some_and(|after| Instant::now() < after);
+        let is_pause = self
+            .inline_after
+            .is_some_and(|after| Instant::now() < after);
         self.wake_at == 1 && self.last_batch <= 1 && self.jobs.is_empty() && !is_pause
     }
 }
 
 /// A guard for the time of an inline commit.
-struct Leader<'s>(&'s Shared, Instant);
+struct InlineCommit<'s>(&'s WriterQueue, Instant);
 
-impl Drop for Leader<'_> {
+impl Drop for InlineCommit<'_> {
     fn drop(&mut self) {
         let Self(shared, begun) = self;
         let now = Instant::now();
         let mut queue = shared.queue.lock();
-        (queue.leader, queue.last_batch) = (None, 1);
-        if now - *begun > LEAD_TIME_MAX {
-            queue.lead_after = Some(now + LEAD_PAUSE);
+        (queue.inline_thread, queue.last_batch) = (None, 1);
+        if now - *begun > INLINE_TIME_MAX {
+            queue.inline_after = Some(now + INLINE_PAUSE);
         }
         // Jobs queued meanwhile belong to the writer thread.
-        if queue.closed || !queue.jobs.is_empty() {
+        if queue.is_closed || !queue.jobs.is_empty() {
             shared.ready.notify_one();
         } else {
             queue.wake_at = 1;
@@ -209,7 +212,7 @@ impl Drop for Leader<'_> {
     }
 }
 
-impl Shared {
+impl WriterQueue {
     fn run(&self, backend: &dyn Backend) {
         backend.on_thread_start();
         while let Some(jobs) = self.next_batch() {
@@ -220,12 +223,12 @@ impl Shared {
     /// Waits for jobs; returns `None` if there will be no more.
     fn next_batch(&self) -> Option<VecDeque<Box<dyn WriteJob>>> {
         let mut queue = self.queue.lock();
-        while queue.jobs.is_empty() || queue.leader.is_some() {
+        while queue.jobs.is_empty() || queue.inline_thread.is_some() {
             // Checked only if the queue is empty: jobs queued before the end still run.
-            if queue.closed && queue.leader.is_none() {
+            if queue.is_closed && queue.inline_thread.is_none() {
                 return None;
             }
-            queue.wake_at = usize::from(queue.leader.is_none());
+            queue.wake_at = usize::from(queue.inline_thread.is_none());
             self.ready.wait(&mut queue);
             queue.wake_at = 0;
         }
@@ -237,10 +240,10 @@ impl Shared {
 
     /// Waits a moment for the submitters of the last batch. Sleeps instead of yielding: this thread
     /// may have a real-time priority and would keep them from their CPU.
-    fn gather(&self, queue: &mut MutexGuard<'_, Queue>) {
-        let wanted = queue.last_batch + queue.waited;
+    fn gather(&self, queue: &mut MutexGuard<'_, JobQueue>) {
+        let wanted = queue.last_batch + queue.queued_then;
         let deadline = Instant::now() + GATHER_TIME_MAX;
-        while queue.jobs.len() < wanted && !queue.closed {
+        while queue.jobs.len() < wanted && !queue.is_closed {
             queue.wake_at = wanted;
             if self.ready.wait_until(queue, deadline).timed_out() {
                 break;
@@ -256,17 +259,17 @@ impl Shared {
             let outcome = self.transact(backend, jobs.make_contiguous(), &mut ran);
             {
                 let mut queue = self.queue.lock();
-                queue.waited = queue.jobs.len();
+                queue.queued_then = queue.jobs.len();
             }
             match outcome {
                 Ok(()) => {
                     // A job that did not run must never be acknowledged.
                     assert!(ran > 0, "a transaction without a job");
-                    jobs.drain(..ran).for_each(|job| tell(job, Ok(())));
+                    jobs.drain(..ran).for_each(|job| complete(job, Ok(())));
                 }
-                Err(error) if jobs.len() == 1 => {
-                    jobs.drain(..).for_each(|job| tell(job, Err(error.clone())))
-                }
+                Err(error) if jobs.len() == 1 => jobs
+                    .drain(..)
+                    .for_each(|job| complete(job, Err(error.clone()))),
                 Err(error) => {
                     log::warn!(
                         "a batch of {} writes failed ({error}); each is tried alone",
@@ -275,7 +278,7 @@ impl Shared {
                     for mut job in jobs.drain(..) {
                         let result =
                             self.transact(backend, std::slice::from_mut(&mut job), &mut ran);
-                        tell(job, result);
+                        complete(job, result);
                     }
                 }
             }
@@ -294,40 +297,40 @@ impl Shared {
             // The body runs again on a larger map, so the earlier count is void.
             *ran = 0;
             if let Some(hook) = hook {
-                guarded(|| {
+                catch_panic(|| {
                     hook.begin();
                     Ok(())
                 })?;
             }
             for job in jobs.iter_mut() {
-                guarded(|| job.run(batch))?;
+                catch_panic(|| job.run(batch))?;
                 *ran += 1;
                 // Checked after the job, not before: a job that is larger than a whole batch has to
                 // run too.
-                if batch.held_bytes() > part_of_limit(BATCH_BYTES_MAX, LIMIT_PARTS) {
+                if batch.held_bytes() > limit_share(BATCH_BYTES_MAX, LIMIT_PARTS) {
                     break;
                 }
             }
             // The allocator keeps the memory that a large commit frees.
             if batch.held_bytes() > BURST_BYTES {
-                heap::after_burst();
+                heap::trim_soon();
             }
             // One job that adds makes the whole batch an addition. A full disk refuses that; each
             // job then runs alone, and the removals succeed.
             batch.set_removal(jobs.iter().take(*ran).all(|job| job.is_removal()));
-            hook.map_or(Ok(()), |hook| guarded(|| hook.finish(batch)))
+            hook.map_or(Ok(()), |hook| catch_panic(|| hook.finish(batch)))
         })
     }
 }
 
 /// Turns a panic in `call` into an error: the writer thread must outlive a faulty job.
-fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+fn catch_panic(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
     // Its half-done changes are in the transaction, which is abandoned.
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|_| Err(StoreError::Io("a write panicked".to_owned())))
 }
 
-fn tell(job: Box<dyn WriteJob>, result: Result<(), StoreError>) {
+fn complete(job: Box<dyn WriteJob>, result: Result<(), StoreError>) {
     if catch_unwind(AssertUnwindSafe(|| job.done(result))).is_err() {
         log::error!("the end of a write panicked");
     }

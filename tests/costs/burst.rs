@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use crate::support::wait::until_ok;
-use ddbfs::store::heap::after_burst;
+use ddbfs::store::heap::trim_soon;
 
 /// Set in the process that is measured, which does nothing else.
 const ALONE: &str = "DDBFS_TEST_ALONE";
@@ -50,7 +50,7 @@ fn memory_goes_back_after_a_burst() {
         place += 1;
         place % 100 == 0
     });
-    after_burst();
+    trim_soon();
     until_ok("what was freed goes back", || match resident() {
         bytes if bytes <= before + 50_000_000 => Ok(()),
         bytes => Err(format!("{} bytes more than before", bytes - before)),

@@ -4,13 +4,13 @@ use crate::support::mounted::{create_table, memory, put};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
-use ddbfs::inspect::advice::{Advice, Facts, Level, advise, markdown};
+use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise, markdown};
 use ddbfs::model::TableName;
 use ddbfs::model::api::PutItemRequest;
 use std::sync::Arc;
 
-fn facts(database: &LocalDatabase, table: &str) -> Facts {
-    Facts::read(database, &TableName::new(table).unwrap())
+fn facts(database: &LocalDatabase, table: &str) -> TableFacts {
+    TableFacts::read(database, &TableName::new(table).unwrap())
         .unwrap()
         .unwrap()
 }
@@ -50,7 +50,7 @@ fn global(key: &str, projection: &str, more: &str) -> String {
 }
 
 /// The findings of one rule, by a word of its rule text.
-fn found(database: &LocalDatabase, rule: &str) -> Vec<(Level, String, String)> {
+fn found(database: &LocalDatabase, rule: &str) -> Vec<(AdviceLevel, String, String)> {
     let of_rule = |advice: &Advice| advice.rule.contains(rule);
     advise(&facts(database, "T00"))
         .into_iter()
@@ -59,7 +59,7 @@ fn found(database: &LocalDatabase, rule: &str) -> Vec<(Level, String, String)> {
         .collect()
 }
 
-fn one(level: Level, subject: &str, finding: &str) -> Vec<(Level, String, String)> {
+fn one(level: AdviceLevel, subject: &str, finding: &str) -> Vec<(AdviceLevel, String, String)> {
     vec![(level, subject.to_owned(), finding.to_owned())]
 }
 
@@ -93,7 +93,7 @@ fn p_24_t_16_few_values_of_a_partition_key() {
     let expected = "country has 2 distinct values over 300 entries: \"USA\" 67 %, \"FRA\" 33 %; half of the values have 100 or fewer, the largest has 200, 67 % of all.";
     assert_eq!(
         found(&database, "P-24"),
-        one(Level::Warning, "index by-country", expected)
+        one(AdviceLevel::Warning, "index by-country", expected)
     );
     assert_eq!(found(&database, "T-21"), [], "the table's keys are many");
 }
@@ -112,7 +112,7 @@ fn t_21_d_06_3_one_value_has_much() {
     let expected = "pk \"USA\" has 25 % of the entries: 75 of 300; half of the values have 3 or fewer, the largest has 75, 25 % of all.";
     assert_eq!(
         found(&database, "T-21"),
-        one(Level::Warning, "table T00", expected)
+        one(AdviceLevel::Warning, "table T00", expected)
     );
     assert_eq!(found(&database, "P-24"), []);
 }
@@ -133,7 +133,7 @@ fn t_18_a_sequence_as_key_with_an_index() {
         assert!(
             findings
                 .iter()
-                .all(|(level, _, text)| *level == Level::Hint && text.contains(expected)),
+                .all(|(level, _, text)| *level == AdviceLevel::Hint && text.contains(expected)),
             "{findings:?}"
         );
     };
@@ -189,7 +189,7 @@ fn g_46_m_26_an_index_with_less_write_capacity_than_its_table() {
 
 #[test]
 fn g_19_to_g_22_what_a_projection_costs() {
-    let check = |projection: &str, expected: Option<Level>| {
+    let check = |projection: &str, expected: Option<AdviceLevel>| {
         let database = table("pk:S a:S", &global("a", projection, ""));
         for n in 0..10 {
             put(
@@ -225,13 +225,13 @@ fn g_19_to_g_22_what_a_projection_costs() {
             "{text}"
         );
     };
-    check("ALL", Some(Level::Hint));
+    check("ALL", Some(AdviceLevel::Hint));
     check("KEYS_ONLY", None);
 }
 
 #[test]
 fn g_13_empty_and_sparse_indexes() {
-    let check = |with: u64, expected: Option<(Level, &str)>| {
+    let check = |with: u64, expected: Option<(AdviceLevel, &str)>| {
         let database = table("pk:S a:S", &global("a", "KEYS_ONLY", ""));
         for n in 0..10 {
             let a = if n < with { r#","a":"x""# } else { "" };
@@ -265,7 +265,10 @@ fn g_13_empty_and_sparse_indexes() {
     };
     check(
         0,
-        Some((Level::Hint, "0 of 10 items are in it: all of them lack a.")),
+        Some((
+            AdviceLevel::Hint,
+            "0 of 10 items are in it: all of them lack a.",
+        )),
     );
     check(2, None);
     check(9, None);
@@ -294,13 +297,13 @@ fn l_41_l_42_collections_beside_a_local_index() {
     for (bytes_max, level, end) in [
         (
             720,
-            Level::Warning,
+            AdviceLevel::Warning,
             "90 % of the 720 bytes that a collection may have here. All of it was",
         ),
-        (2048, Level::Hint, "31 % of the 2 KB that"),
+        (2048, AdviceLevel::Hint, "31 % of the 2 KB that"),
         (
             648,
-            Level::Warning,
+            AdviceLevel::Warning,
             "here. It is full: every write that makes it larger is refused.",
         ),
     ] {
@@ -366,7 +369,7 @@ fn the_report_is_markdown_with_the_points_by_weight() {
     let empty = table("pk:S", "");
     assert!(markdown(&facts(&empty, "T00")).contains("Nothing to say"));
     assert_eq!(
-        Facts::read(&*empty, &TableName::new("Gone").unwrap())
+        TableFacts::read(&*empty, &TableName::new("Gone").unwrap())
             .unwrap()
             .map(|_| ()),
         None

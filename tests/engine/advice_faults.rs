@@ -6,7 +6,7 @@ use ddbfs::database::Database;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
-use ddbfs::inspect::advice::{Advice, Facts, Level, advise};
+use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise};
 use ddbfs::model::api::ConditionParameter;
 use ddbfs::model::{Error, Item};
 use ddbfs::protocol;
@@ -19,7 +19,7 @@ const DAY_MS: u64 = 86_400_000;
 struct Row {
     name: &'static str,
     make: fn() -> Bed,
-    told: &'static [(Level, &'static str, &'static str)],
+    told: &'static [(AdviceLevel, &'static str, &'static str)],
 }
 
 #[test]
@@ -27,12 +27,14 @@ fn s_08_each_fault_is_named_and_nothing_else() {
     let mut wrong = Vec::new();
     for Row { name, make, told } in ROWS {
         let bed = make();
-        let facts = Facts::read(&bed.database, &table("Tab")).unwrap().unwrap();
+        let facts = TableFacts::read(&bed.database, &table("Tab"))
+            .unwrap()
+            .unwrap();
         let found: Vec<_> = advise(&facts)
             .into_iter()
-            .filter(|advice| advice.level != Level::Note)
+            .filter(|advice| advice.level != AdviceLevel::Note)
             .collect();
-        let is_told = |(advice, (level, subject, part)): (&Advice, &(Level, &str, &str))| {
+        let is_told = |(advice, (level, subject, part)): (&Advice, &(AdviceLevel, &str, &str))| {
             (advice.level, advice.subject.as_str()) == (*level, *subject)
                 && advice.finding.contains(part)
         };
@@ -68,7 +70,7 @@ const ROWS: &[Row] = &[
         name: "low cardinality",
         make: low_cardinality,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "index by-status",
             "status has 3 distinct values over 400 entries: \"open\" 80 %, \"held\" 10 %, \"done\" 10 %; half of the values have 40 or fewer, the largest has 320, 80 % of all.",
         )],
@@ -77,7 +79,7 @@ const ROWS: &[Row] = &[
         name: "a dominant value",
         make: dominant,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             "pk \"big\" has 60 % of the entries: 600 of 1000; half of the values have 4 or fewer, 99 % have 4 or fewer, the largest has 600; the largest 1 % have 60 % of all.",
         )],
@@ -86,7 +88,7 @@ const ROWS: &[Row] = &[
         name: "a date as partition key",
         make: dates,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             "pk is a date: 20 of them, from \"2026-03-01\" to \"2026-03-20\", over 600 entries; half of the values have 30 or fewer",
         )],
@@ -95,7 +97,7 @@ const ROWS: &[Row] = &[
         name: "seconds since the epoch as partition key of an index",
         make: moments,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "index by-second",
             "second is a time: 300 of them, from \"1699999700\" to \"1699999999\", over 300 entries, about one each.",
         )],
@@ -104,7 +106,7 @@ const ROWS: &[Row] = &[
         name: "a growing sequence",
         make: sequence,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "table Tab",
             "pk looks like a sequence number made by a database",
         )],
@@ -113,7 +115,7 @@ const ROWS: &[Row] = &[
         name: "ids that grow with time",
         make: ulids,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "table Tab",
             "pk looks like a ULID, which grows with time, made by a database",
         )],
@@ -122,7 +124,7 @@ const ROWS: &[Row] = &[
         name: "an unbounded collection",
         make: unbounded,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             "Its fullest item collection, \"u0\" (`Tab/items/u0/`), has 44 items and 46.1 KB with its 1 local index: 46 % of the 100 KB that a collection may have here. In the last week it grew by 4.8 KB a day: full on 2023-12-05. Its oldest item is of 2023-11-14.",
         )],
@@ -131,7 +133,7 @@ const ROWS: &[Row] = &[
         name: "wrong types in an index attribute",
         make: wrong_types,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "index by-price",
             "7 items are kept out of it by a value that cannot be its key, `Tab/items/",
         )],
@@ -140,7 +142,7 @@ const ROWS: &[Row] = &[
         name: "an item of 300 KB among small ones",
         make: outlier,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "table Tab",
             "The largest item, `Tab/items/u7/huge.json`, has 300 KB, half of the items 39 bytes or fewer; 1 item has 16 KB or more: a write costs 301 units, a consistent read 76, and a page of a query is full with 4 of such.",
         )],
@@ -149,7 +151,7 @@ const ROWS: &[Row] = &[
         name: "an item near 400 KB",
         make: near_full,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             "1 item has 340 KB or more of the 400 KB that an item may have; the largest, `Tab/items/u7/huge.json`, has 390 KB:",
         )],
@@ -158,7 +160,7 @@ const ROWS: &[Row] = &[
         name: "an index of everything",
         make: everything,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "index by-email",
             "All attributes are projected: an entry has 5040 bytes on average and takes 5 write units a change where KEYS_ONLY, 30 bytes, takes 1.",
         )],
@@ -167,7 +169,7 @@ const ROWS: &[Row] = &[
         name: "an index that no item is in",
         make: nobody_in,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "index by-mail",
             "0 of 400 items are in it: all of them lack mail.",
         )],
@@ -176,7 +178,7 @@ const ROWS: &[Row] = &[
         name: "a hot key",
         make: hot_key,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "table Tab",
             "pk \"u7\" takes 64 % of the load of the last day: 0 of 0 read and 704 of 1100 write units. In its busiest second it was asked for 0 read and 13 write units, 1 % of the 3000 and 1000 that a partition gives.",
         )],
@@ -185,7 +187,7 @@ const ROWS: &[Row] = &[
         name: "a hot key that a partition can hardly hold",
         make: very_hot_key,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             "In its busiest second it was asked for 0 read and 711 write units, 71 % of the 3000 and 1000 that a partition gives.",
         )],
@@ -194,7 +196,7 @@ const ROWS: &[Row] = &[
         name: "throttled writes",
         make: throttled,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             " requests were throttled in the last day: 0 reads and ",
         )],
@@ -204,12 +206,12 @@ const ROWS: &[Row] = &[
         make: over_provisioned,
         told: &[
             (
-                Level::Hint,
+                AdviceLevel::Hint,
                 "table Tab",
                 " provisioned read units a second, 2 %. Fewer would save ",
             ),
             (
-                Level::Hint,
+                AdviceLevel::Hint,
                 "table Tab",
                 "took 6.7 of 500 provisioned write units a second, 1 %. Fewer would save 232.50 USD a month.",
             ),
@@ -219,7 +221,7 @@ const ROWS: &[Row] = &[
         name: "less provisioned than asked for",
         make: under_provisioned,
         told: &[(
-            Level::Warning,
+            AdviceLevel::Warning,
             "table Tab",
             "took 6.7 of 7 provisioned write units a second, 95 %.",
         )],
@@ -227,13 +229,13 @@ const ROWS: &[Row] = &[
     Row {
         name: "on demand where provisioned is cheaper",
         make: steady,
-        told: &[(Level::Hint, "table Tab", " USD on demand and ")],
+        told: &[(AdviceLevel::Hint, "table Tab", " USD on demand and ")],
     },
     Row {
         name: "an unused index",
         make: unused_index,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "index by-email",
             "No read of it since 2023-11-14T22:13Z; its writes took 400 of 800 write units, 50 %.",
         )],
@@ -242,7 +244,7 @@ const ROWS: &[Row] = &[
         name: "wasteful scans",
         make: wasteful,
         told: &[(
-            Level::Hint,
+            AdviceLevel::Hint,
             "table Tab",
             "Scans evaluated 4000 items in the last day and returned 10, 0.2 %: about 20 of the 20 read units that they took were for nothing.",
         )],
@@ -585,7 +587,7 @@ fn s_08_of_the_sample_tables_only_the_anti_pattern_is_named() {
     let database = samples();
     let mut told = Vec::new();
     for (request, _) in sample_tables() {
-        let facts = Facts::read(&database, &request.table_name)
+        let facts = TableFacts::read(&database, &request.table_name)
             .unwrap()
             .unwrap();
         told.extend(
@@ -599,7 +601,7 @@ fn s_08_of_the_sample_tables_only_the_anti_pattern_is_named() {
         told,
         [(
             "OrdersBySequence".to_owned(),
-            Level::Hint,
+            AdviceLevel::Hint,
             sequence.to_owned()
         )]
     );

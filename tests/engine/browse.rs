@@ -5,16 +5,16 @@ use std::ops::ControlFlow;
 use crate::support::engine::*;
 use ddbfs::codec::key::partition_digest;
 use ddbfs::database::{
-    Browse, Database, Entries, EntryKey, Position, Source, SourceStats, TextForm,
+    Browse, Database, EntryKey, EntryRange, ListPosition, SourceName, SourceStats, TextForm,
 };
 use ddbfs::model::api::{DeleteItemRequest, PutItemRequest};
 use ddbfs::model::{Error, IndexName, Item, Key};
 
-fn source(text: &str) -> Source {
+fn source(text: &str) -> SourceName {
     let (name, index) = text
         .split_once('/')
         .map_or((text, None), |(name, index)| (name, Some(index)));
-    Source {
+    SourceName {
         table: table(name),
         index: index.map(|index| IndexName::new(index).unwrap()),
     }
@@ -197,15 +197,15 @@ fn collections_of_tables_and_indexes() {
 /// Names of the entries of a listing, and the place of each.
 fn list(
     database: &dyn Browse,
-    range: &Entries,
-    after: Option<&Position>,
-) -> Vec<(String, Position)> {
+    range: &EntryRange,
+    after: Option<&ListPosition>,
+) -> Vec<(String, ListPosition)> {
     let mut found = Vec::new();
     database
         .entries(&source("Pets"), range, after, &mut |key, _, place| {
             found.push((
                 text(key.base.sort.as_ref().unwrap()),
-                Position(place.into()),
+                ListPosition(place.into()),
             ));
             ControlFlow::Continue(())
         })
@@ -213,7 +213,7 @@ fn list(
     found
 }
 
-fn names(listing: Vec<(String, Position)>) -> Vec<String> {
+fn names(listing: Vec<(String, ListPosition)>) -> Vec<String> {
     listing.into_iter().map(|(name, _)| name).collect()
 }
 
@@ -223,7 +223,7 @@ fn entries_go_on_after_a_place_whose_entry_is_gone_locally() {
 }
 
 pub fn entries_go_on_after_a_place_whose_entry_is_gone(database: &dyn Browse) {
-    let dogs = Entries::Collection {
+    let dogs = EntryRange::Collection {
         partition: vec![s("Dog")],
         sort_prefix: None,
     };
@@ -247,11 +247,11 @@ pub fn entries_go_on_after_a_place_whose_entry_is_gone(database: &dyn Browse) {
     );
     assert_eq!(names(list(database, &dogs, Some(&listing[3].1))), [""; 0]);
 
-    let everything = list(database, &Entries::All, None);
+    let everything = list(database, &EntryRange::All, None);
     assert_eq!(everything.len(), 5);
     for (i, (_, place)) in everything.iter().enumerate() {
         assert_eq!(
-            list(database, &Entries::All, Some(place)),
+            list(database, &EntryRange::All, Some(place)),
             everything[i + 1..]
         );
     }
@@ -270,7 +270,7 @@ pub fn entries_by_the_first_bytes_of_their_sort_key(database: &dyn Browse) {
             .unwrap();
     }
     let with = |prefix: &[u8]| {
-        let range = Entries::Collection {
+        let range = EntryRange::Collection {
             partition: vec![s("Cat")],
             sort_prefix: Some(prefix.to_vec()),
         };
@@ -286,8 +286,8 @@ pub fn entries_by_the_first_bytes_of_their_sort_key(database: &dyn Browse) {
 #[test]
 fn a_place_before_or_after_a_narrower_range_is_fine() {
     let database = samples();
-    let everything = list(&database, &Entries::All, None);
-    let range = Entries::Collection {
+    let everything = list(&database, &EntryRange::All, None);
+    let range = EntryRange::Collection {
         partition: vec![s("Dog")],
         sort_prefix: Some(b"R".to_vec()),
     };

@@ -12,10 +12,10 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::check::{CheckReport, DifferenceKind, check};
 use ddbfs::engine::keys::{self, EntryAddress, SourceId, StoreKey, place_in_source};
-use ddbfs::engine::parked::{Parked, folder_digest};
 use ddbfs::engine::streams::record::StoredRecord;
+use ddbfs::engine::trash::{TrashRecord, folder_digest};
 use ddbfs::model::api::{
-    DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent,
+    ChangeOrigin, DeleteItemRequest, KeySchemaElement, PutItemRequest, StreamEvent,
     TimeToLiveSpecification, UpdateTimeToLiveRequest,
 };
 use ddbfs::model::schema::{KeyAttributeType, KeyType, StreamViewType};
@@ -212,9 +212,9 @@ fn table_of_damage() {
     let parked = |table, folder: Option<&str>| {
         let folder = folder.map(s);
         let digest = folder_digest(folder.as_ref());
-        let file = Parked {
-            is_placed: true,
-            parked_ms: NOW_MS,
+        let file = TrashRecord {
+            in_folder: true,
+            trashed_ms: NOW_MS,
             folder,
             content: b"text",
         };
@@ -291,7 +291,7 @@ fn table_of_damaged_streams_and_lists() {
     let image = encoded_by_pk(&expiring("a", EXPIRES));
     let other = encoded_by_pk(&expiring("a", EXPIRES + 1));
     let insert = |new_image: Option<&[u8]>| {
-        let (event, origin) = (StreamEvent::Insert, Origin::Client);
+        let (event, origin) = (StreamEvent::Insert, ChangeOrigin::Client);
         Some(
             StoredRecord {
                 event,
@@ -388,7 +388,7 @@ fn with_online_index() -> (Arc<MemoryStore>, LocalDatabase) {
         "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by-k",
             "KeySchema": [{ "AttributeName": "k", "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" } } }] });
     database
-        .update_table(ddbfs::codec::wire::request(Document::of(&body).root()).unwrap())
+        .update_table(ddbfs::codec::wire::request(Document::from_value(&body).root()).unwrap())
         .unwrap();
     database.engine().run_background_work().unwrap();
     database

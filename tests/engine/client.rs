@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::support::engine::*;
 use crate::support::through::{InProcess, client};
 use ddbfs::database::Database;
-use ddbfs::database::caller::Caller;
+use ddbfs::database::cancel::CancelToken;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Answer, Client, Service};
+use ddbfs::database::remote::{AnswerBody, Client, Transport};
 use ddbfs::model::api::common::{ComparisonOperator, LegacyCondition};
 use ddbfs::model::api::tables::StreamSpecification;
 use ddbfs::model::api::*;
@@ -304,7 +304,7 @@ fn streams_are_those_of_the_service() {
         ShardPosition::AtSequenceNumber(second),
         ShardPosition::AfterSequenceNumber(second),
         ShardPosition::AtTimestamp(NOW_MS),
-        ShardPosition::AtSequenceNumber(SequenceNumber::of(u64::MAX)),
+        ShardPosition::AtSequenceNumber(SequenceNumber::from_version(u64::MAX)),
     ] {
         let text =
             |outcome: Result<GetRecordsResponse, Error>| outcome.map_err(|error| error.to_string());
@@ -344,8 +344,13 @@ struct Elsewhere {
 const HERE: &str = "us-east-1:000000000000";
 const THERE: &str = "eu-central-1:123456789012";
 
-impl Service for Elsewhere {
-    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+impl Transport for Elsewhere {
+    fn call(
+        &self,
+        caller: &CancelToken,
+        operation: &'static str,
+        body: &[u8],
+    ) -> Result<AnswerBody, Error> {
         let body = String::from_utf8(body.to_vec()).unwrap();
         self.asked
             .lock()
@@ -371,7 +376,7 @@ fn arns_are_the_service_s() {
         inner: InProcess(database),
         asked: Mutex::default(),
     });
-    let client = Client::new(Arc::clone(&service) as Arc<dyn Service>);
+    let client = Client::new(Arc::clone(&service) as Arc<dyn Transport>);
     let stream = StreamName {
         table_name: table("Pets"),
         label: "2026-01-02T03:04:05.678".to_owned(),
@@ -478,13 +483,13 @@ struct Slow {
     most: AtomicUsize,
 }
 
-impl Service for Slow {
+impl Transport for Slow {
     fn call(
         &self,
-        _caller: &Caller,
+        _caller: &CancelToken,
         operation: &'static str,
         _body: &[u8],
-    ) -> Result<Answer, Error> {
+    ) -> Result<AnswerBody, Error> {
         assert!(
             ["PutItem", "ExecuteStatement"].contains(&operation),
             "{operation}"
@@ -510,14 +515,14 @@ impl Service for Slow {
 #[test]
 fn started_requests_hold_nobody() {
     let service = Arc::new(Slow::default());
-    let client = Client::new(Arc::clone(&service) as Arc<dyn Service>);
+    let client = Client::new(Arc::clone(&service) as Arc<dyn Transport>);
     let (sender, receiver) = channel();
     for number in 0..100 {
         let (one, other) = (sender.clone(), sender.clone());
         let item = Item::from([("pk", s("a")), ("sk", n(&number.to_string()))]);
         client.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
-            Done::of(move |outcome| {
+            Done::detached(move |outcome| {
                 one.send(outcome.map(|response: PutItemResponse| response.consumed_capacity.table))
                     .unwrap();
             }),
@@ -525,7 +530,7 @@ fn started_requests_hold_nobody() {
         let statement = ExecuteStatementRequest::new("x");
         client.start(Call::ExecuteStatement(
             statement,
-            Done::of(move |outcome| {
+            Done::detached(move |outcome| {
                 other
                     .send(
                         outcome.map(|response: ExecuteStatementResponse| {
@@ -551,13 +556,13 @@ fn started_requests_hold_nobody() {
 #[test]
 fn a_request_that_is_lost_is_told() {
     struct Panics;
-    impl Service for Panics {
+    impl Transport for Panics {
         fn call(
             &self,
-            _caller: &Caller,
+            _caller: &CancelToken,
             _operation: &'static str,
             _body: &[u8],
-        ) -> Result<Answer, Error> {
+        ) -> Result<AnswerBody, Error> {
             panic!("on purpose")
         }
     }
@@ -568,7 +573,7 @@ fn a_request_that_is_lost_is_told() {
         let held = Held(sender);
         client.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), Item::default()),
-            Done::of(move |_| drop(held)),
+            Done::detached(move |_| drop(held)),
         ));
     }
     for _ in 0..40 {

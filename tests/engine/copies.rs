@@ -9,10 +9,10 @@ use crate::support::engine::*;
 use crate::support::wait::until;
 use ddbfs::codec::wire::tables::definition_to_json;
 use ddbfs::database::copies::compare::{Comparison, Difference};
-use ddbfs::database::copies::copy::{Ended, Existing, Plan, Rules};
-use ddbfs::database::copies::journal::Counts;
-use ddbfs::database::copies::scan::Tally;
-use ddbfs::database::copies::{CopyError, Side};
+use ddbfs::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, Existing};
+use ddbfs::database::copies::journal::CopyCounts;
+use ddbfs::database::copies::scan::CopyProgress;
+use ddbfs::database::copies::{CopyError, CopySide};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database};
 use ddbfs::engine::EngineOptions;
@@ -24,18 +24,18 @@ use ddbfs::store::memory::MemoryStore;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-const PULL: Rules = Rules {
+const PULL: CopyOptions = CopyOptions {
     existing: Existing::Refuse,
     create: true,
-    late: true,
+    indexes_last: true,
     segments: 3,
     restart: false,
-    anew: "--restart",
+    restart_option: "--restart",
 };
-const PUSH: Rules = Rules {
+const PUSH: CopyOptions = CopyOptions {
     existing: Existing::Fill,
     create: false,
-    late: false,
+    indexes_last: false,
     ..PULL
 };
 
@@ -48,16 +48,16 @@ fn live_with(options: EngineOptions) -> Arc<LocalDatabase> {
     Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap())
 }
 
-fn side(database: &Arc<LocalDatabase>, name: &str) -> Side {
-    Side::new(
+fn side(database: &Arc<LocalDatabase>, name: &str) -> CopySide {
+    CopySide::new(
         Arc::clone(database) as Arc<dyn Database>,
         table(name),
         name.to_owned(),
     )
 }
 
-fn tally() -> Tally {
-    Tally::new(Arc::default(), |_| ())
+fn tally() -> CopyProgress {
+    CopyProgress::new(Arc::default(), |_| ())
 }
 
 /// A table of so many items of 1.5 KB, each collection of seven.
@@ -84,14 +84,14 @@ fn item(number: u32) -> Item {
 
 /// Copies `Tab` to `Copy`; the items refused, by their `n`.
 fn copy(
-    from: &Side,
-    to: &Side,
-    rules: Rules,
+    from: &CopySide,
+    to: &CopySide,
+    rules: CopyOptions,
     dir: &Path,
-    tally: &Tally,
-) -> Result<(Ended, Vec<String>), CopyError> {
+    tally: &CopyProgress,
+) -> Result<(CopyOutcome, Vec<String>), CopyError> {
     let rejected = parking_lot::Mutex::new(Vec::new());
-    let plan = Plan::new(from.clone(), to.clone(), rules, &dir.join("journals/Tab"))?;
+    let plan = CopyPlan::new(from.clone(), to.clone(), rules, &dir.join("journals/Tab"))?;
     let ended = plan.run(
         tally,
         &|item, _| rejected.lock().push(text(item.get("n").unwrap())),
@@ -102,7 +102,7 @@ fn copy(
     Ok((ended, rejected))
 }
 
-fn compared(one: &Side, two: &Side) -> Vec<Difference> {
+fn compared(one: &CopySide, two: &CopySide) -> Vec<Difference> {
     let key = one
         .database
         .describe_table(DescribeTableRequest {
@@ -163,7 +163,7 @@ fn a_copy_has_the_items_indexes_stream_and_time_to_live() {
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
     assert_eq!(
         copy(&from, &to, PULL, dir.path(), &tally).unwrap(),
-        (Ended::Whole, vec![])
+        (CopyOutcome::Whole, vec![])
     );
     assert_eq!(tally.counts().items, 4_000);
     assert_eq!(compared(&from, &to), []);
@@ -205,7 +205,7 @@ fn a_copy_has_items_that_an_index_keeps_out() {
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
     assert_eq!(
         copy(&from, &to, PULL, dir.path(), &tally()).unwrap(),
-        (Ended::Whole, vec![])
+        (CopyOutcome::Whole, vec![])
     );
     assert_eq!(compared(&from, &to), []);
     let index = &two.describe(&table("Copy")).unwrap().unwrap().indexes[0];
@@ -226,7 +226,7 @@ fn a_copy_goes_on_where_it_was_stopped() {
         let stop = Arc::new(AtomicBool::new(false));
         let (by_watch, pages) = (Arc::clone(&stop), AtomicU64::new(0));
         // Its first call tells of the runs before.
-        let tally = Tally::new(stop, move |_: &Counts| {
+        let tally = CopyProgress::new(stop, move |_: &CopyCounts| {
             by_watch.store(
                 pages.fetch_add(1, Ordering::Relaxed) >= 2,
                 Ordering::Relaxed,
@@ -237,7 +237,7 @@ fn a_copy_goes_on_where_it_was_stopped() {
         let (ended, _) = copy(
             &from,
             &to,
-            Rules {
+            CopyOptions {
                 segments: 3 + runs,
                 ..PULL
             },
@@ -245,7 +245,7 @@ fn a_copy_goes_on_where_it_was_stopped() {
             &tally,
         )
         .unwrap();
-        if ended == Ended::Whole {
+        if ended == CopyOutcome::Whole {
             break tally.counts();
         }
     };
@@ -284,7 +284,7 @@ fn items_that_the_table_does_not_take_are_told_and_the_others_are_there() {
     let (ended, rejected) = copy(&from, &to, PUSH, dir.path(), &tally).unwrap();
     assert_eq!(
         (ended, rejected),
-        (Ended::Whole, vec!["33".to_owned(), "7".to_owned()])
+        (CopyOutcome::Whole, vec!["33".to_owned(), "7".to_owned()])
     );
     assert_eq!((tally.counts().items, tally.counts().rejected), (60, 2));
     assert_eq!(compared(&from, &to).len(), 2);
@@ -308,7 +308,7 @@ fn a_throttled_table_is_written_as_it_has_capacity() {
     let (dir, tally) = (tempfile::tempdir().unwrap(), tally());
     assert_eq!(
         copy(&from, &to, PUSH, dir.path(), &tally).unwrap(),
-        (Ended::Whole, vec![])
+        (CopyOutcome::Whole, vec![])
     );
     assert_eq!(tally.counts().write_units, 80.0);
     assert_eq!(compared(&from, &to), []);
@@ -322,7 +322,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     let one = filled(definition("Tab", "pk:S sk:N", &[]), 8);
     let two = live();
     let dir = tempfile::tempdir().unwrap();
-    let refusal = |from: &Side, to: &Side, rules: Rules, dir: &TempDir| {
+    let refusal = |from: &CopySide, to: &CopySide, rules: CopyOptions, dir: &TempDir| {
         copy(from, to, rules, dir.path(), &tally())
             .unwrap_err()
             .to_string()
@@ -342,7 +342,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     assert_eq!(refusal(&from, &to, PUSH, &dir), text);
     let text = "Copy: there is a table of that name; --replace drops it first, --to-table NAME takes another name";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
-    let replaced = Rules {
+    let replaced = CopyOptions {
         existing: Existing::Replace,
         restart: true,
         ..PULL
@@ -354,7 +354,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     copy(
         &from,
         &to,
-        Rules {
+        CopyOptions {
             existing: Existing::Merge,
             ..PUSH
         },
@@ -367,11 +367,11 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     two.delete_table(DeleteTableRequest::new(table("Copy")))
         .unwrap();
     let begun = || {
-        let stop = Tally::new(Arc::new(AtomicBool::new(true)), |_| ());
+        let stop = CopyProgress::new(Arc::new(AtomicBool::new(true)), |_| ());
         copy(
             &from,
             &to,
-            Rules {
+            CopyOptions {
                 existing: Existing::Merge,
                 ..PUSH
             },
@@ -381,8 +381,8 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     };
     two.create_table(definition("Copy", "pk:S sk:N", &[]))
         .unwrap();
-    assert_eq!(begun().unwrap().0, Ended::Stopped);
-    let other = Side {
+    assert_eq!(begun().unwrap().0, CopyOutcome::Stopped);
+    let other = CopySide {
         name: "Elsewhere".to_owned(),
         ..from.clone()
     };
@@ -400,20 +400,20 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
         .unwrap();
     let text = "Copy: Tab is another table than when the copy was begun; --restart begins anew";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
-    let anew = Rules {
+    let anew = CopyOptions {
         restart: true,
         ..PULL
     };
     assert_eq!(
         copy(&from, &to, anew, dir.path(), &tally()).unwrap().0,
-        Ended::Whole
+        CopyOutcome::Whole
     );
 }
 
 #[test]
 fn an_estimate_counts_what_is_left_and_the_indexes() {
     let one = filled(definition("Tab", "pk:S sk:N", &["G one a:S ALL"]), 70);
-    let plan = Plan::new(
+    let plan = CopyPlan::new(
         side(&one, "Tab"),
         side(&live(), "Copy"),
         PULL,
@@ -428,7 +428,7 @@ fn an_estimate_counts_what_is_left_and_the_indexes() {
         .unwrap()
         .table_size_bytes;
     assert!((estimate.left.read_units - bytes as f64 / 8192.0).abs() < 0.01);
-    assert_eq!(plan.done(), None);
+    assert_eq!(plan.earlier_counts(), None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::Item;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{MeteredOperation, Window};
+use ddbfs::model::metrics::{MeteredOperation, Period};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{Direction, KeyRange, Store};
@@ -43,7 +43,7 @@ fn ask(database: &LocalDatabase, key: &str, times: usize) {
 }
 
 /// Read units of each hot key in a window, the hottest first.
-fn reads(database: &LocalDatabase, window: Window) -> Vec<(String, f64)> {
+fn reads(database: &LocalDatabase, window: Period) -> Vec<(String, f64)> {
     let hot = database
         .layout()
         .unwrap()
@@ -56,7 +56,7 @@ fn reads(database: &LocalDatabase, window: Window) -> Vec<(String, f64)> {
 }
 
 /// Read units of all partitions, and of the table, in a window.
-fn read_in(database: &LocalDatabase, window: Window) -> (f64, f64) {
+fn read_in(database: &LocalDatabase, window: Period) -> (f64, f64) {
     let layout = database.layout().unwrap();
     let partitions = layout.partitions(&source(""), window).unwrap();
     let metrics = layout.metrics(&[table("Tab")]).unwrap();
@@ -108,16 +108,16 @@ fn a_day_is_kept_in_bounded_space_and_then_forgotten() {
     // 7 units a minute; the minute now is over without any.
     let within = |window| read_in(&database, window).1;
     assert_eq!(
-        (within(Window::Minute), within(Window::Hour)),
+        (within(Period::Minute), within(Period::Hour)),
         (0.0, 59.0 * 7.0)
     );
-    let day = within(Window::Day);
+    let day = within(Period::Day);
     assert!(
         (23.0 * 60.0 * 7.0..=24.0 * 60.0 * 7.0).contains(&day),
         "{day}"
     );
-    assert_eq!(read_in(&database, Window::Day).0, day);
-    assert_eq!(reads(&database, Window::Day)[0].0, "k0");
+    assert_eq!(read_in(&database, Period::Day).0, day);
+    assert_eq!(reads(&database, Period::Day)[0].0, "k0");
     let metrics = database.layout().unwrap().metrics(&[table("Tab")]).unwrap();
     let usage = &metrics.tables[0].sources[0].usage;
     assert_eq!(usage.total.read.sum, 30.0 * 60.0 * 7.0);
@@ -164,16 +164,16 @@ fn what_was_counted_outlives_the_process_and_a_deleted_table_leaves_nothing() {
     drop((database, store));
     clock.advance_ms(5_000);
     let (database, store) = open();
-    assert_eq!(reads(&database, Window::Minute), [("a".to_owned(), 5.0)]);
+    assert_eq!(reads(&database, Period::Minute), [("a".to_owned(), 5.0)]);
     ask(&database, "b", 6);
     // An orderly end stores what is counted last.
     database.engine().close();
     drop((database, store));
     clock.advance_ms(5 * MINUTE_MS);
     let (database, store) = open();
-    assert_eq!(reads(&database, Window::Minute), []);
+    assert_eq!(reads(&database, Period::Minute), []);
     assert_eq!(
-        reads(&database, Window::Hour),
+        reads(&database, Period::Hour),
         [("a".to_owned(), 5.0), ("b".to_owned(), 3.0)]
     );
     let metrics = database.layout().unwrap().metrics(&[table("Tab")]).unwrap();
@@ -225,27 +225,27 @@ fn what_several_processes_count_is_told_as_one() {
     ask(&other, "a", 6);
     ask(&other, "b", 2);
     // What is not stored yet is told by who counted it.
-    assert_eq!(reads(&one, Window::Minute), [("a".to_owned(), 5.0)]);
+    assert_eq!(reads(&one, Period::Minute), [("a".to_owned(), 5.0)]);
     clock.advance_ms(10_000);
     one.engine().run_background_work().unwrap();
     other.engine().run_background_work().unwrap();
     for database in [&one, &other] {
         assert_eq!(
-            reads(database, Window::Minute),
+            reads(database, Period::Minute),
             [("a".to_owned(), 8.0), ("b".to_owned(), 1.0)]
         );
-        assert_eq!(read_in(database, Window::Day), (9.0, 9.0));
+        assert_eq!(read_in(database, Period::Day), (9.0, 9.0));
     }
     // They asked in the same second.
     let partitions = one
         .layout()
         .unwrap()
-        .partitions(&source(""), Window::Hour)
+        .partitions(&source(""), Period::Hour)
         .unwrap();
     assert_eq!(
         partitions
             .iter()
-            .map(|partition| partition.busiest.load.read)
+            .map(|partition| partition.peak.load.read)
             .fold(0.0, f64::max),
         8.0
     );

@@ -6,7 +6,7 @@ use crate::support::engine::*;
 use ddbfs::database::Database;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
-use ddbfs::model::layout::{
+use ddbfs::model::metrics::{
     PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate,
 };
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::support::control;
 use crate::support::control::{Control, NOW_MS};
 use ddbfs::engine::check::check;
-use ddbfs::engine::hold::{Hold, Stage};
+use ddbfs::engine::test_hooks::{IndexHold, IndexStage};
 use ddbfs::model::TableName;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
 
 /// A database whose indexes move only when told, and their holds.
-fn held() -> (Control, Arc<Hold>) {
-    let hold = Arc::new(Hold::default());
+fn held() -> (Control, Arc<IndexHold>) {
+    let hold = Arc::new(IndexHold::default());
     let of_engine = Arc::clone(&hold);
     let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {
         options.background_period = None;
@@ -108,8 +108,8 @@ fn tab(control: &Control, count: usize) {
 fn an_index_is_allocated_backfilled_and_active() {
     let (control, hold) = held();
     tab(&control, 600);
-    hold.hold(Stage::Allocation);
-    hold.hold_after(Stage::Backfill, 1);
+    hold.hold(IndexStage::Allocation);
+    hold.hold_after(IndexStage::Backfill, 1);
     let answer = &control.ok("UpdateTable", creation("Tab", "by-a", "a"))["TableDescription"];
     assert_eq!(answer["TableStatus"], "UPDATING");
     let index = &answer["GlobalSecondaryIndexes"][0];
@@ -134,7 +134,7 @@ fn an_index_is_allocated_backfilled_and_active() {
         );
         assert_clean(&control);
     }
-    hold.release(Stage::Allocation);
+    hold.release(IndexStage::Allocation);
     run(&control);
     assert_eq!(
         state(&control, "Tab", 0),
@@ -146,7 +146,7 @@ fn an_index_is_allocated_backfilled_and_active() {
     );
     control.fails("Query", query.clone(), refused);
     assert_clean(&control);
-    hold.release(Stage::Backfill);
+    hold.release(IndexStage::Backfill);
     run(&control);
     assert_eq!(
         state(&control, "Tab", 0),
@@ -186,7 +186,7 @@ fn an_index_is_dropped_behind_the_table() {
     tab(&control, 3);
     control.ok("UpdateTable", creation("Tab", "by-a", "a"));
     run(&control);
-    hold.hold(Stage::Removal);
+    hold.hold(IndexStage::Removal);
     let answer = &control.ok("UpdateTable", deletion("Tab", "by-a"))["TableDescription"];
     assert_eq!(
         answer["GlobalSecondaryIndexes"][0]["IndexStatus"],
@@ -206,7 +206,7 @@ fn an_index_is_dropped_behind_the_table() {
     // Its attribute is free, the table in use.
     control.put("Tab", json!({ "pk": { "S": "p1" }, "a": { "N": "1" } }));
     assert_clean(&control);
-    hold.release(Stage::Removal);
+    hold.release(IndexStage::Removal);
     run(&control);
     let table = control.describe("Tab");
     assert_eq!(
@@ -245,12 +245,12 @@ fn in_phase(phase: In) -> Control {
         json!({ "pk": { "S": "p" }, "a": { "S": "1" }, "b": { "S": "1" } }),
     );
     if phase == In::Allocation {
-        hold.hold(Stage::Allocation);
+        hold.hold(IndexStage::Allocation);
     }
     if phase == In::Backfill {
-        hold.hold(Stage::Backfill);
+        hold.hold(IndexStage::Backfill);
     }
-    hold.hold(Stage::Removal);
+    hold.hold(IndexStage::Removal);
     let mut create = creation("Tab", "new", "b");
     create["GlobalSecondaryIndexUpdates"][0]["Create"]["ProvisionedThroughput"] = units(2, 2);
     control.ok("UpdateTable", create);
@@ -395,15 +395,15 @@ fn on_demand_maxima_wait_for_indexes() {
              progress for indexes: [by-a]"
         )
     };
-    hold.hold(Stage::Allocation);
-    hold.hold(Stage::Removal);
+    hold.hold(IndexStage::Allocation);
+    hold.hold(IndexStage::Removal);
     control.ok("UpdateTable", creation("Tab", "by-a", "a"));
     control.fails("UpdateTable", maxima.clone(), &text("creation"));
-    hold.release(Stage::Allocation);
+    hold.release(IndexStage::Allocation);
     run(&control);
     control.ok("UpdateTable", deletion("Tab", "by-a"));
     control.fails("UpdateTable", maxima.clone(), &text("deletion"));
-    hold.release(Stage::Removal);
+    hold.release(IndexStage::Removal);
     run(&control);
     control.ok("UpdateTable", maxima);
 }
@@ -540,7 +540,7 @@ fn violations_are_passed_over_and_listed() {
             .indexes[0]
             .violations
     };
-    hold.hold(Stage::Backfill);
+    hold.hold(IndexStage::Backfill);
     control.ok("UpdateTable", creation("Tab", "by-a", "a"));
     run(&control);
     // Refused from the definition on; a write that mends an item before the backfill reaches it is no violation any more.
@@ -555,7 +555,7 @@ fn violations_are_passed_over_and_listed() {
         json!({ "pk": { "S": "v4" }, "a": { "S": "mended" } }),
     );
     assert_eq!(violations(), 0);
-    hold.release(Stage::Backfill);
+    hold.release(IndexStage::Backfill);
     run(&control);
     assert_eq!(
         state(&control, "Tab", 0),

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::support::control::Control;
-use ddbfs::codec::metrics::{points, prometheus};
+use ddbfs::codec::metrics::{cloudwatch, prometheus};
 use ddbfs::engine::check::check;
-use ddbfs::engine::hold::{Hold, Stage};
+use ddbfs::engine::test_hooks::{IndexHold, IndexStage};
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::TableName;
-use ddbfs::model::layout::Usage;
+use ddbfs::model::metrics::CapacityUsage;
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// `Tab` on demand; indexes move only when told.
 struct Bed {
     control: Control,
-    hold: Arc<Hold>,
+    hold: Arc<IndexHold>,
 }
 
 impl Bed {
@@ -31,7 +31,7 @@ impl Bed {
     }
 
     fn with(store: Arc<dyn Store>, throttle: Option<ThrottleOptions>) -> Self {
-        let hold = Arc::new(Hold::default());
+        let hold = Arc::new(IndexHold::default());
         let of_engine = Arc::clone(&hold);
         let control = Control::on(store, |options| {
             options.background_period = None;
@@ -105,27 +105,27 @@ const BACKFILLING: &str = "Cannot read from backfilling global secondary index: 
 #[test]
 fn m_02_m_03_m_10_m_13_m_17_states_of_an_index_and_their_flags() {
     let bed = Bed::with_items(300);
-    bed.hold.hold(Stage::Allocation);
+    bed.hold.hold(IndexStage::Allocation);
     bed.create("new");
     bed.run();
     assert_eq!(bed.status(0), ("CREATING".to_owned(), json!(false)));
-    bed.hold.release(Stage::Allocation);
+    bed.hold.release(IndexStage::Allocation);
     // Entries grow, a step at a time.
     for entries in [100, 200] {
-        bed.hold.hold_after(Stage::Backfill, 1);
+        bed.hold.hold_after(IndexStage::Backfill, 1);
         bed.run();
         assert_eq!(bed.status(0), ("CREATING".to_owned(), json!(true)));
         assert_eq!(bed.index(0)["ItemCount"], entries);
     }
-    bed.hold.release(Stage::Backfill);
+    bed.hold.release(IndexStage::Backfill);
     bed.run();
     assert_eq!(bed.status(0), ("ACTIVE".to_owned(), Value::Null));
-    bed.hold.hold(Stage::Removal);
+    bed.hold.hold(IndexStage::Removal);
     bed.update(json!({ "Delete": { "IndexName": "new" } }))
         .unwrap();
     bed.run();
     assert_eq!(bed.status(0), ("DELETING".to_owned(), Value::Null));
-    bed.hold.release(Stage::Removal);
+    bed.hold.release(IndexStage::Removal);
     bed.run();
     assert_eq!(bed.status(0), (String::new(), Value::Null));
 }
@@ -192,7 +192,7 @@ fn m_06_m_07_one_creation_or_deletion_at_a_time() {
 #[test]
 fn m_08_m_09_m_14_m_16_the_table_stays_available_and_its_writes_are_tracked() {
     let bed = Bed::with_items(250);
-    bed.hold.hold_after(Stage::Backfill, 1);
+    bed.hold.hold_after(IndexStage::Backfill, 1);
     bed.create("new");
     bed.run();
     // Writes on both sides of where the backfill is: whatever the hash order, some are before it and some behind.
@@ -208,7 +208,7 @@ fn m_08_m_09_m_14_m_16_the_table_stays_available_and_its_writes_are_tracked() {
     bed.put("added", json!({ "S": "new" }));
     bed.control.fails("Scan", scan("new"), BACKFILLING);
     assert_eq!(bed.control.column("Tab", "a").len(), 250 - 83 + 1);
-    bed.hold.release(Stage::Backfill);
+    bed.hold.release(IndexStage::Backfill);
     bed.run();
     assert_eq!(
         bed.control.column("Tab/new", "a"),
@@ -228,7 +228,7 @@ fn m_11_m_12_m_15_m_32_m_33_what_goes_on_in_each_phase() {
     let bed = Bed::with_items(3);
     bed.create("old");
     bed.run();
-    bed.hold.hold(Stage::Allocation);
+    bed.hold.hold(IndexStage::Allocation);
     bed.create("new");
     let delete = json!({ "Delete": { "IndexName": "new" } });
     assert!(
@@ -247,22 +247,22 @@ fn m_11_m_12_m_15_m_32_m_33_what_goes_on_in_each_phase() {
     );
     let maxima = json!({ "Update": { "IndexName": "old", "OnDemandThroughput": { "MaxReadRequestUnits": 9 } } });
     bed.update(maxima).unwrap();
-    bed.hold.release(Stage::Allocation);
-    bed.hold.hold(Stage::Backfill);
+    bed.hold.release(IndexStage::Allocation);
+    bed.hold.hold(IndexStage::Backfill);
     bed.run();
     assert!(
         drop_table()
             .ends_with("Cannot delete table while indexes are being created, updated, or deleted.")
     );
     // Deletion in the backfill cancels it; the table and the other index do not notice.
-    bed.hold.hold(Stage::Removal);
+    bed.hold.hold(IndexStage::Removal);
     bed.update(delete).unwrap();
     assert_eq!(bed.status(1).0, "DELETING");
     bed.put("p9", json!({ "S": "z" }));
     let maxima = json!({ "Update": { "IndexName": "old", "OnDemandThroughput": { "MaxReadRequestUnits": 8 } } });
     bed.update(maxima).unwrap();
     assert_eq!(bed.control.column("Tab/old", "a"), ["a0", "a1", "a2", "z"]);
-    bed.hold.release(Stage::Removal);
+    bed.hold.release(IndexStage::Removal);
     bed.run();
     assert_eq!(
         bed.control.describe("Tab")["GlobalSecondaryIndexes"]
@@ -288,7 +288,7 @@ fn m_18_m_23_m_28_m_34_a_backfill_is_told_by_metrics_and_charged_to_nobody_else(
         (usage.read.sum, usage.write.sum)
     };
     let before = consumed(0);
-    bed.hold.hold_after(Stage::Backfill, 2);
+    bed.hold.hold_after(IndexStage::Backfill, 2);
     bed.create("new");
     bed.run();
     let text = prometheus::render(&metrics());
@@ -303,7 +303,7 @@ fn m_18_m_23_m_28_m_34_a_backfill_is_told_by_metrics_and_charged_to_nobody_else(
     assert_eq!(value("online_index_consumed_write_capacity"), "200");
     assert_eq!(value("online_index_throttle_events"), "0");
     let found = metrics();
-    let lines = points::render(&found.tables[0], found.now_ms);
+    let lines = cloudwatch::render(&found.tables[0], found.now_ms);
     let point = lines
         .lines()
         .find(|line| line.contains("OnlineIndexPercentageProgress"))
@@ -313,7 +313,7 @@ fn m_18_m_23_m_28_m_34_a_backfill_is_told_by_metrics_and_charged_to_nobody_else(
         point["Dimensions"],
         json!({ "TableName": "Tab", "GlobalSecondaryIndexName": "new" })
     );
-    bed.hold.release(Stage::Backfill);
+    bed.hold.release(IndexStage::Backfill);
     bed.run();
     bed.update(json!({ "Delete": { "IndexName": "new" } }))
         .unwrap();
@@ -454,12 +454,12 @@ fn g_40_g_47_a_new_index_has_its_own_throughput() {
 #[test]
 fn m_31_throughput_changed_in_the_backfill_shows_updating_with_the_flag() {
     let bed = Bed::with_items(3);
-    bed.hold.hold(Stage::Backfill);
+    bed.hold.hold(IndexStage::Backfill);
     bed.create("new");
     bed.run();
     bed.update(json!({ "Update": { "IndexName": "new", "OnDemandThroughput": { "MaxWriteRequestUnits": 9 } } })).unwrap();
     assert_eq!(bed.status(0), ("UPDATING".to_owned(), json!(true)));
-    bed.hold.release(Stage::Backfill);
+    bed.hold.release(IndexStage::Backfill);
     bed.run();
     assert_eq!(bed.status(0), ("ACTIVE".to_owned(), Value::Null));
 }
@@ -536,7 +536,7 @@ impl Bed {
         }
     }
 
-    fn usage_of_index(&self) -> Usage {
+    fn usage_of_index(&self) -> CapacityUsage {
         let metrics = self
             .control
             .database
@@ -688,7 +688,7 @@ fn m_23_what_a_backfill_consumes_is_told_by_the_minute() {
         .engine()
         .metrics(&[TableName::new("Tab").unwrap()])
         .unwrap();
-    let lines = points::render(&found.tables[0], found.now_ms);
+    let lines = cloudwatch::render(&found.tables[0], found.now_ms);
     let points = |name: &str| -> Vec<f64> {
         let all = lines
             .lines()

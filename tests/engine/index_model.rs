@@ -11,7 +11,7 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::engine::hold::{Hold, Stage};
+use ddbfs::engine::test_hooks::{IndexHold, IndexStage};
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, Item};
 use ddbfs::store::Durability;
@@ -79,7 +79,7 @@ enum State {
 
 struct Run {
     database: Option<LocalDatabase>,
-    hold: Arc<Hold>,
+    hold: Arc<IndexHold>,
     /// `a` by sort key.
     items: BTreeMap<u8, Option<AttributeValue>>,
     state: State,
@@ -156,7 +156,7 @@ impl Run {
         let body = json!({ "TableName": "Tab", "AttributeDefinitions": [{ "AttributeName": "a", "AttributeType": "S" }],
             "GlobalSecondaryIndexUpdates": [update] });
         self.db()
-            .update_table(wire::request(Document::of(&body).root()).unwrap())
+            .update_table(wire::request(Document::from_value(&body).root()).unwrap())
     }
 
     fn create(&mut self) {
@@ -191,8 +191,8 @@ impl Run {
 
     /// Some steps; none lets the allocation end.
     fn steps(&mut self, steps: u64) {
-        self.hold.hold_after(Stage::Backfill, steps);
-        self.hold.hold_after(Stage::Removal, steps);
+        self.hold.hold_after(IndexStage::Backfill, steps);
+        self.hold.hold_after(IndexStage::Removal, steps);
         self.db().engine().run_background_work().unwrap();
         self.look();
     }

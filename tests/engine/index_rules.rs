@@ -518,9 +518,10 @@ fn l_07_local_indexes_come_with_their_table_only() {
     assert_eq!(described().schema.indexes.len(), 1);
     // UpdateTable knows global indexes alone.
     let update = serde_json::json!({"TableName": "Tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "index"}}]});
-    let request =
-        ddbfs::codec::wire::request(ddbfs::codec::json::document::Document::of(&update).root())
-            .unwrap();
+    let request = ddbfs::codec::wire::request(
+        ddbfs::codec::json::document::Document::from_value(&update).root(),
+    )
+    .unwrap();
     assert!(database.update_table(request).is_err());
     assert_eq!(described().schema.indexes.len(), 1);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::engine::*;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Database, Source};
+use ddbfs::database::{Browse, Database, SourceName};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
@@ -445,7 +445,7 @@ fn versions_rise_and_an_identical_put_changes_nothing() {
             .unwrap()
             .version
     };
-    let source = Source {
+    let source = SourceName {
         table: table("Tab"),
         index: None,
     };
@@ -556,7 +556,7 @@ fn one_batch_of_many_writers_counts_right() {
         let request = PutItemRequest::new(table("Tab"), item);
         database.start(Call::PutItem(
             request,
-            Done::of(move |outcome| sender.send(outcome.is_ok()).unwrap()),
+            Done::detached(move |outcome| sender.send(outcome.is_ok()).unwrap()),
         ));
     }
     let done = (0..500).filter(|_| receiver.recv().unwrap()).count();

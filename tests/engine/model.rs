@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::engine::*;
 use ddbfs::codec::key::{encode, partition_digest};
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Collection, Database, Entries, Source};
+use ddbfs::database::{Browse, Collection, Database, EntryRange, SourceName};
 use ddbfs::engine::check::check;
 use ddbfs::model::api::tables::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
@@ -618,7 +618,7 @@ impl Run {
     /// Counters, collections, listings and the engine's own check.
     fn finish(&self) {
         for shape in &SHAPES {
-            let source = Source {
+            let source = SourceName {
                 table: table(TABLE),
                 index: shape.index.map(|index| IndexName::new(index).unwrap()),
             };
@@ -674,7 +674,7 @@ impl Run {
                         of.map(|(_, _, item)| item.size() as u64).sum::<u64>()
                     );
                 }
-                let range = Entries::Collection {
+                let range = EntryRange::Collection {
                     partition: collection.partition.clone(),
                     sort_prefix: None,
                 };

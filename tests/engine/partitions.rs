@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::support::engine;
 use crate::support::engine::bed::*;
 use crate::support::engine::*;
-use ddbfs::codec::metrics::{capacity, points, prices, prometheus};
+use ddbfs::codec::metrics::{capacity, cloudwatch, prices, prometheus};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{
-    PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate, Usage, Window,
+use ddbfs::model::metrics::{
+    CapacityUsage, PartitionContent, PartitionLimits, PartitionOrigin, Period, SplitCandidate,
 };
 use ddbfs::model::schema::ProvisionedThroughput;
 use ddbfs::model::{AttributeValue, Item};
@@ -114,7 +114,7 @@ fn s_03_points_by_minute_have_the_service_s_names() {
 
     let metrics = bed.metrics();
     assert_eq!((metrics.user_errors, metrics.tables.len()), (1, 1));
-    let text = points::render(&metrics.tables[0], metrics.now_ms);
+    let text = cloudwatch::render(&metrics.tables[0], metrics.now_ms);
     let points: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -224,7 +224,7 @@ fn s_03_what_queries_and_scans_evaluate_and_return_is_counted_by_source() {
         .unwrap();
     (0..2).for_each(|_| drop(bed.database.scan(&scan_request("Tab")).unwrap()));
     let counted = |source: usize| {
-        let usage = *bed.table_metrics().sources[source].within(Window::Hour);
+        let usage = *bed.table_metrics().sources[source].within(Period::Hour);
         [usage.queries, usage.scans]
             .map(|reads| (reads.requests, reads.evaluated, reads.returned, reads.units))
     };
@@ -233,8 +233,8 @@ fn s_03_what_queries_and_scans_evaluate_and_return_is_counted_by_source() {
     // A minute later they are of the hour alone.
     bed.clock.advance_ms(61_000);
     assert_eq!(
-        bed.table_metrics().sources[0].within(Window::Minute),
-        &Usage::default()
+        bed.table_metrics().sources[0].within(Period::Minute),
+        &CapacityUsage::default()
     );
     assert_eq!(counted(0)[0], (1, 10, 3, 0.5));
 }
@@ -537,7 +537,7 @@ fn p_11_partitions_are_stored_with_each_change_and_never_merge() {
             database
                 .layout()
                 .unwrap()
-                .partitions(&source(of), Window::Minute)
+                .partitions(&source(of), Period::Minute)
                 .unwrap()
                 .len()
         })
@@ -725,7 +725,7 @@ fn t_23_a_hot_key_is_put_on_a_partition_of_its_own() {
     // It is the hottest of the counted keys, and the first to be named.
     let hottest = bed
         .layout()
-        .hot_keys(&source(""), Window::Hour, 1)
+        .hot_keys(&source(""), Period::Hour, 1)
         .unwrap()
         .remove(0);
     assert_eq!(
@@ -897,7 +897,7 @@ fn s_04_t_21_t_25_the_keys_asked_for_most_are_told() {
     // Each put of two units weighs three times two; a query of a local index counts for its collection.
     let top = bed
         .layout()
-        .hot_keys(&source(""), Window::Minute, 3)
+        .hot_keys(&source(""), Period::Minute, 3)
         .unwrap();
     let told: Vec<(String, f64, f64)> = top
         .iter()
@@ -917,12 +917,12 @@ fn s_04_t_21_t_25_the_keys_asked_for_most_are_told() {
     bed.clock.advance_ms(61_000);
     assert_eq!(
         bed.layout()
-            .hot_keys(&source(""), Window::Minute, 1)
+            .hot_keys(&source(""), Period::Minute, 1)
             .unwrap(),
         []
     );
     assert_eq!(
-        bed.layout().hot_keys(&source(""), Window::Hour, 1).unwrap()[0].load,
+        bed.layout().hot_keys(&source(""), Period::Hour, 1).unwrap()[0].load,
         top[0].load
     );
 }

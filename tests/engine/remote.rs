@@ -10,7 +10,7 @@ use crate::support::through::client;
 use crate::{browse, model};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
-use ddbfs::database::{Browse, Database, Entries, EntryKey, Position, Source, TextForm};
+use ddbfs::database::{Browse, Database, EntryKey, EntryRange, ListPosition, SourceName, TextForm};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, IndexName, Item, Key};
@@ -68,13 +68,13 @@ impl Bed {
     }
 
     /// Keys of a listing that is read in portions.
-    fn list(&self, source: &Source, range: &Entries, portion: usize) -> Vec<EntryKey> {
-        let (mut found, mut after) = (Vec::new(), None::<Position>);
+    fn list(&self, source: &SourceName, range: &EntryRange, portion: usize) -> Vec<EntryKey> {
+        let (mut found, mut after) = (Vec::new(), None::<ListPosition>);
         loop {
             let (before, from) = (found.len(), after.take());
             let visit = &mut |key: &EntryKey, _, place: &[u8]| {
                 found.push(key.clone());
-                after = Some(Position(place.into()));
+                after = Some(ListPosition(place.into()));
                 if found.len() < before + portion {
                     ControlFlow::Continue(())
                 } else {
@@ -90,7 +90,7 @@ impl Bed {
         }
     }
 
-    fn collections(&self, source: &Source) -> Result<Vec<String>, Error> {
+    fn collections(&self, source: &SourceName) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
         self.remote
             .collections(source, None, None, &mut |(collection, _)| {
@@ -117,8 +117,8 @@ impl Bed {
     }
 }
 
-fn base() -> Source {
-    Source {
+fn base() -> SourceName {
+    SourceName {
         table: table("Tab"),
         index: None,
     }
@@ -155,8 +155,8 @@ fn large(count: usize) -> Vec<Item> {
         .collect()
 }
 
-fn folder() -> Entries {
-    Entries::Collection {
+fn folder() -> EntryRange {
+    EntryRange::Collection {
         partition: vec![s("a")],
         sort_prefix: None,
     }
@@ -279,7 +279,7 @@ impl Bed {
         }
         self.list(
             &base(),
-            &Entries::Collection {
+            &EntryRange::Collection {
                 partition,
                 sort_prefix: None,
             },
@@ -342,14 +342,14 @@ fn entries_of_indexes_are_read_from_their_pages_and_by_their_keys() {
         ]));
     }
     for index in ["glob", "loc"] {
-        let source = Source {
+        let source = SourceName {
             table: table("Tab"),
             index: Some(IndexName::new(index).unwrap()),
         };
         let partition = vec![s(if index == "glob" { "x" } else { "a" })];
         let listed = bed.list(
             &source,
-            &Entries::Collection {
+            &EntryRange::Collection {
                 partition: partition.clone(),
                 sort_prefix: None,
             },
@@ -653,12 +653,12 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
         service: Arc::clone(&bed.service),
         clock: Arc::clone(&bed.clock),
     };
-    let flat = |range: &Entries| {
+    let flat = |range: &EntryRange| {
         low.remote.entries(&base(), range, None, &mut |_, _, _| {
             ControlFlow::Continue(())
         })
     };
-    let looks = low.remote.look(
+    let looks = low.remote.peek_page(
         &ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None),
         &mut |_| {},
     );
@@ -667,7 +667,7 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
         .records(&base(), None, None, &mut |_| ControlFlow::Continue(()));
     let errors = [
         low.collections(&base()).unwrap_err(),
-        flat(&Entries::All).unwrap_err(),
+        flat(&EntryRange::All).unwrap_err(),
         looks.unwrap_err(),
         records.unwrap_err(),
     ];
@@ -681,14 +681,14 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
         assert_eq!(sentence, expected);
     }
     // One collection is no scan, nor is the first of everything.
-    let one = Entries::Collection {
+    let one = EntryRange::Collection {
         partition: vec![s("u7")],
         sort_prefix: None,
     };
     assert_eq!(low.list(&base(), &one, 100).len(), 3);
     let first = ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None);
     low.remote
-        .look(
+        .peek_page(
             &ddbfs::expr::read_request::ReadRequest {
                 limit: Some(10),
                 ..first
@@ -728,14 +728,14 @@ fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
         clock: Arc::clone(&bed.clock),
     };
     // As the mount reads a directory: in portions, here so slowly that nothing is held meanwhile.
-    let in_portions = |range: &Entries, is_slow: bool| {
-        let (mut after, mut count) = (None::<Position>, 0);
+    let in_portions = |range: &EntryRange, is_slow: bool| {
+        let (mut after, mut count) = (None::<ListPosition>, 0);
         loop {
             let (from, mut portion) = (after.take(), 0);
             let listed = low
                 .remote
                 .entries(&base(), range, from.as_ref(), &mut |_, _, place| {
-                    (after, portion) = (Some(Position(place.into())), portion + 1);
+                    (after, portion) = (Some(ListPosition(place.into())), portion + 1);
                     if portion < 7 {
                         ControlFlow::Continue(())
                     } else {
@@ -766,11 +766,11 @@ fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
         }
         assert!(count < 200, "{what}: {count}");
     };
-    check("items", in_portions(&Entries::All, false), 132.0);
+    check("items", in_portions(&EntryRange::All, false), 132.0);
     check("a collection", in_portions(&folder(), false), 264.0);
     check(
         "items, slowly",
-        in_portions(&Entries::All, true),
+        in_portions(&EntryRange::All, true),
         2.0 * 132.0,
     );
     check(
@@ -784,7 +784,7 @@ fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
     check("records", (0, all.map(drop)), 132.0);
     let mut request = ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None);
     let scanned = loop {
-        match low.remote.look(&request, &mut |_| {}) {
+        match low.remote.peek_page(&request, &mut |_| {}) {
             Ok(page) if page.last_evaluated_key.is_some() => {
                 request.exclusive_start_key = page.last_evaluated_key
             }
@@ -795,7 +795,7 @@ fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
     // Each listing by itself, and who asks with room for all gets all.
     assert_eq!(
         in_portions(
-            &Entries::Collection {
+            &EntryRange::Collection {
                 partition: vec![s("u7")],
                 sort_prefix: None
             },
@@ -803,7 +803,7 @@ fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
         ),
         (1, Ok(()))
     );
-    assert_eq!(bed.list(&base(), &Entries::All, 50).len(), 140);
+    assert_eq!(bed.list(&base(), &EntryRange::All, 50).len(), 140);
 }
 
 fn low_limit(bed: &Bed) -> Arc<RemoteDatabase> {

@@ -61,7 +61,7 @@ fn put(control: &Control, item: &str) {
 fn line(item: &Value) -> String {
     let mut out = Vec::new();
     plain_json::write_line(
-        &attribute_value::item(Document::of(item).root()).unwrap(),
+        &attribute_value::item(Document::from_value(item).root()).unwrap(),
         &["pk", "sk"],
         &mut out,
     );

@@ -219,7 +219,7 @@ fn a_store_that_is_only_looked_at_stays_as_it_is() {
         include_str!("stored_forms/version_1.answers.json"),
     );
     let control = Control::on(store.clone(), |options| {
-        (options.looks_only, options.background_period) = (true, Some(Duration::from_millis(1)));
+        (options.passive, options.background_period) = (true, Some(Duration::from_millis(1)));
     });
     control.clock.advance_ms(ELAPSED_MS);
     check_answers(&control, answers, "looked at");

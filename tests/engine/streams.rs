@@ -172,7 +172,7 @@ fn view_types_decide_the_images() {
         assert!(
             records
                 .iter()
-                .all(|record| record.view_type == view && record.origin == Origin::Client)
+                .all(|record| record.view_type == view && record.origin == ChangeOrigin::Client)
         );
         assert!(records.is_sorted_by_key(|record| record.sequence_number));
         is_sound(&database);
@@ -423,7 +423,7 @@ fn positions_of_iterators() {
         iterator(
             &database,
             &stream,
-            ShardPosition::AtSequenceNumber(SequenceNumber::of(number)),
+            ShardPosition::AtSequenceNumber(SequenceNumber::from_version(number)),
         )
     };
     assert_eq!(refused(0), Err(StreamError::Trimmed.into()));

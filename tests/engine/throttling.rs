@@ -7,8 +7,8 @@ use ddbfs::database::Database;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;
-use ddbfs::model::error::{CancellationReason, Throttled, ThrottledAt};
-use ddbfs::model::layout::{MeteredOperation, PartitionLimits, Window};
+use ddbfs::model::error::{CancellationReason, ThrottleLocation, Throttled};
+use ddbfs::model::metrics::{MeteredOperation, PartitionLimits, Period};
 use ddbfs::model::schema::OnDemandThroughput;
 use ddbfs::model::{AttributeValue, Error, Item};
 
@@ -247,7 +247,7 @@ fn t_02_t_04_a_hot_key_gets_what_one_partition_gives() {
     // T-21: the hot key is at the top.
     let hottest = bed
         .layout()
-        .hot_keys(&source(""), Window::Minute, 1)
+        .hot_keys(&source(""), Period::Minute, 1)
         .unwrap()
         .remove(0);
     assert_eq!(
@@ -337,7 +337,7 @@ fn what_is_throttled_is_told_with_its_place_and_its_limit() {
                 .starts_with("The level of configured provisioned throughput for "),
             "{throttled}"
         );
-        (throttled.whereabouts(), throttled.hint())
+        (throttled.describe(), throttled.hint())
     };
     let bed = Bed::with(
         provisioned(definition("Tab", "pk:S sk:N", &[]), 10_000, 10_000),
@@ -623,14 +623,14 @@ fn t_03_the_reasons_of_all_kinds_have_the_model_s_names() {
     ] {
         for index in [None, Some(ddbfs::model::IndexName::new("byA").unwrap())] {
             for is_write in [false, true] {
-                let at = ThrottledAt::default();
+                let at = ThrottleLocation::default();
                 let throttled = Throttled {
                     table: table("Tab"),
                     index: index.clone(),
                     is_write,
                     is_provisioned: true,
                     cause,
-                    at,
+                    location: at,
                 };
                 names.insert(throttled.reason());
             }

@@ -313,13 +313,13 @@ fn a_deletion_is_streamed_as_the_services_and_leaves_the_indexes() {
     let last = records.last().unwrap();
     assert_eq!(
         (last.event, last.origin, &last.keys),
-        (StreamEvent::Remove, Origin::TimeToLive, &key("a", 1))
+        (StreamEvent::Remove, ChangeOrigin::TimeToLive, &key("a", 1))
     );
     assert_eq!(last.old_image, Some(item("a", 1, seconds(NOW - 1))));
     assert!(
         records[..2]
             .iter()
-            .all(|record| record.origin == Origin::Client)
+            .all(|record| record.origin == ChangeOrigin::Client)
     );
     is_sound(&database);
 }

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use ddbfs::codec::file_name::{self, Decoded, STEM_BYTES_MAX};
+use ddbfs::codec::file_name::{self, DecodedName, STEM_BYTES_MAX};
 use ddbfs::codec::json::document::Document;
 use ddbfs::codec::plain_json::PlainJsonFault as Fault;
 use ddbfs::codec::{dynamodb_json, key, plain_json, wire};
 use ddbfs::expr::partiql::{self, Statement, keys, plan};
-use ddbfs::expr::placeholders::Scope;
+use ddbfs::expr::placeholders::PlaceholderScope;
 use ddbfs::expr::{KeySchemaView, condition, key_condition, projection, update};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{KeyAttribute, KeyAttributeType, KeySchema};
@@ -118,7 +118,7 @@ pub fn statement(data: &[u8]) {
         };
         let reads = plan.reads.iter().filter(holds_it).count();
         assert!(reads <= 1, "read twice: {text}");
-        let is_kept = plan.rest.as_ref().is_none_or(|rest| rest.holds(&item));
+        let is_kept = plan.residual.as_ref().is_none_or(|rest| rest.holds(&item));
         assert_eq!(
             reads == 1 && is_kept,
             condition.holds(&item),
@@ -137,7 +137,7 @@ pub fn expression(data: &[u8]) {
         br#"{"a":"x","b":[1,{"c":2},[3]],"d":{"e":{"f":null}},"n":-1.5,"s":{"$ss":["x","y"]}}"#,
     )
     .unwrap();
-    let mut scope = Scope::new(&placeholders);
+    let mut scope = PlaceholderScope::new(&placeholders);
     if let Ok(condition) = condition::parse(text, &mut scope) {
         let _ = (
             condition.holds(&item),
@@ -235,11 +235,11 @@ pub fn file_name(data: &[u8]) {
         .chain(TYPES.iter().map(|one| vec![*one, KeyAttributeType::S]));
     for types in lists {
         match file_name::decode(data, &types) {
-            Ok(Decoded::Values(values)) => {
+            Ok(DecodedName::Values(values)) => {
                 let named: Vec<&AttributeValue> = values.iter().collect();
                 check_name(&file_name::collection_name(&named), &types, &values);
             }
-            Ok(Decoded::Alias { prefix, .. }) => {
+            Ok(DecodedName::Alias { prefix, .. }) => {
                 drop(file_name::alias_scan_prefix(&prefix, &types))
             }
             Err(_) => {}
@@ -264,8 +264,8 @@ fn check_name(name: &str, types: &[KeyAttributeType], values: &[AttributeValue])
         "{name:?} is no file name"
     );
     match file_name::decode(name.as_bytes(), types) {
-        Ok(Decoded::Values(decoded)) => assert_eq!(decoded, values, "{name}"),
-        Ok(Decoded::Alias { .. }) => {}
+        Ok(DecodedName::Values(decoded)) => assert_eq!(decoded, values, "{name}"),
+        Ok(DecodedName::Alias { .. }) => {}
         Err(fault) => panic!("{name}: {fault}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Expressions without a database: `if`, `project`, `update` and `key`, on an item and with values given before.
 
-use ddbfs::expr::placeholders::Scope;
+use ddbfs::expr::placeholders::PlaceholderScope;
 use ddbfs::expr::{KeyConditionShape, KeySchemaView, SortRange, condition, projection, update};
 use ddbfs::model::api::Placeholders;
 use ddbfs::model::schema::KeyAttributeType;
@@ -44,7 +44,7 @@ impl Session {
 
     fn holds(&self, [text, values]: &[String; 2]) -> Result<String, String> {
         let placeholders = placeholders_of(values);
-        let mut scope = Scope::new(&placeholders);
+        let mut scope = PlaceholderScope::new(&placeholders);
         let condition = condition::parse(text, &mut scope).map_err(|fault| fault.to_string())?;
         scope.finish().map_err(|error| error.to_string())?;
         // What an engine decodes is enough.
@@ -66,7 +66,7 @@ impl Session {
     }
 
     fn project(&self, [text, names]: &[String; 2]) -> Result<String, String> {
-        let paths = projection::parse(text, &mut Scope::new(&placeholders_of(names)));
+        let paths = projection::parse(text, &mut PlaceholderScope::new(&placeholders_of(names)));
         Ok(line(
             &paths.map_err(|error| error.to_string())?.apply(&self.item),
         ))
@@ -74,7 +74,8 @@ impl Session {
 
     fn key(&self, text: &str) -> Result<String, String> {
         let placeholders = placeholders_of(&self.values);
-        let shape = KeyConditionShape::parse(text.trim(), &mut Scope::new(&placeholders));
+        let shape =
+            KeyConditionShape::parse(text.trim(), &mut PlaceholderScope::new(&placeholders));
         let shape = shape.map_err(|error| error.to_string())?;
         let [partition, sort] = &self.keys;
         let condition = shape
@@ -118,8 +119,8 @@ fn key_attribute(text: &str) -> KeyAttribute {
 /// The item afterwards.
 fn updated([old, text, values]: &[String; 3]) -> Result<String, String> {
     let placeholders: Placeholders = placeholders_of(values);
-    let update =
-        update::parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())?;
+    let update = update::parse(text, &mut PlaceholderScope::new(&placeholders))
+        .map_err(|error| error.to_string())?;
     update
         .apply(&json(old), true)
         .map(|new| line(&new))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::http::{
     SIGNATURE, SOON, api, call, engine, exchange, ok, options, raw, read_answer, start, start_with,
 };
-use ddbfs::database::{BatchRows, Database, Rows};
+use ddbfs::database::{BatchRowSink, Database, RowSink};
 use ddbfs::http::{HttpOptions, Server};
 use ddbfs::model::api::*;
 use ddbfs::model::error::StreamError;
@@ -562,14 +562,14 @@ impl Database for Faulty {
     fn batch_get_rows(
         &self,
         _: &BatchGetItemRequest,
-        _: &mut BatchRows<'_>,
+        _: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         panic!("batch get")
     }
-    fn query_rows(&self, _: &QueryRequest, _: &mut Rows<'_>) -> Result<Page, Error> {
+    fn query_rows(&self, _: &QueryRequest, _: &mut RowSink<'_>) -> Result<Page, Error> {
         panic!("query")
     }
-    fn scan_rows(&self, _: &ScanRequest, _: &mut Rows<'_>) -> Result<Page, Error> {
+    fn scan_rows(&self, _: &ScanRequest, _: &mut RowSink<'_>) -> Result<Page, Error> {
         Err(Error::ItemCollectionSizeLimitExceeded)
     }
 }

@@ -14,7 +14,7 @@ use crate::support::wait::{PATIENCE, until_ok_with};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::http::compression::{self, Coding};
 use ddbfs::http::{HttpOptions, Server};
-use ddbfs::store::budget::{Budget, Memory};
+use ddbfs::store::budget::{MemoryBudget, MemoryBudgets};
 use flate2::read::{GzDecoder, ZlibDecoder};
 use serde_json::json;
 
@@ -52,8 +52,8 @@ fn compressed_requests_are_inflated() {
         (answer.status, answer.text())
     };
     let text = format!("{}{}", r#"{"Limit":1}"#, " ".repeat(1000)).into_bytes();
-    let gzip = compression::deflate(Coding::Gzip, &text).unwrap();
-    let zlib = compression::deflate(Coding::Deflate, &text).unwrap();
+    let gzip = compression::compress(Coding::Gzip, &text).unwrap();
+    let zlib = compression::compress(Coding::Deflate, &text).unwrap();
     let listed = (200, r#"{"TableNames":[]}"#.to_owned());
     assert_eq!(send("gzip", &gzip), listed);
     assert_eq!(send("GZIP", &gzip), listed);
@@ -68,7 +68,7 @@ fn compressed_requests_are_inflated() {
     assert_eq!(send("deflate", b"{}"), (500, broken.to_owned()));
     let unknown = r#"{"__type":"com.amazon.coral.service#SerializationException","Message":"Content-Encoding must be gzip, deflate or identity"}"#;
     assert_eq!(send("br", &text), (400, unknown.to_owned()));
-    let bomb = compression::deflate(Coding::Gzip, &vec![b' '; 16 * 1024 * 1024 + 1]).unwrap();
+    let bomb = compression::compress(Coding::Gzip, &vec![b' '; 16 * 1024 * 1024 + 1]).unwrap();
     assert_eq!(send("gzip", &bomb).0, 413);
 }
 
@@ -514,9 +514,9 @@ fn idle_connections_without_number_do_not_shut_others_out() {
 #[test]
 fn large_bodies_at_once_are_bounded_together() {
     const BOUND: usize = 1 << 20;
-    let memory = Memory {
-        bodies: Budget::new(BOUND),
-        ..Memory::new(0)
+    let memory = MemoryBudgets {
+        bodies: MemoryBudget::new(BOUND),
+        ..MemoryBudgets::new(0)
     };
     let bodies = memory.bodies.clone();
     let server = Server::start(

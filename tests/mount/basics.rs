@@ -264,10 +264,10 @@ fn index_and_derived_files_are_read_only() {
 fn nothing_is_mounted_over_a_live_mount() {
     use ddbfs::fs::View;
     use ddbfs::fs::view::ViewOptions;
-    use ddbfs::fuse::{MountOptions, MountState, mount, state};
+    use ddbfs::fuse::{MountOptions, MountpointState, mount, state};
 
     let first = Mount::with_tables();
-    assert_eq!(state(first.path()).unwrap(), MountState::Live);
+    assert_eq!(state(first.path()).unwrap(), MountpointState::Live);
     let view = View::new(mounted::memory(), ViewOptions::default());
     let error = mount(&MountOptions::new(first.path()), view.clone()).unwrap_err();
     assert!(
@@ -278,7 +278,7 @@ fn nothing_is_mounted_over_a_live_mount() {
     let path = first.path().to_owned();
     first.sh("ls").ok();
     first.end();
-    assert!(state(&path).is_err() || state(&path).unwrap() == MountState::Nothing);
+    assert!(state(&path).is_err() || state(&path).unwrap() == MountpointState::Nothing);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::mounted::{Mount, create_table, put};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
-use ddbfs::engine::hold::{Hold, Stage};
+use ddbfs::engine::test_hooks::{IndexHold, IndexStage};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
 
@@ -59,10 +59,10 @@ fn stats(mount: &Mount) -> Value {
 
 #[test]
 fn an_index_is_a_directory_that_is_made_and_removed() {
-    let hold = Arc::new(Hold::default());
+    let hold = Arc::new(IndexHold::default());
     let of_engine = Arc::clone(&hold);
     let mount = tab(|options| options.index_hold = of_engine);
-    hold.hold(Stage::Allocation);
+    hold.hold(IndexStage::Allocation);
     // A draft, with a template.
     ok(&mount, "mkdir Tab/gsi/by-status; test -d Tab/gsi/by-status");
     assert_eq!(
@@ -84,8 +84,8 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
         (&json!("CREATING"), &json!(false))
     );
     assert_eq!(found["progress"], nothing, "while resources are allocated");
-    hold.hold(Stage::Backfill);
-    hold.release(Stage::Allocation);
+    hold.hold(IndexStage::Backfill);
+    hold.release(IndexStage::Allocation);
     run(&mount);
     let found = stats(&mount);
     assert_eq!(
@@ -117,7 +117,7 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
         )
         .contains("busy")
     );
-    hold.release(Stage::Backfill);
+    hold.release(IndexStage::Backfill);
     run(&mount);
     let found = stats(&mount);
     assert_eq!(

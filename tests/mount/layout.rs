@@ -7,7 +7,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::engine::throttle::ThrottleOptions;
-use ddbfs::model::layout::PartitionLimits;
+use ddbfs::model::metrics::PartitionLimits;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
 

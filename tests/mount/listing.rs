@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ddbfs::database::Browse;
 use ddbfs::fs::node::attr::Attr;
-use ddbfs::fs::open::found::Entry;
+use ddbfs::fs::open::dirent::Dirent;
 use ddbfs::model::TableName;
 use ddbfs::model::api::DeleteItemRequest;
 use serde_json::Value;
@@ -68,12 +68,7 @@ fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Giv
         if given.len() == room {
             return true;
         }
-        given.push((
-            name.to_owned(),
-            offset,
-            attr.size,
-            !attr.lasts.attr.is_zero(),
-        ));
+        given.push((name.to_owned(), offset, attr.size, !attr.ttl.attr.is_zero()));
         false
     };
     p.view.readdirplus(ino, handle, offset, &mut emit).unwrap();
@@ -83,7 +78,7 @@ fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Giv
 /// Returns the names of one READDIR with space for so many, each with its offset.
 fn names(p: &Process, handle: u64, offset: u64, room: usize) -> Vec<(String, u64)> {
     let mut given = Vec::new();
-    let mut emit = |entry: Entry<'_>, offset: u64| {
+    let mut emit = |entry: Dirent<'_>, offset: u64| {
         if given.len() == room {
             return true;
         }
@@ -102,7 +97,7 @@ fn is_dot(name: &str) -> bool {
 fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
     for (folder, seed) in FOLDERS.iter().zip(1..) {
         let p = Process::new(&[FLAT, ORDERS]);
-        p.view.kernel_cache().keep_while_alone().unwrap();
+        p.view.kernel_cache().hold_lease().unwrap();
         let mut numbers = Numbers(seed);
         let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
         let name_of = |number: u64| format!("n{number:04}");
@@ -170,7 +165,7 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
 #[test]
 fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
     let p = Process::new(&[ORDERS]);
-    p.view.kernel_cache().keep_while_alone().unwrap();
+    p.view.kernel_cache().hold_lease().unwrap();
     for name in ["a", "c"] {
         FOLDERS[1].put(&*p.db, name, 1);
     }
@@ -203,7 +198,7 @@ fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
 #[test]
 fn who_reads_names_only_makes_the_kernel_know_few_nodes() {
     let p = Process::new(&[ORDERS]);
-    p.view.kernel_cache().keep_while_alone().unwrap();
+    p.view.kernel_cache().hold_lease().unwrap();
     for number in 0..80 {
         let json = format!(r#"{{"pk":"u{}","sk":"o{number}"}}"#, number / 8);
         put(&*p.db, "Orders", &json);

@@ -13,7 +13,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::error::StoreError;
 use ddbfs::store::memory::MemoryStore;
-use ddbfs::store::{BatchHook, Direction, KeyRange, Read, Store, StoreInfo, Visit, WriteJob};
+use ddbfs::store::{BatchHook, Direction, KeyRange, Read, Store, StoreInfo, StoreVisit, WriteJob};
 use parking_lot::{Condvar, Mutex};
 
 /// Entries that a thread may walk over while the gate is closed.
@@ -88,7 +88,7 @@ impl Read for GatedRead<'_> {
         &self,
         range: &KeyRange,
         direction: Direction,
-        visit: &mut Visit<'_>,
+        visit: &mut StoreVisit<'_>,
     ) -> Result<(), StoreError> {
         self.inner
             .walk(range, direction, &mut |key, value| -> ControlFlow<()> {

@@ -217,7 +217,7 @@ fn a_mount_names_them_by_all_their_values() {
     let mount = Mount::with_tables();
     mount
         .db
-        .create_table(wire::request(Document::of(&wide()).root()).unwrap())
+        .create_table(wire::request(Document::from_value(&wide()).root()).unwrap())
         .unwrap();
     put(
         &*mount.db,

@@ -17,7 +17,7 @@ use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::fs::view::ViewOptions;
 use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions};
 use ddbfs::protocol::memory::ITEM_BYTES;
-use ddbfs::store::budget::Memory;
+use ddbfs::store::budget::MemoryBudgets;
 
 /// A cache time that no test outlasts.
 const LONG: Duration = Duration::from_secs(3600);
@@ -169,7 +169,7 @@ fn many_files_are_asked_for_at_a_time() {
 fn a_request_in_a_file_has_its_memory_before_it_is_run() {
     let (mount, service) = mounted(|options| options);
     put(&*mount.db, "Flat", r#"{"id":"x"}"#);
-    let requests = Memory::of_process().requests;
+    let requests = MemoryBudgets::of_process().requests;
     service.hold("GetItem");
     let ask = r#"{"TableName":"Flat","Key":{"id":{"S":"x"}}}"#;
     std::thread::scope(|scope| {

@@ -15,7 +15,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::TableName;
-use ddbfs::model::api::table_control::{PARKED_KEPT_MS, ParkRequest, ParkedPlace};
+use ddbfs::model::api::table_control::{TRASH_RETENTION_MS, TrashKey, TrashRequest};
 use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest, Done, Precondition};
 use ddbfs::store::memory::MemoryStore;
 
@@ -145,11 +145,11 @@ fn with_clock() -> (Mount, Arc<ManualClock>) {
 
 fn parked(db: &LocalDatabase, table: &str) -> Vec<String> {
     let mut names = Vec::new();
-    let visit = &mut |stat: ddbfs::model::api::table_control::ParkedStat| {
-        names.push(stat.place.name);
+    let visit = &mut |stat: ddbfs::model::api::table_control::TrashStat| {
+        names.push(stat.key.name);
         std::ops::ControlFlow::Continue(())
     };
-    db.parked(&TableName::new(table).unwrap(), None, visit)
+    db.trashed(&TableName::new(table).unwrap(), None, visit)
         .unwrap();
     names
 }
@@ -169,7 +169,7 @@ fn a_parked_file_is_kept_for_seven_days() {
         sentence.contains(".ddb/scratch/Flat,items,a.bak until "),
         "{until_then}"
     );
-    clock.advance_ms(PARKED_KEPT_MS - 1);
+    clock.advance_ms(TRASH_RETENTION_MS - 1);
     mount.local.engine().run_background_work().unwrap();
     assert_eq!(
         mount.sh("cat Flat/items/a.bak; ls .ddb/scratch").ok(),
@@ -522,19 +522,19 @@ fn the_delete_that_parks_is_one_transaction() {
         let mut delete =
             DeleteItemRequest::new(flat.clone(), ddbfs::model::Item::from([("id", s("a"))]));
         delete.precondition = Some(Precondition::Version(version));
-        let place = ParkedPlace {
+        let place = TrashKey {
             table: TableName::new(table).unwrap(),
             folder: None,
             name: "a.bak".to_owned(),
         };
         let (sender, receiver) = std::sync::mpsc::channel();
-        db.park_item_then(
-            ParkRequest {
+        db.trash_item(
+            TrashRequest {
                 delete,
-                place,
+                key: place,
                 content: b"text".to_vec(),
             },
-            Done::of(move |ended| sender.send(ended).unwrap()),
+            Done::detached(move |ended| sender.send(ended).unwrap()),
         );
         receiver.recv().unwrap()
     };
@@ -547,7 +547,7 @@ fn the_delete_that_parks_is_one_transaction() {
     };
     let version = db
         .stat(
-            &ddbfs::database::Source {
+            &ddbfs::database::SourceName {
                 table: flat.clone(),
                 index: None,
             },

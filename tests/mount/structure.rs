@@ -35,7 +35,7 @@ fn create(db: &LocalDatabase, sort: bool) {
         "AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}{definition}]}}"#
     );
     db.create_table(
-        wire::request(Document::of(&serde_json::from_str(&text).unwrap()).root()).unwrap(),
+        wire::request(Document::from_value(&serde_json::from_str(&text).unwrap()).root()).unwrap(),
     )
     .unwrap();
 }

@@ -5,7 +5,7 @@ use ddbfs::codec::{plain_json, wire};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::fs::FsError;
-use ddbfs::fs::open::computed::Window;
+use ddbfs::fs::open::computed::ComputedWindow;
 use ddbfs::fs::query::{Child, QueryKind, QueryPath, ResultKind};
 use ddbfs::model::api::{QueryRequest, ScanRequest};
 use ddbfs::model::{IndexKind, Item, TableName};
@@ -357,7 +357,7 @@ fn results_run_over_pages_and_are_read_in_pieces() {
     };
     let db = std::sync::Arc::new(db);
     let tree = ddbfs::fs::mount::Mount::new(db, ddbfs::fs::view::ViewOptions::default());
-    let mut window = Window::new(Box::new(path.open(kind)));
+    let mut window = ComputedWindow::new(Box::new(path.open(kind)));
     let mut read = |offset: usize, size: usize| {
         window
             .read(&tree, offset as u64, size, &|| true)
@@ -381,7 +381,7 @@ fn results_run_over_pages_and_are_read_in_pieces() {
         "a little back"
     );
     assert!(window.start() > 10, "what was read long ago is forgotten");
-    let mut again = Window::new(Box::new(path.open(kind)));
+    let mut again = ComputedWindow::new(Box::new(path.open(kind)));
     assert_eq!(
         again.read(&tree, 2_000_000, 7, &|| true).expect("bytes"),
         whole.as_bytes()[2_000_000..2_000_007]

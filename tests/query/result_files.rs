@@ -386,7 +386,7 @@ fn a_stat_ends_with_its_caller() {
         .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
         .status();
     let of_process = |pid| {
-        mount.view().called_by(Caller {
+        mount.view().with_caller(Caller {
             pid,
             ..Caller::default()
         })
@@ -397,7 +397,7 @@ fn a_stat_ends_with_its_caller() {
     }
     let stat = |pid: u32| {
         let (sender, receiver) = std::sync::mpsc::channel();
-        of_process(pid).getattr_then(
+        of_process(pid).getattr_async(
             ino,
             None,
             Box::new(move |attr| sender.send(attr.map(|attr| attr.size)).unwrap()),

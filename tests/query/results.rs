@@ -659,7 +659,7 @@ fn a_listing_that_finds_nothing_ends_with_its_caller() {
         .status();
     let list = |path: &str, pid: u32| {
         let of_process = |pid| {
-            mount.view().called_by(Caller {
+            mount.view().with_caller(Caller {
                 pid,
                 ..Caller::default()
             })

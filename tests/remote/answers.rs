@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ddbfs::database::caller::{Caller, Releases};
+use ddbfs::database::cancel::{CancelSource, CancelToken};
 use ddbfs::database::copies::batches::put_all;
 use ddbfs::database::copies::compare::Comparison;
-use ddbfs::database::copies::scan::Tally;
-use ddbfs::database::copies::{Side, definition};
+use ddbfs::database::copies::scan::CopyProgress;
+use ddbfs::database::copies::{CopySide, definition};
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Answer, Client, RemoteDatabase, RemoteOptions, Service};
-use ddbfs::database::{Browse, Database, Entries, Position, Source};
+use ddbfs::database::remote::{AnswerBody, Client, RemoteDatabase, RemoteOptions, Transport};
+use ddbfs::database::{Browse, Database, EntryRange, ListPosition, SourceName};
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::view::ViewOptions;
 use ddbfs::model::api::*;
@@ -161,13 +161,13 @@ fn an_item_of_another_key_is_none() {
 /// A service that answers everything with the same.
 struct Words(&'static [u8]);
 
-impl Service for Words {
+impl Transport for Words {
     fn call(
         &self,
-        _caller: &Caller,
+        _caller: &CancelToken,
         _operation: &'static str,
         _body: &[u8],
-    ) -> Result<Answer, Error> {
+    ) -> Result<AnswerBody, Error> {
         Ok(self.0.to_vec().into())
     }
 }
@@ -253,7 +253,7 @@ fn a_page_has_not_the_item_that_it_goes_on_after() {
     });
     let remote = RemoteDatabase::new(Arc::new(client), RemoteOptions::default());
     let (source, mut shown) = (
-        Source {
+        SourceName {
             table: table("Tab"),
             index: None,
         },
@@ -263,10 +263,10 @@ fn a_page_has_not_the_item_that_it_goes_on_after() {
         let after = shown.0.take();
         let listed = remote.entries(
             &source,
-            &Entries::All,
+            &EntryRange::All,
             after.as_ref(),
             &mut |_, _, place| {
-                shown = (Some(Position(place.into())), shown.1 + 1);
+                shown = (Some(ListPosition(place.into())), shown.1 + 1);
                 ControlFlow::Continue(())
             },
         );
@@ -462,8 +462,13 @@ fn an_index_that_is_going_may_be_listed_without_its_definition() {
 /// A service that has every table that it is asked for.
 struct Describing(InProcess);
 
-impl Service for Describing {
-    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+impl Transport for Describing {
+    fn call(
+        &self,
+        caller: &CancelToken,
+        operation: &'static str,
+        body: &[u8],
+    ) -> Result<AnswerBody, Error> {
         let request: Value = serde_json::from_slice(body).unwrap();
         if operation != "DescribeTable" {
             return self.0.call(caller, operation, body);
@@ -499,7 +504,7 @@ fn bytes_of_a_table_are_those_that_the_service_counts() {
     });
     let remote = RemoteDatabase::new(Arc::new(client), RemoteOptions::default());
     let stats = remote
-        .stats(&Source {
+        .stats(&SourceName {
             table: table("Tab"),
             index: None,
         })
@@ -555,7 +560,7 @@ fn who_waited_in_vain_and_asks_the_same_at_once_does_not_wait_again() {
     let hasty = service(&proxy.url(), Duration::from_millis(300));
     proxy.always(Some(Trouble::Silence));
     let ask = |thread: u32, name: &str| {
-        let caller = Releases::default().caller(thread, |_| true);
+        let caller = CancelSource::default().token(thread, |_| true);
         call_for(&caller, &hasty, "GetItem", &key(name)).unwrap_err();
         proxy.take_operations().len()
     };
@@ -666,7 +671,8 @@ fn leaving() -> (LocalDatabase, Client) {
 #[test]
 fn what_a_batch_leaves_is_put_and_got_again() {
     let (database, client) = leaving();
-    let side = |database: Arc<dyn Database>| Side::new(database, table("Tab"), "Tab".to_owned());
+    let side =
+        |database: Arc<dyn Database>| CopySide::new(database, table("Tab"), "Tab".to_owned());
     let client: Arc<dyn Database> = Arc::new(client);
     let items: Vec<Item> = (100..160).map(item).collect();
     let counts = put_all(&side(Arc::clone(&client)), items.clone(), &|item, error| {
@@ -691,7 +697,7 @@ fn what_a_batch_leaves_is_put_and_got_again() {
         .unwrap()
         .schema
         .key;
-    let tally = Tally::new(Arc::default(), |_| ());
+    let tally = CopyProgress::new(Arc::default(), |_| ());
     let sides = [side(client), side(Arc::new(other))];
     let mut told = 0;
     let comparison = Comparison {
@@ -716,7 +722,7 @@ fn what_a_batch_leaves_must_have_been_in_it() {
         answer["UnprocessedItems"] = request["RequestItems"].clone();
         answer["UnprocessedItems"]["Tab"][0]["PutRequest"]["Item"]["sk"]["N"] = "9".into();
     });
-    let side = Side::new(Arc::new(client), table("Tab"), "Tab".to_owned());
+    let side = CopySide::new(Arc::new(client), table("Tab"), "Tab".to_owned());
     let error = put_all(&side, vec![item(8)], &|_, _| ())
         .unwrap_err()
         .to_string();

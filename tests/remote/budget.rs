@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ddbfs::codec::metrics::{capacity, prices};
-use ddbfs::database::caller::Caller;
+use ddbfs::database::cancel::CancelToken;
 use ddbfs::database::layout::Layout;
 use ddbfs::database::remote::budget::RemoteLayout;
-use ddbfs::database::remote::budget::{Limits, Meter};
-use ddbfs::database::remote::{Answer, Service};
+use ddbfs::database::remote::budget::{MeteredTransport, SpendLimits};
+use ddbfs::database::remote::{AnswerBody, Transport};
 use ddbfs::model::error::RemoteError;
 use ddbfs::model::{Error, TableName};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::support::http;
 use crate::support::proxy::{Proxy, Trouble};
 use crate::transport::{PATIENT, call, key, ok, put, server, server_of, service};
 
-const FREE: Limits = Limits {
+const FREE: SpendLimits = SpendLimits {
     reads: None,
     writes: None,
     money: None,
@@ -27,8 +27,8 @@ const FREE: Limits = Limits {
 /// So few a second that nothing is made up for during a test.
 const HARDLY_ANY: f64 = 0.000_1;
 
-fn meter(url: &str, limits: Limits) -> Meter {
-    Meter::new(Arc::new(service(url, PATIENT)), limits, prices::built_in())
+fn meter(url: &str, limits: SpendLimits) -> MeteredTransport {
+    MeteredTransport::new(Arc::new(service(url, PATIENT)), limits, prices::built_in())
 }
 
 /// A put of so many units.
@@ -61,7 +61,7 @@ fn units_that_were_lent_are_made_up_for_before_the_next_request() {
     let timeout = Duration::from_secs(5);
     let meter = meter(
         &proxy.url(),
-        Limits {
+        SpendLimits {
             reads: Some(HARDLY_ANY),
             writes: Some(HARDLY_ANY),
             money: None,
@@ -87,7 +87,7 @@ fn many_at_a_time_keep_the_rate() {
     let server = server();
     let meter = meter(
         &format!("http://{}", server.local_addr()),
-        Limits {
+        SpendLimits {
             writes: Some(40.0),
             ..FREE
         },
@@ -113,16 +113,16 @@ fn many_at_a_time_keep_the_rate() {
 }
 
 /// Many ask at once, before anything is answered: how each fared. A page takes 128 units.
-fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
+fn at_once(limits: SpendLimits) -> Vec<Result<AnswerBody, Error>> {
     const READERS: usize = 8;
     struct Held(Mutex<Receiver<()>>);
-    impl Service for Held {
+    impl Transport for Held {
         fn call(
             &self,
-            _caller: &Caller,
+            _caller: &CancelToken,
             _operation: &'static str,
             _body: &[u8],
-        ) -> Result<Answer, Error> {
+        ) -> Result<AnswerBody, Error> {
             self.0.lock().unwrap().recv().unwrap();
             Ok(
                 br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#
@@ -132,7 +132,7 @@ fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
         }
     }
     let (release, released) = channel();
-    let meter = Meter::new(
+    let meter = MeteredTransport::new(
         Arc::new(Held(Mutex::new(released))),
         limits,
         prices::built_in(),
@@ -143,7 +143,7 @@ fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
             let (meter, ended) = (&meter, ended.clone());
             scope.spawn(move || {
                 ended
-                    .send(meter.call(&Caller::Patient, "Scan", br#"{"TableName":"Pets"}"#))
+                    .send(meter.call(&CancelToken::Never, "Scan", br#"{"TableName":"Pets"}"#))
                     .unwrap()
             });
         }
@@ -160,10 +160,10 @@ fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
 #[test]
 fn however_many_ask_at_a_time_the_limits_are_passed_by_one_page() {
     let soon = Duration::from_millis(200);
-    let money = Some(prices::built_in().of_reads(100.0));
+    let money = Some(prices::built_in().read_cost(100.0));
     for (limits, option) in [
         (
-            Limits {
+            SpendLimits {
                 reads: Some(100.0),
                 timeout: soon,
                 ..FREE
@@ -171,7 +171,7 @@ fn however_many_ask_at_a_time_the_limits_are_passed_by_one_page() {
             "--max-rcu 100 is used up",
         ),
         (
-            Limits {
+            SpendLimits {
                 money,
                 timeout: soon,
                 ..FREE
@@ -195,10 +195,10 @@ fn when_the_budget_is_used_up_only_what_costs_nothing_is_asked() {
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     // Three write units on demand.
-    let money = 3.0 * prices::built_in().of_writes(1.0);
+    let money = 3.0 * prices::built_in().write_cost(1.0);
     let meter = meter(
         &proxy.url(),
-        Limits {
+        SpendLimits {
             money: Some(money),
             ..FREE
         },
@@ -246,7 +246,7 @@ fn failed_conditions_cost_and_throttled_requests_are_counted() {
         400,
         r#"{"__type":"x#ThrottlingException","message":"Slow down."}"#,
     );
-    let impatient = Meter::new(
+    let impatient = MeteredTransport::new(
         Arc::new(service(&proxy.url(), Duration::from_secs(4))),
         FREE,
         prices::built_in(),
@@ -274,7 +274,7 @@ fn failed_conditions_cost_and_throttled_requests_are_counted() {
 fn what_was_spent_is_told_by_table_and_index() {
     let engine = http::engine();
     let server = server_of(Arc::clone(&engine));
-    let limits = Limits {
+    let limits = SpendLimits {
         reads: Some(1_000.0),
         money: Some(2.0),
         ..FREE
@@ -349,19 +349,19 @@ fn what_was_spent_is_told_by_table_and_index() {
 #[test]
 fn what_nobody_counts_passes() {
     struct Echo;
-    impl Service for Echo {
+    impl Transport for Echo {
         fn call(
             &self,
-            _caller: &Caller,
+            _caller: &CancelToken,
             _operation: &'static str,
             body: &[u8],
-        ) -> Result<Answer, Error> {
+        ) -> Result<AnswerBody, Error> {
             Ok(body.to_vec().into())
         }
     }
-    let meter = Meter::new(
+    let meter = MeteredTransport::new(
         Arc::new(Echo),
-        Limits {
+        SpendLimits {
             reads: Some(HARDLY_ANY),
             writes: Some(HARDLY_ANY),
             ..FREE
@@ -371,7 +371,7 @@ fn what_nobody_counts_passes() {
     for _ in 0..3 {
         assert_eq!(
             meter
-                .call(&Caller::Patient, "GetRecords", b"not even JSON")
+                .call(&CancelToken::Never, "GetRecords", b"not even JSON")
                 .unwrap()
                 .into_text(),
             b"not even JSON"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ddbfs::database::remote::aws::{Aws, AwsOptions};
+use ddbfs::database::remote::aws::{AwsOptions, AwsTransport};
 use serde_json::json;
 
 use crate::support::own_process::own_process;
@@ -25,7 +25,7 @@ fn ask() {
         profile: std::env::var(PROFILE).ok(),
         ..AwsOptions::default()
     };
-    match Aws::open(&options) {
+    match AwsTransport::open(&options) {
         Ok(aws) => match transport::call(&aws, "ListTables", &json!({})) {
             Ok(answer) => println!("answered {} for {}: {answer}", aws.endpoint(), aws.region()),
             Err(error) => println!("refused: {error}"),

@@ -252,7 +252,7 @@ fn programs_keep_the_budget() {
     let (server, proxy) = scene();
     proxy.count_nothing();
     let units = 300.0;
-    let budget = format!("{:.9} USD", prices::built_in().of_reads(units));
+    let budget = format!("{:.9} USD", prices::built_in().read_cost(units));
     let mut mounted = mount(
         &proxy,
         &[

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ddbfs::database::Database;
-use ddbfs::database::caller::{Caller, Releases};
-use ddbfs::database::remote::Service;
-use ddbfs::database::remote::aws::{Aws, AwsOptions};
+use ddbfs::database::cancel::{CancelSource, CancelToken};
+use ddbfs::database::remote::Transport;
+use ddbfs::database::remote::aws::{AwsOptions, AwsTransport};
 use ddbfs::http::{HttpOptions, RunningServer, Server};
 use ddbfs::model::Error;
 use serde_json::{Value, json};
@@ -56,9 +56,9 @@ pub fn server_of(database: Arc<dyn Database>) -> RunningServer {
     server
 }
 
-pub fn service(url: &str, timeout: Duration) -> Aws {
+pub fn service(url: &str, timeout: Duration) -> AwsTransport {
     let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
-    Aws::open(&AwsOptions {
+    AwsTransport::open(&AwsOptions {
         endpoint: Some(url.to_owned()),
         keys,
         timeout,
@@ -67,13 +67,17 @@ pub fn service(url: &str, timeout: Duration) -> Aws {
     .unwrap()
 }
 
-pub fn call(service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
-    call_for(&Caller::Patient, service, operation, body)
+pub fn call(
+    service: &dyn Transport,
+    operation: &'static str,
+    body: &Value,
+) -> Result<Value, Error> {
+    call_for(&CancelToken::Never, service, operation, body)
 }
 
 pub fn call_for(
-    caller: &Caller,
-    service: &dyn Service,
+    caller: &CancelToken,
+    service: &dyn Transport,
     operation: &'static str,
     body: &Value,
 ) -> Result<Value, Error> {
@@ -82,7 +86,7 @@ pub fn call_for(
 }
 
 #[track_caller]
-pub fn ok(service: &dyn Service, operation: &'static str, body: &Value) -> Value {
+pub fn ok(service: &dyn Transport, operation: &'static str, body: &Value) -> Value {
     call(service, operation, body).unwrap()
 }
 
@@ -103,7 +107,7 @@ fn older(name: &str) -> Value {
     })
 }
 
-fn age(service: &dyn Service, name: &str) -> Value {
+fn age(service: &dyn Transport, name: &str) -> Value {
     ok(service, "GetItem", &key(name))["Item"]["age"]["N"].clone()
 }
 
@@ -116,7 +120,7 @@ fn signed_requests_are_let_in_and_others_are_not() {
     assert_eq!(age(&aws, "Rex"), "3");
     ok(&aws, "ListStreams", &json!({}));
     let keys = Some((KEYS.0.to_owned(), "another".to_owned()));
-    let stranger = Aws::open(&AwsOptions {
+    let stranger = AwsTransport::open(&AwsOptions {
         endpoint: Some(url),
         keys,
         ..AwsOptions::default()
@@ -374,7 +378,7 @@ fn who_is_killed_does_not_wait() {
     let proxy = Proxy::before(server.local_addr());
     proxy.always(Some(Trouble::Silence));
     let aws = service(&proxy.url(), Duration::from_secs(600));
-    let waiter = Releases::default().caller(1, |_| !IS_GONE.load(Ordering::SeqCst));
+    let waiter = CancelSource::default().token(1, |_| !IS_GONE.load(Ordering::SeqCst));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| call_for(&waiter, &aws, "GetItem", &key("Rex")));
         crate::support::wait::until("the request comes", || !proxy.take_operations().is_empty());

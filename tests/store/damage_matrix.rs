@@ -13,7 +13,7 @@ use crate::lmdb::{get, put};
 use crate::support::daemon::{DDBFS, Mount, post};
 use crate::support::own_process::start;
 use crate::support::wait::until;
-use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore, OfflineStore};
 use ddbfs::store::{Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DAMAGE_MATRIX";
@@ -572,7 +572,7 @@ fn try_one(dir: &Path, files: &Files, expected: Outcome) -> Result<(), String> {
     write(dir, files);
     let listing = || fs::read_dir(dir).unwrap().count();
     let before = (read(dir), listing());
-    let checked = InPlace::open(dir, StoreError::ReadOnly).and_then(|store| {
+    let checked = OfflineStore::open(dir, StoreError::ReadOnly).and_then(|store| {
         let store = store.expect("nobody has it open");
         store.check().map(|()| content(&store))
     });

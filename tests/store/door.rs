@@ -21,7 +21,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
 use ddbfs::store::lmdb::{LeaseLimits, LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
-use ddbfs::store::{Keeper, Store, StoreError};
+use ddbfs::store::{LeaseHolder, Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DOOR";
 
@@ -33,10 +33,10 @@ const END: Duration = Duration::from_millis(20);
 
 /// What a killed keeper gave out is over soon; a keeper that lives has all the time that a busy machine needs.
 const LIMITS: LeaseLimits = LeaseLimits {
-    keep: Duration::from_millis(300),
-    admission: PATIENCE,
-    look_period: Duration::from_millis(50),
-    hearing: PATIENCE,
+    ttl: Duration::from_millis(300),
+    acquire_wait: PATIENCE,
+    poll_period: Duration::from_millis(50),
+    watch_wait: PATIENCE,
 };
 
 fn given_dir() -> Option<PathBuf> {
@@ -62,7 +62,7 @@ fn open_with(dir: &Path, lease: LeaseLimits) -> Result<LmdbStore, StoreError> {
 fn open_to_look(dir: &Path) -> LmdbStore {
     let options = LmdbOptions {
         map_bytes: 1 << 20,
-        looks_only: true,
+        passive: true,
         lease: LIMITS,
         ..LmdbOptions::default()
     };
@@ -82,7 +82,7 @@ struct Told {
     is_slow: bool,
 }
 
-impl Keeper for Told {
+impl LeaseHolder for Told {
     fn begin(&self) {
         fs::write(self.dir.join("kept"), "").unwrap();
         say("door begin");
@@ -151,7 +151,7 @@ impl Other {
 fn keep_until_killed(is_slow: bool) {
     let Some(dir) = given_dir() else { return };
     let store = open(&dir).unwrap();
-    store.keep_alone(Arc::new(Told { dir, is_slow }));
+    store.hold_lease(Arc::new(Told { dir, is_slow }));
     // A process of its own, which must not hold its locks when it is gone.
     let seconds = PATIENCE.as_secs().to_string();
     Command::new("sleep")
@@ -248,7 +248,7 @@ fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_an
     let store = open(dir.path()).unwrap();
     put(&store, b"key", vec![1]).unwrap();
     assert!(
-        killed.elapsed() >= LIMITS.keep,
+        killed.elapsed() >= LIMITS.ttl,
         "written after {:?}",
         killed.elapsed()
     );
@@ -275,7 +275,7 @@ fn a_process_that_keeps_after_a_killed_one_begins_when_that_ones_things_are_over
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
     assert!(
-        killed.elapsed() >= LIMITS.keep,
+        killed.elapsed() >= LIMITS.ttl,
         "begun after {:?}",
         killed.elapsed()
     );
@@ -318,7 +318,7 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     keeper.says("begin");
     keeper.stop();
     let soon = LeaseLimits {
-        admission: Duration::from_secs(1),
+        acquire_wait: Duration::from_secs(1),
         ..LIMITS
     };
     let Err(StoreError::Io(text)) = open_with(dir.path(), soon) else {
@@ -368,7 +368,7 @@ fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     let store = open_to_look(dir.path());
     put(&store, b"key", vec![3]).unwrap();
     assert!(
-        killed.elapsed() >= LIMITS.keep,
+        killed.elapsed() >= LIMITS.ttl,
         "written after {:?}",
         killed.elapsed()
     );
@@ -467,7 +467,7 @@ impl Checked {
     }
 }
 
-impl Keeper for Checked {
+impl LeaseHolder for Checked {
     fn begin(&self) {
         Self::expect(self.0.try_lock());
         say("door begin");
@@ -496,7 +496,7 @@ fn child_comes_and_goes() {
         let alone = Arc::new(Checked(File::create(dir.join("alone")).unwrap()));
         Checked::expect(alone.0.try_lock_shared());
         say("door open");
-        store.keep_alone(Arc::clone(&alone) as Arc<dyn Keeper>);
+        store.hold_lease(Arc::clone(&alone) as Arc<dyn LeaseHolder>);
         pause(100);
         store.close();
         alone.0.unlock().unwrap();
@@ -536,7 +536,7 @@ fn of_processes_that_come_and_go_one_keeps_only_alone() {
 fn what_is_kept_ends_when_the_store_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).unwrap();
-    store.keep_alone(Arc::new(Told {
+    store.hold_lease(Arc::new(Told {
         dir: dir.path().to_owned(),
         is_slow: false,
     }));
@@ -549,7 +549,7 @@ fn what_is_kept_ends_when_the_store_is_closed() {
 #[test]
 fn a_store_in_memory_is_always_alone() {
     let dir = tempfile::tempdir().unwrap();
-    MemoryStore::new().unwrap().keep_alone(Arc::new(Told {
+    MemoryStore::new().unwrap().hold_lease(Arc::new(Told {
         dir: dir.path().to_owned(),
         is_slow: false,
     }));

@@ -550,7 +550,8 @@ fn clock_jumps_lose_nothing() {
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
     database
         .create_table(
-            wire::request(Document::of(&serde_json::from_str(create).unwrap()).root()).unwrap(),
+            wire::request(Document::from_value(&serde_json::from_str(create).unwrap()).root())
+                .unwrap(),
         )
         .unwrap();
     let specification = TimeToLiveSpecification {

@@ -18,7 +18,7 @@ use crate::support::control::{ARN, Control};
 use crate::support::own_process::{start, test_name};
 use crate::support::wait::{until, until_ok};
 use ddbfs::engine::check::check;
-use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore, OfflineStore};
 use ddbfs::store::{Store, StoreError};
 use serde_json::{Value, json};
 
@@ -543,7 +543,9 @@ fn power_cut() {
             Ok(store) => assert!(has_reserve && content(&store) == LAST),
             Err(error) => {
                 assert!(!has_reserve && error == StoreError::NoSpace, "{error}");
-                let store = InPlace::open(&dir, StoreError::NoSpace).unwrap().unwrap();
+                let store = OfflineStore::open(&dir, StoreError::NoSpace)
+                    .unwrap()
+                    .unwrap();
                 store.check().unwrap();
                 assert_eq!(content(&store), LAST);
                 assert_eq!(put(&store, b"next", vec![1]), Err(StoreError::NoSpace));

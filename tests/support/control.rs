@@ -4,7 +4,7 @@ use std::sync::Arc;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::protocol::{self, Failure};
+use ddbfs::protocol::{self, RequestError};
 use ddbfs::store::Store;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl Control {
     }
 
     /// Returns the response's body, or the failure.
-    pub fn answer(&self, operation: &str, body: Value) -> Result<Vec<u8>, Failure> {
+    pub fn answer(&self, operation: &str, body: Value) -> Result<Vec<u8>, RequestError> {
         let answer = protocol::call(operation, body.clone(), &self.database, "host:1");
         #[cfg(feature = "remote")]
         if let Some(through) = &self.through {
@@ -76,8 +76,8 @@ impl Control {
         let bytes = self
             .answer(operation, body)
             .map_err(|failure| match failure {
-                Failure::Wire(error) => error.to_string(),
-                Failure::Operation(error) => error.to_string(),
+                RequestError::Wire(error) => error.to_string(),
+                RequestError::Operation(error) => error.to_string(),
                 other => format!("{other:?}"),
             })?;
         Ok(if bytes.is_empty() {

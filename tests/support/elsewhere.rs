@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ddbfs::codec::metrics::prices;
-use ddbfs::database::copies::{Side, definition};
-use ddbfs::database::remote::aws::{Aws, AwsOptions};
-use ddbfs::database::remote::budget::{Limits, Meter};
+use ddbfs::database::copies::{CopySide, definition};
+use ddbfs::database::remote::aws::{AwsOptions, AwsTransport};
+use ddbfs::database::remote::budget::{MeteredTransport, SpendLimits};
 use ddbfs::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 use ddbfs::database::{Browse, Database};
 use ddbfs::model::TableName;
@@ -197,7 +197,7 @@ impl Server {
     pub fn database(&self) -> Arc<dyn Browse> {
         let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
         let (endpoint, region) = (Some(self.url.clone()), Some(REGION.to_owned()));
-        let aws = Aws::open(&AwsOptions {
+        let aws = AwsTransport::open(&AwsOptions {
             endpoint,
             region,
             profile: None,
@@ -205,13 +205,17 @@ impl Server {
             timeout: PATIENT,
         })
         .unwrap();
-        let limits = Limits {
+        let limits = SpendLimits {
             reads: None,
             writes: None,
             money: None,
             timeout: PATIENT,
         };
-        let meter = Arc::new(Meter::new(Arc::new(aws), limits, prices::built_in()));
+        let meter = Arc::new(MeteredTransport::new(
+            Arc::new(aws),
+            limits,
+            prices::built_in(),
+        ));
         let client = Arc::new(Client::new(Arc::clone(&meter) as _));
         let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
         let options = RemoteOptions {
@@ -250,7 +254,7 @@ impl Server {
             .table_names;
         for name in tables {
             let side = |database: &Arc<dyn Database>| {
-                Side::new(
+                CopySide::new(
                     Arc::clone(database),
                     TableName::new(&name).unwrap(),
                     name.clone(),
@@ -272,9 +276,9 @@ impl Server {
                     break;
                 }
             }
-            if let Some(attribute) = definition::expiry(&from).unwrap() {
+            if let Some(attribute) = definition::ttl_attribute(&from).unwrap() {
                 // Not every service has it; the tests that need it check for it.
-                let _ = definition::set_expiry(&to, &attribute);
+                let _ = definition::enable_ttl(&to, &attribute);
             }
         }
     }

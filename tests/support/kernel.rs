@@ -68,7 +68,7 @@ impl Process {
             ..Caller::default()
         };
         Self {
-            view: View::new(Arc::clone(&db), ViewOptions::default()).called_by(caller),
+            view: View::new(Arc::clone(&db), ViewOptions::default()).with_caller(caller),
             db,
         }
     }
@@ -76,7 +76,7 @@ impl Process {
     /// Returns the same mount as another process sees it.
     pub fn of_process(&self, pid: u32) -> Self {
         Self {
-            view: self.view.called_by(Caller {
+            view: self.view.with_caller(Caller {
                 pid,
                 ..Caller::default()
             }),
@@ -145,7 +145,7 @@ impl Process {
         loop {
             let before = last;
             let mut room = 7;
-            let mut emit = |listed: ddbfs::fs::open::found::Entry<'_>, offset| {
+            let mut emit = |listed: ddbfs::fs::open::dirent::Dirent<'_>, offset| {
                 room -= 1;
                 if room == 0 {
                     return true;

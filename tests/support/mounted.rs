@@ -43,7 +43,7 @@ fn database(store: Arc<dyn Store>) -> Arc<LocalDatabase> {
 pub fn create_table(db: &dyn Browse, json: &str) -> TableName {
     let json = serde_json::from_str(json).unwrap();
     let request: CreateTableRequest =
-        ddbfs::codec::wire::request(Document::of(&json).root()).unwrap();
+        ddbfs::codec::wire::request(Document::from_value(&json).root()).unwrap();
     let name = request.table_name.clone();
     db.create_table(request).unwrap();
     name
@@ -217,7 +217,7 @@ impl Mount {
         self.mounted
             .take()
             .unwrap()
-            .end(Duration::from_secs(60))
+            .unmount(Duration::from_secs(60))
             .unwrap();
         let again = Self::over(
             self.local,
@@ -237,7 +237,7 @@ impl Mount {
         self.mounted
             .take()
             .unwrap()
-            .end(Duration::from_secs(60))
+            .unmount(Duration::from_secs(60))
             .unwrap();
     }
 }

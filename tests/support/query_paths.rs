@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ddbfs::codec::plain_json;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Position};
+use ddbfs::database::{Browse, ListPosition};
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::FsError;
 use ddbfs::fs::query::{Child, QueryKind, QueryPath};
@@ -163,7 +163,7 @@ pub fn cat(db: &dyn Browse, path: &str) -> String {
 pub fn ls(db: &dyn Browse, path: &str, batch: usize) -> Vec<String> {
     let path = directory(db, path);
     let mut names = Vec::new();
-    let mut after: Option<Position> = None;
+    let mut after: Option<ListPosition> = None;
     loop {
         let before = names.len();
         let from = after.take();

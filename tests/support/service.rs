@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{BatchRows, Database, Rows};
+use ddbfs::database::{BatchRowSink, Database, RowSink};
 use ddbfs::model::Error;
 use ddbfs::model::api::*;
 use parking_lot::{Condvar, Mutex};
@@ -119,16 +119,16 @@ impl Database for Service {
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         self.asked("BatchGetItem", self.inner.batch_get_rows(request, rows))
     }
 
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         self.asked("Query", self.counted(self.inner.query_rows(request, rows)))
     }
 
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         self.asked("Scan", self.counted(self.inner.scan_rows(request, rows)))
     }
 }

@@ -5,15 +5,15 @@ use super::wait::until_ok;
 use std::sync::Arc;
 
 use ddbfs::codec::json::document::Document;
-use ddbfs::codec::wire::answer;
+use ddbfs::codec::wire::response;
 use ddbfs::database::Database;
-use ddbfs::database::caller::Caller;
+use ddbfs::database::cancel::CancelToken;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Answer, Client, Service};
+use ddbfs::database::remote::{AnswerBody, Client, Transport};
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Error;
 use ddbfs::model::api::CallContext;
-use ddbfs::protocol::{self, Failure};
+use ddbfs::protocol::{self, RequestError};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::Value;
 
@@ -21,19 +21,19 @@ use serde_json::Value;
 #[derive(Clone)]
 pub struct InProcess(pub LocalDatabase);
 
-impl Service for InProcess {
+impl Transport for InProcess {
     fn call(
         &self,
-        _caller: &Caller,
+        _caller: &CancelToken,
         operation: &'static str,
         body: &[u8],
-    ) -> Result<Answer, Error> {
+    ) -> Result<AnswerBody, Error> {
         let body = Document::parse(body.to_vec()).unwrap();
         protocol::call(operation, body, &self.0, "localhost")
-            .map(Answer::from)
+            .map(AnswerBody::from)
             .map_err(|failure| {
                 let told = failure.error_body(protocol::find(operation));
-                answer::read_error(told.status(), &told.json())
+                response::decode_error(told.status(), &told.json())
             })
     }
 }
@@ -58,8 +58,13 @@ impl Altered {
     }
 }
 
-impl Service for Altered {
-    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+impl Transport for Altered {
+    fn call(
+        &self,
+        caller: &CancelToken,
+        operation: &'static str,
+        body: &[u8],
+    ) -> Result<AnswerBody, Error> {
         let answer =
             serde_json::from_slice(&self.0.call(caller, operation, body)?.into_text()).unwrap();
         Ok(
@@ -184,7 +189,7 @@ impl Through {
         let answer = match protocol::find(operation) {
             Some(found) if body.root().is_object() => found.run(
                 body,
-                &protocol::Context {
+                &protocol::RequestContext {
                     operation: found.name,
                     database,
                     host: "host:1",
@@ -198,7 +203,7 @@ impl Through {
 }
 
 /// Returns status and body of a response.
-pub fn told(operation: &str, answer: &Result<Vec<u8>, Failure>) -> (u16, Value) {
+pub fn told(operation: &str, answer: &Result<Vec<u8>, RequestError>) -> (u16, Value) {
     match answer {
         Ok(bytes) if bytes.is_empty() => (200, Value::Null),
         Ok(bytes) => (200, serde_json::from_slice(bytes).unwrap()),

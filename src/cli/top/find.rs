@@ -2,30 +2,30 @@
 
 use std::io::{self, ErrorKind};
 
+use crate::cli::mount_reader::{MountReader, VERSION, current_user, is_dead, read_within};
 use crate::cli::prelude::*;
-use crate::cli::reader::{Reader, VERSION, is_dead, read_within, user};
-use crate::fuse::{self, Listed};
+use crate::fuse::{self, MountEntry};
 
 /// The time that a mount may take to return its version.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// A mount's files.
-pub struct Files {
+pub struct MountFiles {
     pub root: PathBuf,
-    reader: Reader,
+    reader: MountReader,
     /// True to wait forever if the mount does not answer.
-    pub waits: bool,
+    pub waits_forever: bool,
 }
 
-impl Files {
+impl MountFiles {
     fn open(root: PathBuf) -> io::Result<Self> {
-        let mut reader = Reader::start()?;
-        reader.ask(&root.join(VERSION))?;
-        reader.answer(PATIENCE)?;
+        let mut reader = MountReader::start()?;
+        reader.request(&root.join(VERSION))?;
+        reader.receive(ANSWER_WAIT)?;
         Ok(Self {
             root,
             reader,
-            waits: false,
+            waits_forever: false,
         })
     }
 
@@ -34,13 +34,13 @@ impl Files {
     /// # Errors
     /// `TimedOut` if the mount does not answer; any error of the read.
     pub fn text(&mut self, path: &str) -> io::Result<String> {
-        self.reader.ask(&self.root.join(path))?;
+        self.reader.request(&self.root.join(path))?;
         loop {
-            match self.reader.answer(PATIENCE) {
+            match self.reader.receive(ANSWER_WAIT) {
                 // A slow read is not the same as a mount that does not answer.
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
-                    if !self.waits {
-                        self.answers()?;
+                    if !self.waits_forever {
+                        self.check_alive()?;
                     }
                 }
                 answer => return String::from_utf8(answer?).map_err(io::Error::other),
@@ -49,25 +49,25 @@ impl Files {
     }
 
     /// Checks that the mount answers, by another process, as the reader waits for its file.
-    fn answers(&self) -> io::Result<()> {
-        read_within(&self.root.join(VERSION), PATIENCE).map(drop)
+    fn check_alive(&self) -> io::Result<()> {
+        read_within(&self.root.join(VERSION), ANSWER_WAIT).map(drop)
     }
 }
 
 /// Returns the mount at or above `wanted`, or the only one of this user.
-pub fn mount(wanted: Option<&Path>) -> Result<Files, CliError> {
+pub fn mount(wanted: Option<&Path>) -> Result<MountFiles, CliError> {
     let listed = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let found = match wanted {
         Some(path) => named(path, &listed)?,
         None => only(
             &listed,
-            user().map_err(CliError::io("cannot read who this process runs as"))?,
+            current_user().map_err(CliError::io("cannot read who this process runs as"))?,
         )?,
     };
-    Files::open(found.clone()).map_err(|error| refused(&found, error))
+    MountFiles::open(found.clone()).map_err(|error| mount_error(&found, error))
 }
 
-fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
+fn named(path: &Path, listed: &[MountEntry]) -> Result<PathBuf, CliError> {
     let above = |path: &Path| {
         path.ancestors()
             .find(|above| listed.iter().any(|mount| mount.path == *above))
@@ -81,7 +81,7 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
     }
     let followed = plain.map_or_else(
         || path.canonicalize(),
-        |plain| Reader::start()?.follow(&plain, PATIENCE),
+        |plain| MountReader::start()?.resolve(&plain, ANSWER_WAIT),
     );
     match followed {
         Ok(followed) => above(&followed).ok_or_else(|| {
@@ -91,17 +91,14 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
                 hint(&listed.iter().collect::<Vec<_>>())
             ))
         }),
-        Err(error) if error.kind() == ErrorKind::TimedOut => Err(silent(path)),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Err(silent_error(path)),
         Err(error) => Err(CliError::at(path)(error)),
     }
 }
 
 /// Returns the only mount that this user made or may enter.
-fn only(listed: &[Listed], user: u32) -> Result<PathBuf, CliError> {
-    let open: Vec<&Listed> = listed
-        .iter()
-        .filter(|mount| mount.is_open_to(user))
-        .collect();
+fn only(listed: &[MountEntry], user: u32) -> Result<PathBuf, CliError> {
+    let open: Vec<&MountEntry> = listed.iter().filter(|mount| mount.allows(user)).collect();
     match open.as_slice() {
         [one] => Ok(one.path.clone()),
         [] => Err(CliError::Message(format!(
@@ -115,7 +112,7 @@ fn only(listed: &[Listed], user: u32) -> Result<PathBuf, CliError> {
     }
 }
 
-fn hint(mounts: &[&Listed]) -> String {
+fn hint(mounts: &[&MountEntry]) -> String {
     if mounts.is_empty() {
         return "; mount first: ddbfs mount --background ./mnt".to_owned();
     }
@@ -127,7 +124,7 @@ fn hint(mounts: &[&Listed]) -> String {
 }
 
 /// Returns the message for a mount that cannot be read.
-pub fn refused(root: &Path, error: io::Error) -> CliError {
+pub fn mount_error(root: &Path, error: io::Error) -> CliError {
     let shown = root.display();
     if is_dead(&error) {
         return CliError::Message(format!(
@@ -135,7 +132,7 @@ pub fn refused(root: &Path, error: io::Error) -> CliError {
         ));
     }
     match error.kind() {
-        ErrorKind::TimedOut => silent(root),
+        ErrorKind::TimedOut => silent_error(root),
         ErrorKind::PermissionDenied => CliError::Message(format!(
             "{shown} is another user's mount, without -o allow_other: only that user can look at it"
         )),
@@ -143,11 +140,11 @@ pub fn refused(root: &Path, error: io::Error) -> CliError {
     }
 }
 
-fn silent(path: &Path) -> CliError {
+fn silent_error(path: &Path) -> CliError {
     CliError::Message(format!(
         "the mount at {} has not answered for {} seconds: its ddbfs is stopped, or does not get to run; `ps` tells of it",
         path.display(),
-        PATIENCE.as_secs()
+        ANSWER_WAIT.as_secs()
     ))
 }
 
@@ -155,17 +152,17 @@ fn silent(path: &Path) -> CliError {
 mod tests {
     use super::*;
 
-    fn listed(path: &str, user: u32, is_for_others: bool) -> Listed {
-        Listed {
+    fn listed(path: &str, user: u32, is_for_others: bool) -> MountEntry {
+        MountEntry {
             path: PathBuf::from(path),
             user: Some(user),
-            is_for_others,
+            allows_others: is_for_others,
         }
     }
 
     #[test]
     fn the_only_mount_of_the_user_is_taken_and_several_are_listed() {
-        let told = |mounts: &[Listed]| match only(mounts, 7) {
+        let told = |mounts: &[MountEntry]| match only(mounts, 7) {
             Ok(path) => path.display().to_string(),
             Err(error) => error.to_string(),
         };

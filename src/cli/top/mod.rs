@@ -25,12 +25,12 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::outcome::tell;
+use super::exit::tell;
 use super::prelude::*;
-use crate::model::layout::Window;
-use find::Files;
-use read::{Details, Readings, Units};
-use state::{Sort, State, Then};
+use crate::model::metrics::Period;
+use find::MountFiles;
+use read::{LoadUnits, Readings, SourceDetails};
+use state::{AfterKey, Sort, TopState};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -60,7 +60,7 @@ pub struct TopArgs {
     filter: String,
     /// Look back for a minute, hour or day
     #[arg(long, default_value = "minute", value_parser = window)]
-    window: Window,
+    window: Period,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -73,16 +73,16 @@ fn interval(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-fn window(text: &str) -> Result<Window, String> {
-    Window::ALL
+fn window(text: &str) -> Result<Period, String> {
+    Period::ALL
         .into_iter()
         .find(|window| window.name() == text)
         .ok_or_else(|| "minute, hour or day".to_owned())
 }
 
-pub fn run(args: TopArgs) -> Result<Outcome, CliError> {
+pub fn run(args: TopArgs) -> Result<CommandResult, CliError> {
     let files = find::mount(args.mount.as_deref())?;
-    let state = State::new(
+    let state = TopState::new(
         files.root.display().to_string(),
         args.sort,
         args.filter,
@@ -94,51 +94,56 @@ pub fn run(args: TopArgs) -> Result<Outcome, CliError> {
     watch(files, state, args.interval)
 }
 
-fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
+fn once(mut files: MountFiles, mut state: TopState) -> Result<CommandResult, CliError> {
     let root = files.root.clone();
-    let failed = |error| find::refused(&root, error);
-    state.see(read::all(&mut files).map_err(failed)?, None);
+    let failed = |error| find::mount_error(&root, error);
+    state.apply(read::all(&mut files).map_err(failed)?, None);
     let shown = state.shown();
-    let mut details: Vec<Details> = Vec::new();
+    let mut details: Vec<SourceDetails> = Vec::new();
     // The details of a local index are its table's.
     let asked = shown.iter().filter(|row| {
-        row.reading.kind != read::Kind::Local && row.reading.since_start != Units::default()
+        row.reading.kind != read::SourceKind::Local
+            && row.reading.since_start != LoadUnits::default()
     });
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
     tell(&plain::text(&shown, &details, state.spent.as_ref()))?;
-    match &state.trouble {
+    match &state.problem {
         Some(trouble) => Err(CliError::Message(format!(
             "not all could be read: {trouble}"
         ))),
-        None => Ok(Outcome::Done),
+        None => Ok(CommandResult::Done),
     }
 }
 
 /// The longest time until a key is handled.
 const POLL: Duration = Duration::from_millis(50);
 /// The time between two checks that the terminal is still open.
-const WATCH: Duration = Duration::from_millis(500);
+const TERMINAL_POLL: Duration = Duration::from_millis(500);
 /// The number of intervals without an update after which the screen says that the mount does not
 /// answer.
 const INTERVALS_SILENT: u32 = 3;
 /// The pause after a read, in multiples of its duration: reading takes at most a fifth of the time,
 /// as the mount counts the partitions of a large table for it.
-const PAUSE_OF_READING: u32 = 4;
+const READ_PAUSE_FACTOR: u32 = 4;
 
 /// A message of the reading thread.
-enum Seen {
+enum TopUpdate {
     Tables(Readings, Instant),
-    Details(Details),
+    Details(SourceDetails),
     Failed(String),
 }
 
 /// The table or index to read details of, if any.
-type Wanted = Option<(String, Window)>;
+type DetailsRequest = Option<(String, Period)>;
 
 /// Shows a mount until the user quits.
-pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outcome, CliError> {
+pub fn watch(
+    mut files: MountFiles,
+    state: TopState,
+    interval: Duration,
+) -> Result<CommandResult, CliError> {
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&is_ended))
@@ -147,11 +152,11 @@ pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outco
     let (ask, wanted) = channel();
     let (send, seen) = channel();
     // A silent mount is shown as such; the user decides whether to quit.
-    files.waits = true;
-    std::thread::spawn(move || read_on(&mut files, interval, &wanted, &send));
+    files.waits_forever = true;
+    std::thread::spawn(move || read_loop(&mut files, interval, &wanted, &send));
     std::thread::spawn(end_with_terminal);
     let mut terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
-    let mut live = Live {
+    let mut live = LiveTop {
         state,
         ask,
         asked: None,
@@ -160,9 +165,9 @@ pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outco
         newest: Instant::now(),
         interval,
     };
-    let ended = live.turn(&mut terminal, &is_ended);
+    let ended = live.run(&mut terminal, &is_ended);
     end_if_closed();
-    ended.map(|()| Outcome::Done)
+    ended.map(|()| CommandResult::Done)
 }
 
 /// Ends the process with its terminal. On a closed terminal the wait for a key never ends, and
@@ -170,7 +175,7 @@ pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outco
 fn end_with_terminal() {
     loop {
         end_if_closed();
-        std::thread::sleep(WATCH);
+        std::thread::sleep(TERMINAL_POLL);
     }
 }
 
@@ -198,11 +203,11 @@ impl Drop for Screen {
     }
 }
 
-struct Live {
-    state: State,
-    ask: Sender<Wanted>,
-    asked: Wanted,
-    seen: Receiver<Seen>,
+struct LiveTop {
+    state: TopState,
+    ask: Sender<DetailsRequest>,
+    asked: DetailsRequest,
+    seen: Receiver<TopUpdate>,
     /// The time at which the shown tables were read.
     last: Option<Instant>,
     /// The time of the last message.
@@ -210,8 +215,8 @@ struct Live {
     interval: Duration,
 }
 
-impl Live {
-    fn turn(&mut self, screen: &mut Screen, is_ended: &AtomicBool) -> Result<(), CliError> {
+impl LiveTop {
+    fn run(&mut self, screen: &mut Screen, is_ended: &AtomicBool) -> Result<(), CliError> {
         let failed = |error| CliError::io("cannot use the terminal")(error);
         let mut is_stale = true;
         while !is_ended.load(Ordering::Relaxed) {
@@ -222,10 +227,10 @@ impl Live {
                     .map_err(failed)?;
             }
             is_stale = event::poll(POLL).map_err(failed)?;
-            if is_stale && self.heard(&event::read().map_err(failed)?) == Then::Leave {
+            if is_stale && self.handle(&event::read().map_err(failed)?) == AfterKey::Leave {
                 return Ok(());
             }
-            is_stale |= self.take()?;
+            is_stale |= self.receive()?;
             if is_stale {
                 self.ask_for_chosen();
             }
@@ -233,20 +238,20 @@ impl Live {
         Ok(())
     }
 
-    fn heard(&mut self, event: &Event) -> Then {
+    fn handle(&mut self, event: &Event) -> AfterKey {
         match event {
             Event::Key(key) if key.is_press() || key.is_repeat() => self.state.press(*key),
-            _ => Then::Stay,
+            _ => AfterKey::Stay,
         }
     }
 
     /// Takes the messages of the reading thread; returns true if there is anything new to show.
-    fn take(&mut self) -> Result<bool, CliError> {
+    fn receive(&mut self) -> Result<bool, CliError> {
         let mut is_new = false;
         loop {
             match self.seen.try_recv() {
-                Ok(seen) => self.see(seen),
-                Err(TryRecvError::Empty) => return Ok(self.told_silence() || is_new),
+                Ok(seen) => self.apply(seen),
+                Err(TryRecvError::Empty) => return Ok(self.note_silence() || is_new),
                 Err(TryRecvError::Disconnected) => {
                     return Err(CliError::Message(
                         "what reads the mount has ended, see above; begin again".to_owned(),
@@ -257,27 +262,27 @@ impl Live {
         }
     }
 
-    fn see(&mut self, seen: Seen) {
+    fn apply(&mut self, seen: TopUpdate) {
         self.newest = Instant::now();
         match seen {
-            Seen::Tables(readings, at) => {
+            TopUpdate::Tables(readings, at) => {
                 let seconds = self.last.map(|last| at.duration_since(last).as_secs_f64());
-                self.state.see(readings, seconds);
+                self.state.apply(readings, seconds);
                 self.last = Some(at);
             }
-            Seen::Details(details) => self.state.details = Some(details),
-            Seen::Failed(why) => self.state.trouble = Some(why),
+            TopUpdate::Details(details) => self.state.details = Some(details),
+            TopUpdate::Failed(why) => self.state.problem = Some(why),
         }
     }
 
     /// Sets the message that the mount is silent, with the time; returns true if it changed.
-    fn told_silence(&mut self) -> bool {
+    fn note_silence(&mut self) -> bool {
         let silence = self.newest.elapsed();
         let told = format!("no answer for {} seconds", silence.as_secs());
         let is_news = silence > self.interval * INTERVALS_SILENT
-            && self.state.trouble.as_ref() != Some(&told);
+            && self.state.problem.as_ref() != Some(&told);
         if is_news {
-            self.state.trouble = Some(told);
+            self.state.problem = Some(told);
         }
         is_news
     }
@@ -296,24 +301,29 @@ impl Live {
 }
 
 /// Reads tables at each interval, and details also when others are wanted; ends with the receiver.
-fn read_on(files: &mut Files, interval: Duration, wanted: &Receiver<Wanted>, seen: &Sender<Seen>) {
-    let mut of: Wanted = None;
+fn read_loop(
+    files: &mut MountFiles,
+    interval: Duration,
+    wanted: &Receiver<DetailsRequest>,
+    seen: &Sender<TopUpdate>,
+) {
+    let mut of: DetailsRequest = None;
     loop {
         let began = Instant::now();
-        if seen.send(tables(files)).is_err() || seen_details(files, of.as_ref(), seen).is_err() {
+        if seen.send(tables(files)).is_err() || send_details(files, of.as_ref(), seen).is_err() {
             return;
         }
-        let mut next = began + interval.max(began.elapsed() * PAUSE_OF_READING);
+        let mut next = began + interval.max(began.elapsed() * READ_PAUSE_FACTOR);
         loop {
             match wanted.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(newest) => {
                     // Only the last of several requests.
                     of = wanted.try_iter().last().unwrap_or(newest);
                     let began = Instant::now();
-                    if seen_details(files, of.as_ref(), seen).is_err() {
+                    if send_details(files, of.as_ref(), seen).is_err() {
                         return;
                     }
-                    next = next.max(Instant::now() + began.elapsed() * PAUSE_OF_READING);
+                    next = next.max(Instant::now() + began.elapsed() * READ_PAUSE_FACTOR);
                 }
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -322,25 +332,25 @@ fn read_on(files: &mut Files, interval: Duration, wanted: &Receiver<Wanted>, see
     }
 }
 
-fn tables(files: &mut Files) -> Seen {
+fn tables(files: &mut MountFiles) -> TopUpdate {
     let at = Instant::now();
     match read::all(files) {
-        Ok(readings) => Seen::Tables(readings, at),
-        Err(error) => Seen::Failed(find::refused(&files.root, error).to_string()),
+        Ok(readings) => TopUpdate::Tables(readings, at),
+        Err(error) => TopUpdate::Failed(find::mount_error(&files.root, error).to_string()),
     }
 }
 
 /// Reads and sends details. Fails if the receiver is gone.
-fn seen_details(
-    files: &mut Files,
-    of: Option<&(String, Window)>,
-    seen: &Sender<Seen>,
+fn send_details(
+    files: &mut MountFiles,
+    of: Option<&(String, Period)>,
+    seen: &Sender<TopUpdate>,
 ) -> Result<(), ()> {
     let Some((path, window)) = of else {
         return Ok(());
     };
     match read::details(files, path, *window) {
-        Ok(details) => seen.send(Seen::Details(details)).map_err(drop),
+        Ok(details) => seen.send(TopUpdate::Details(details)).map_err(drop),
         // The next read of the tables reports it.
         Err(_) => Ok(()),
     }

@@ -4,8 +4,8 @@
 use indicatif::BinaryBytes;
 use ratatui::text::Span;
 
-use super::read::{Details, Spending};
-use super::state::Row;
+use super::read::{SourceDetails, Spending};
+use super::state::TopRow;
 
 const OF_SOURCES: [&str; 11] = [
     "#what",
@@ -57,7 +57,7 @@ const KEYS_MAX: usize = 10;
 
 /// Formats tables and indexes, then partitions and hot keys of those with details, then the
 /// spending on a remote service.
-pub fn text(rows: &[&Row], details: &[Details], spent: Option<&Spending>) -> String {
+pub fn text(rows: &[&TopRow], details: &[SourceDetails], spent: Option<&Spending>) -> String {
     let paid = spent.map(|spent| (&OF_SPENT[..], vec![spending(spent)]));
     let tables: [(&[&str], Vec<Vec<String>>); 3] = [
         (&OF_SOURCES, rows.iter().map(|row| source(row)).collect()),
@@ -79,32 +79,32 @@ fn spending(spent: &Spending) -> Vec<String> {
     vec![
         "spent".to_owned(),
         spent.money.to_string(),
-        given(spent.limits.money),
+        configured(spent.limits.money),
         spent.currency.clone(),
         rate(spent.units.read),
         rate(spent.units.write),
     ]
 }
 
-fn source(row: &Row) -> Vec<String> {
+fn source(row: &TopRow) -> Vec<String> {
     let reading = &row.reading;
     let units = reading.provisioned;
     vec![
         reading.kind.name().to_owned(),
         reading.path.clone(),
         rate(row.load.read),
-        given(units.map(|units| units.read)),
+        configured(units.map(|units| units.read)),
         rate(row.load.write),
-        given(units.map(|units| units.write)),
+        configured(units.map(|units| units.write)),
         row.load.throttles.to_string(),
-        maybe(row.mean_ms),
-        maybe(row.worst_ms),
+        rate_or_none(row.mean_ms),
+        rate_or_none(row.worst_ms),
         reading.items.to_string(),
         reading.bytes.to_string(),
     ]
 }
 
-fn partitions(details: &Details) -> impl Iterator<Item = Vec<String>> {
+fn partitions(details: &SourceDetails) -> impl Iterator<Item = Vec<String>> {
     details.partitions.iter().map(|partition| {
         vec![
             "partition".to_owned(),
@@ -121,7 +121,7 @@ fn partitions(details: &Details) -> impl Iterator<Item = Vec<String>> {
     })
 }
 
-fn keys(details: &Details) -> impl Iterator<Item = Vec<String>> {
+fn keys(details: &SourceDetails) -> impl Iterator<Item = Vec<String>> {
     details
         .keys
         .iter()
@@ -193,12 +193,12 @@ pub fn rate(value: f64) -> String {
 }
 
 /// Formats a figure that may be unknown.
-pub fn maybe(value: Option<f64>) -> String {
+pub fn rate_or_none(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), rate)
 }
 
 /// Formats a configured figure, a whole number.
-pub fn given(value: Option<f64>) -> String {
+pub fn configured(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), |value| value.to_string())
 }
 

@@ -7,13 +7,13 @@ use std::io::{self, ErrorKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::find::Files;
-use crate::cli::reader::is_dead;
-use crate::model::layout::Window;
+use super::find::MountFiles;
+use crate::cli::mount_reader::is_dead;
+use crate::model::metrics::Period;
 
 /// The kind of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Kind {
+pub enum SourceKind {
     #[serde(rename = "table")]
     Table,
     #[serde(rename = "gsi")]
@@ -22,7 +22,7 @@ pub enum Kind {
     Local,
 }
 
-impl Kind {
+impl SourceKind {
     /// Returns the name in the mount's files.
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Kind {
 
 /// `SuccessfulRequestLatency` of all operations on a table.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
-pub struct Latency {
+pub struct TableLatency {
     pub requests: u64,
     pub mean_ms: f64,
     pub worst_ms: f64,
@@ -43,7 +43,7 @@ pub struct Latency {
 
 /// Requested load: capacity units, and throttled requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
-pub struct Units {
+pub struct LoadUnits {
     #[serde(rename = "read_units")]
     pub read: f64,
     #[serde(rename = "write_units")]
@@ -51,7 +51,7 @@ pub struct Units {
     pub throttles: u64,
 }
 
-impl Units {
+impl LoadUnits {
     fn add(&mut self, other: &Self) {
         self.read += other.read;
         self.write += other.write;
@@ -69,25 +69,25 @@ pub struct Provisioned {
 /// A table or index at one moment. The load of a table includes that of its local indexes, which
 /// consume its units.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct SourceReading {
     /// The path below the mount: `Orders`, `Orders/gsi/by-status`.
     pub path: String,
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// `None` for on-demand billing, and for a local index.
     pub provisioned: Option<Provisioned>,
-    pub since_start: Units,
+    pub since_start: LoadUnits,
     /// The load of each window, in the order of [`Window::ALL`].
-    windows: [Units; 3],
+    windows: [LoadUnits; 3],
     pub items: u64,
     /// Bytes with the overhead of each item.
     pub bytes: u64,
     /// The latency since the start and over the last two minutes; of tables only.
-    pub latency: Option<(Latency, Latency)>,
+    pub latency: Option<(TableLatency, TableLatency)>,
 }
 
-impl Reading {
+impl SourceReading {
     /// Returns the load of a window.
-    pub fn within(&self, window: Window) -> Units {
+    pub fn within(&self, window: Period) -> LoadUnits {
         self.windows[window as usize]
     }
 }
@@ -95,7 +95,7 @@ impl Reading {
 /// The tables of a mount, and the first table with an unreadable file and its error.
 #[derive(Debug, Default, PartialEq)]
 pub struct Readings {
-    pub sources: Vec<Reading>,
+    pub sources: Vec<SourceReading>,
     pub unread: Option<String>,
     pub spent: Option<Spending>,
 }
@@ -107,19 +107,19 @@ pub struct Spending {
     #[serde(rename = "cost_on_demand")]
     pub money: f64,
     #[serde(rename = "since_start")]
-    pub units: Units,
-    pub limits: Budget,
+    pub units: LoadUnits,
+    pub limits: SpendingLimits,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Budget {
+pub struct SpendingLimits {
     #[serde(rename = "budget")]
     pub money: Option<f64>,
 }
 
 impl Spending {
     /// Formats as `spent 0.0125 of 2 USD`.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         let most = self
             .limits
             .money
@@ -146,40 +146,40 @@ struct CapacityFile {
 
 #[derive(Deserialize)]
 struct LatencyEntry {
-    since_start: Latency,
-    last_two_minutes: Latency,
+    since_start: TableLatency,
+    last_two_minutes: TableLatency,
 }
 
 #[derive(Deserialize)]
 struct SourceEntry {
     name: String,
-    kind: Kind,
+    kind: SourceKind,
     /// An object for provisioned units, otherwise a text.
     billing: Value,
     items: u64,
     billed_bytes: u64,
-    since_start: Units,
-    last_minute: Units,
-    last_hour: Units,
-    last_day: Units,
+    since_start: LoadUnits,
+    last_minute: LoadUnits,
+    last_hour: LoadUnits,
+    last_day: LoadUnits,
 }
 
 /// Parses a table and its indexes from its `capacity.json`.
-pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
+pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<SourceReading>> {
     let file: CapacityFile = serde_json::from_str(text)?;
-    let mut readings: Vec<Reading> = file
+    let mut readings: Vec<SourceReading> = file
         .sources
         .iter()
         .map(|source| reading(table, source, &file.latency))
         .collect();
-    let local: Vec<Reading> = readings
+    let local: Vec<SourceReading> = readings
         .iter()
-        .filter(|reading| reading.kind == Kind::Local)
+        .filter(|reading| reading.kind == SourceKind::Local)
         .cloned()
         .collect();
     if let Some(base) = readings
         .iter_mut()
-        .find(|reading| reading.kind == Kind::Table)
+        .find(|reading| reading.kind == SourceKind::Table)
     {
         for index in &local {
             base.since_start.add(&index.since_start);
@@ -192,9 +192,9 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
     Ok(readings)
 }
 
-fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> Reading {
-    let is_table = source.kind == Kind::Table;
-    Reading {
+fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> SourceReading {
+    let is_table = source.kind == SourceKind::Table;
+    SourceReading {
         path: if is_table {
             table.to_owned()
         } else {
@@ -222,7 +222,7 @@ fn provisioned(billing: &Value) -> Option<Provisioned> {
 ///
 /// # Errors
 /// The mount itself cannot be read.
-pub fn all(mount: &mut Files) -> io::Result<Readings> {
+pub fn all(mount: &mut MountFiles) -> io::Result<Readings> {
     let spent = spending(&mount.text(".ddb/capacity.json")?)?;
     let mut out = Readings {
         spent,
@@ -234,10 +234,10 @@ pub fn all(mount: &mut Files) -> io::Result<Readings> {
         .lines()
         .filter(|name| !name.starts_with(".ddb"))
     {
-        match of_table(mount, table) {
+        match table_readings(mount, table) {
             Ok(readings) => out.sources.extend(readings),
             Err(error) if is_gone(&error) => {}
-            Err(error) if is_of_mount(&error) => return Err(error),
+            Err(error) if is_mount_error(&error) => return Err(error),
             Err(error) => {
                 _ = out
                     .unread
@@ -248,7 +248,7 @@ pub fn all(mount: &mut Files) -> io::Result<Readings> {
     Ok(out)
 }
 
-fn of_table(mount: &mut Files, table: &str) -> io::Result<Vec<Reading>> {
+fn table_readings(mount: &mut MountFiles, table: &str) -> io::Result<Vec<SourceReading>> {
     let text = mount.text(&format!("{table}/capacity.json"))?;
     Ok(capacity(table, &text)?)
 }
@@ -259,21 +259,21 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// True if the mount's process is gone or does not answer.
-fn is_of_mount(error: &io::Error) -> bool {
+fn is_mount_error(error: &io::Error) -> bool {
     is_dead(error) || error.kind() == ErrorKind::TimedOut
 }
 
 /// Returns `heat.tsv` for the last minute, `heat.hour.tsv`, `heat.day.tsv`.
-fn file(stem: &str, window: Window) -> String {
+fn file(stem: &str, window: Period) -> String {
     match window {
-        Window::Minute => format!("{stem}.tsv"),
-        Window::Hour | Window::Day => format!("{stem}.{}.tsv", window.name()),
+        Period::Minute => format!("{stem}.tsv"),
+        Period::Hour | Period::Day => format!("{stem}.{}.tsv", window.name()),
     }
 }
 
 /// A partition of the chosen table or index.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Partition {
+pub struct PartitionHeat {
     pub name: String,
     /// Percent of its limits over the window.
     pub percent: f64,
@@ -288,7 +288,7 @@ pub struct Partition {
 
 /// A key with high load.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HotKey {
+pub struct HotKeyLine {
     /// The name below `items/`.
     pub name: String,
     pub partition: String,
@@ -299,12 +299,12 @@ pub struct HotKey {
 
 /// The partitions and hot keys of a table or index, over a window.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Details {
+pub struct SourceDetails {
     pub path: String,
-    pub window: Window,
-    pub partitions: Vec<Partition>,
+    pub window: Period,
+    pub partitions: Vec<PartitionHeat>,
     /// Hottest first.
-    pub keys: Vec<HotKey>,
+    pub keys: Vec<HotKeyLine>,
     /// The most bytes of a partition.
     pub bytes_max: Option<u64>,
 }
@@ -314,10 +314,10 @@ pub struct Details {
 ///
 /// # Errors
 /// The mount cannot be read.
-pub fn details(mount: &mut Files, path: &str, window: Window) -> io::Result<Details> {
+pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result<SourceDetails> {
     let own = path.split_once("/lsi/").map_or(path, |(table, _)| table);
     let mut text_of = |name: &str| match mount.text(&format!("{own}/partitions/{name}")) {
-        Err(error) if !is_of_mount(&error) => Ok(String::new()),
+        Err(error) if !is_mount_error(&error) => Ok(String::new()),
         read => read,
     };
     let heat = text_of(&file("heat", window))?;
@@ -329,7 +329,7 @@ pub fn details(mount: &mut Files, path: &str, window: Window) -> io::Result<Deta
     let stats = first.map_or_else(|| Ok(String::new()), |first| text_of(&first))?;
     let stats: Option<Value> = serde_json::from_str(&stats).ok();
     let bytes_max = stats.and_then(|stats| stats.get("bytes_max").and_then(Value::as_u64));
-    Ok(Details {
+    Ok(SourceDetails {
         path: path.to_owned(),
         window,
         partitions,
@@ -339,9 +339,9 @@ pub fn details(mount: &mut Files, path: &str, window: Window) -> io::Result<Deta
 }
 
 /// Parses `heat.tsv`.
-pub fn partitions(text: &str) -> Vec<Partition> {
+pub fn partitions(text: &str) -> Vec<PartitionHeat> {
     lines(text)
-        .map(|line| Partition {
+        .map(|line| PartitionHeat {
             name: line.text("partition").to_owned(),
             percent: line.number("heat_percent"),
             busiest_percent: line.number("busiest_percent"),
@@ -355,9 +355,9 @@ pub fn partitions(text: &str) -> Vec<Partition> {
 }
 
 /// Parses `hot.tsv`.
-pub fn hot_keys(text: &str, window: Window) -> Vec<HotKey> {
+pub fn hot_keys(text: &str, window: Period) -> Vec<HotKeyLine> {
     lines(text)
-        .map(|line| HotKey {
+        .map(|line| HotKeyLine {
             name: line.text("key").to_owned(),
             partition: line.text("partition").to_owned(),
             read_per_second: line.number("rcu") / window.seconds(),

@@ -7,9 +7,9 @@ use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, TableState};
 
-use super::plain::{bar, bytes, given, maybe, rate};
-use super::read::{Details, HotKey, Partition};
-use super::state::{Row, SORTS, Sort, State};
+use super::plain::{bar, bytes, configured, rate, rate_or_none};
+use super::read::{HotKeyLine, PartitionHeat, SourceDetails};
+use super::state::{SORTS, Sort, TopRow, TopState};
 
 /// The width from which on the panes are side by side.
 const PANES_WIDTH: u16 = 110;
@@ -24,7 +24,7 @@ const BAR_WIDTH: u16 = 8;
 const PROVISIONED: &str = "of";
 
 /// A column of figures.
-struct Column<T> {
+struct ScreenColumn<T> {
     title: &'static str,
     width: u16,
     /// The importance, 0 first; the last columns are omitted first if there is no room.
@@ -34,64 +34,64 @@ struct Column<T> {
     cell: fn(&T) -> Span<'static>,
 }
 
-const OF_SOURCES: [Column<Row>; 9] = [
-    Column {
+const OF_SOURCES: [ScreenColumn<TopRow>; 9] = [
+    ScreenColumn {
         title: "read/s",
         width: 8,
         rank: 0,
         sort: Some(Sort::Reads),
         cell: |row| rate(row.load.read).into(),
     },
-    Column {
+    ScreenColumn {
         title: PROVISIONED,
         width: 6,
         rank: 4,
         sort: None,
-        cell: |row| given(row.reading.provisioned.map(|u| u.read)).into(),
+        cell: |row| configured(row.reading.provisioned.map(|u| u.read)).into(),
     },
-    Column {
+    ScreenColumn {
         title: "write/s",
         width: 8,
         rank: 1,
         sort: Some(Sort::Writes),
         cell: |row| rate(row.load.write).into(),
     },
-    Column {
+    ScreenColumn {
         title: PROVISIONED,
         width: 6,
         rank: 5,
         sort: None,
-        cell: |row| given(row.reading.provisioned.map(|u| u.write)).into(),
+        cell: |row| configured(row.reading.provisioned.map(|u| u.write)).into(),
     },
-    Column {
+    ScreenColumn {
         title: "throttled",
         width: 10,
         rank: 2,
         sort: Some(Sort::Throttles),
         cell: |row| throttles(row.load.throttles),
     },
-    Column {
+    ScreenColumn {
         title: "mean ms",
         width: 8,
         rank: 3,
         sort: Some(Sort::Latency),
-        cell: |row| maybe(row.mean_ms).into(),
+        cell: |row| rate_or_none(row.mean_ms).into(),
     },
-    Column {
+    ScreenColumn {
         title: "worst ms",
         width: 8,
         rank: 6,
         sort: None,
-        cell: |row| maybe(row.worst_ms).into(),
+        cell: |row| rate_or_none(row.worst_ms).into(),
     },
-    Column {
+    ScreenColumn {
         title: "items",
         width: 9,
         rank: 8,
         sort: None,
         cell: |row| row.reading.items.to_string().into(),
     },
-    Column {
+    ScreenColumn {
         title: "bytes",
         width: 10,
         rank: 7,
@@ -100,50 +100,50 @@ const OF_SOURCES: [Column<Row>; 9] = [
     },
 ];
 
-const OF_PARTITIONS: [Column<Partition>; 7] = [
-    Column {
+const OF_PARTITIONS: [ScreenColumn<PartitionHeat>; 7] = [
+    ScreenColumn {
         title: "%",
         width: 5,
         rank: 0,
         sort: None,
         cell: |one| rate(one.percent).into(),
     },
-    Column {
+    ScreenColumn {
         title: "peak %",
         width: 6,
         rank: 1,
         sort: None,
         cell: |one| rate(one.busiest_percent).into(),
     },
-    Column {
+    ScreenColumn {
         title: "read/s",
         width: 7,
         rank: 2,
         sort: None,
         cell: |one| rate(one.read_per_second).into(),
     },
-    Column {
+    ScreenColumn {
         title: "write/s",
         width: 7,
         rank: 3,
         sort: None,
         cell: |one| rate(one.write_per_second).into(),
     },
-    Column {
+    ScreenColumn {
         title: "throttled",
         width: 9,
         rank: 4,
         sort: None,
         cell: |one| throttles(one.throttles),
     },
-    Column {
+    ScreenColumn {
         title: "items",
         width: 8,
         rank: 6,
         sort: None,
         cell: |one| one.items.to_string().into(),
     },
-    Column {
+    ScreenColumn {
         title: "bytes",
         width: 10,
         rank: 5,
@@ -152,29 +152,29 @@ const OF_PARTITIONS: [Column<Partition>; 7] = [
     },
 ];
 
-const OF_KEYS: [Column<HotKey>; 4] = [
-    Column {
+const OF_KEYS: [ScreenColumn<HotKeyLine>; 4] = [
+    ScreenColumn {
         title: "read/s",
         width: 8,
         rank: 0,
         sort: None,
         cell: |key| rate(key.read_per_second).into(),
     },
-    Column {
+    ScreenColumn {
         title: "write/s",
         width: 8,
         rank: 1,
         sort: None,
         cell: |key| rate(key.write_per_second).into(),
     },
-    Column {
+    ScreenColumn {
         title: "throttled",
         width: 9,
         rank: 2,
         sort: None,
         cell: |key| throttles(key.throttles),
     },
-    Column {
+    ScreenColumn {
         title: "in",
         width: 5,
         rank: 3,
@@ -184,8 +184,12 @@ const OF_KEYS: [Column<HotKey>; 4] = [
 ];
 
 /// Returns the columns that fit beside `other` cells, in their order.
-fn fitting<T>(columns: &'static [Column<T>], width: u16, other: u16) -> Vec<&'static Column<T>> {
-    let mut by_rank: Vec<&Column<T>> = columns.iter().collect();
+fn fitting<T>(
+    columns: &'static [ScreenColumn<T>],
+    width: u16,
+    other: u16,
+) -> Vec<&'static ScreenColumn<T>> {
+    let mut by_rank: Vec<&ScreenColumn<T>> = columns.iter().collect();
     by_rank.sort_by_key(|column| column.rank);
     let mut left = width.saturating_sub(other);
     let ranks = by_rank.iter().take_while(|column| {
@@ -223,14 +227,14 @@ fn tail(path: &str, width: u16) -> String {
 }
 
 /// Returns the width that columns leave, with a blank before each.
-fn beside<T>(columns: &[&Column<T>], width: u16) -> u16 {
+fn remaining_width<T>(columns: &[&ScreenColumn<T>], width: u16) -> u16 {
     columns
         .iter()
         .fold(width, |left, column| left.saturating_sub(column.width + 1))
 }
 
 /// Draws everything.
-pub fn draw(frame: &mut Frame<'_>, state: &State) {
+pub fn draw(frame: &mut Frame<'_>, state: &TopState) {
     let [head, body, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(0),
@@ -269,9 +273,9 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
     keys(frame, second, details);
 }
 
-fn title(state: &State) -> Line<'static> {
+fn title(state: &TopState) -> Line<'static> {
     let shown = state.shown().len();
-    let told = match &state.trouble {
+    let told = match &state.problem {
         Some(trouble) => Span::from(format!("  {trouble}")).red().bold(),
         None => Span::from(format!(
             "  {shown} of {} tables and indexes, by {}",
@@ -282,7 +286,7 @@ fn title(state: &State) -> Line<'static> {
     let spent = state
         .spent
         .as_ref()
-        .map(|spent| Span::from(format!("  {}", spent.told())))
+        .map(|spent| Span::from(format!("  {}", spent.text())))
         .unwrap_or_default();
     Line::from(vec![
         Span::from(format!("ddbfs top {}", state.mount)).bold(),
@@ -291,7 +295,7 @@ fn title(state: &State) -> Line<'static> {
     ])
 }
 
-fn help(state: &State) -> Line<'static> {
+fn help(state: &TopState) -> Line<'static> {
     if state.is_typing {
         return Line::from(vec![
             Span::from(format!("/{}", state.filter)),
@@ -319,7 +323,7 @@ fn help(state: &State) -> Line<'static> {
 /// with its figures, and a style.
 fn figures<'t, T: 't>(
     heads: Vec<(Span<'static>, Constraint)>,
-    columns: &[&Column<T>],
+    columns: &[&ScreenColumn<T>],
     sort: Option<Sort>,
     lines: impl Iterator<Item = (Vec<Cell<'static>>, &'t T, Style)>,
 ) -> Table<'static> {
@@ -346,12 +350,12 @@ fn figures<'t, T: 't>(
     Table::new(rows, widths).header(Cells::new(header).style(Modifier::DIM))
 }
 
-fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
+fn sources(frame: &mut Frame<'_>, area: Rect, state: &TopState) {
     let shown = state.shown();
     let mut columns = fitting(&OF_SOURCES, area.width, NAME_WIDTH);
     let is_provisioned = shown.iter().any(|row| row.reading.provisioned.is_some());
     columns.retain(|column| is_provisioned || column.title != PROVISIONED);
-    let width = beside(&columns, area.width);
+    let width = remaining_width(&columns, area.width);
     let lines = shown.iter().map(|row| {
         let style = if row.is_near_provisioned() {
             Style::new().fg(Color::Yellow)
@@ -373,7 +377,7 @@ fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
     frame.render_stateful_widget(
         table,
         area,
-        &mut TableState::new().with_selected(state.place()),
+        &mut TableState::new().with_selected(state.index()),
     );
 }
 
@@ -398,8 +402,8 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: String) -> Rect {
 }
 
 /// Returns the hottest partitions that fit, in the order of their ranges.
-fn hottest(details: &Details, count: usize) -> Vec<&Partition> {
-    let mut places: Vec<(usize, &Partition)> = details.partitions.iter().enumerate().collect();
+fn hottest(details: &SourceDetails, count: usize) -> Vec<&PartitionHeat> {
+    let mut places: Vec<(usize, &PartitionHeat)> = details.partitions.iter().enumerate().collect();
     places.sort_by(|(_, one), (_, other)| {
         other
             .percent
@@ -411,7 +415,7 @@ fn hottest(details: &Details, count: usize) -> Vec<&Partition> {
     places.into_iter().map(|(_, partition)| partition).collect()
 }
 
-fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
+fn partitions(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
     let lines = usize::from(area.height.saturating_sub(2));
     let shown = hottest(details, lines);
     let count = match (details.partitions.len(), shown.len()) {
@@ -433,7 +437,8 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
         inside.width,
         NUMBER_WIDTH + 2 * BAR_WIDTH + 6,
     );
-    let width = beside(&columns, inside.width).saturating_sub(NUMBER_WIDTH + BAR_WIDTH + 2);
+    let width =
+        remaining_width(&columns, inside.width).saturating_sub(NUMBER_WIDTH + BAR_WIDTH + 2);
     let lines = shown.into_iter().map(|one| {
         let filled = details
             .bytes_max
@@ -452,7 +457,7 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
 
 /// Draws the load relative to the partition's limits, and lighter the excess of the busiest second:
 /// green, from half on yellow, from four fifths on red.
-fn load_bar(partition: &Partition, width: u16) -> Cell<'static> {
+fn load_bar(partition: &PartitionHeat, width: u16) -> Cell<'static> {
     let colour = match partition.percent.max(partition.busiest_percent) {
         percent if percent >= 80.0 => Color::Red,
         percent if percent >= 50.0 => Color::Yellow,
@@ -466,7 +471,7 @@ fn load_bar(partition: &Partition, width: u16) -> Cell<'static> {
     Cell::from(Span::from(mean + &more).fg(colour))
 }
 
-fn keys(frame: &mut Frame<'_>, area: Rect, details: &Details) {
+fn keys(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
     let inside = pane(
         frame,
         area,

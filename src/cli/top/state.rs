@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::read::{Details, Latency, Reading, Readings, Spending, Units};
-use crate::model::layout::Window;
+use super::read::{LoadUnits, Readings, SourceDetails, SourceReading, Spending, TableLatency};
+use crate::model::metrics::Period;
 
 /// Lines that PageUp and PageDown move.
 const PAGE: usize = 10;
@@ -48,8 +48,8 @@ impl Sort {
     }
 
     /// Compares rows: most first, then by name.
-    fn compare(self, one: &Row, other: &Row) -> Ordering {
-        let figure = |row: &Row| match self {
+    fn compare(self, one: &TopRow, other: &TopRow) -> Ordering {
+        let figure = |row: &TopRow| match self {
             // As the load of `hot.tsv`.
             Self::Units => 3.0 * row.load.write + row.load.read,
             Self::Reads => row.load.read,
@@ -66,20 +66,20 @@ impl Sort {
 
 /// A table or index with its rates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    pub reading: Reading,
+pub struct TopRow {
+    pub reading: SourceReading,
     /// Units per second since the previous look, at first over the window; throttles of the window.
-    pub load: Units,
+    pub load: LoadUnits,
     pub mean_ms: Option<f64>,
     /// The worst latency of the last two minutes.
     pub worst_ms: Option<f64>,
 }
 
-impl Row {
+impl TopRow {
     /// Computes the rates between two looks; over the window if there was no earlier look, or if
     /// the counters were reset between them.
-    fn of(reading: Reading, window: Window, before: Option<(&Reading, f64)>) -> Self {
-        let Units {
+    fn new(reading: SourceReading, window: Period, before: Option<(&SourceReading, f64)>) -> Self {
+        let LoadUnits {
             read,
             write,
             throttles,
@@ -101,7 +101,7 @@ impl Row {
             }
             _ => recent.map(|recent| recent.mean_ms),
         };
-        let load = Units {
+        let load = LoadUnits {
             read,
             write,
             throttles,
@@ -124,55 +124,55 @@ impl Row {
     }
 }
 
-fn rates(before: &Units, now: &Units, seconds: f64) -> Option<(f64, f64)> {
+fn rates(before: &LoadUnits, now: &LoadUnits, seconds: f64) -> Option<(f64, f64)> {
     let (read, write) = (now.read - before.read, now.write - before.write);
     (seconds > 0.0 && read >= 0.0 && write >= 0.0).then(|| (read / seconds, write / seconds))
 }
 
 /// Returns the mean of the requests between two looks; `None` if there were none.
-fn mean_between(before: &Latency, now: &Latency) -> Option<f64> {
-    let total = |latency: &Latency| latency.mean_ms * latency.requests as f64;
+fn mean_between(before: &TableLatency, now: &TableLatency) -> Option<f64> {
+    let total = |latency: &TableLatency| latency.mean_ms * latency.requests as f64;
     let requests = now.requests - before.requests;
     (requests > 0).then(|| ((total(now) - total(before)) / requests as f64).max(0.0))
 }
 
 /// Returns the next longer window; the shortest after the longest.
-fn next(window: Window) -> Window {
-    Window::ALL
+fn next(window: Period) -> Period {
+    Period::ALL
         .into_iter()
         .find(|other| *other > window)
-        .unwrap_or(Window::Minute)
+        .unwrap_or(Period::Minute)
 }
 
 /// The action after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterKey {
     Stay,
     Leave,
 }
 
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct TopState {
     /// The mount's path, as shown.
     pub mount: String,
     pub sort: Sort,
     pub filter: String,
     /// True if keys go to the filter.
     pub is_typing: bool,
-    pub window: Window,
+    pub window: Period,
     /// The details of the chosen table or index, once they are read.
-    pub details: Option<Details>,
+    pub details: Option<SourceDetails>,
     /// The reason why nothing newer is shown.
-    pub trouble: Option<String>,
+    pub problem: Option<String>,
     /// The spending on a remote service.
     pub spent: Option<Spending>,
-    rows: Vec<Row>,
+    rows: Vec<TopRow>,
     /// The row chosen by a key; otherwise it is the first row.
     chosen: Option<String>,
 }
 
-impl State {
-    pub fn new(mount: String, sort: Sort, filter: String, window: Window) -> Self {
+impl TopState {
+    pub fn new(mount: String, sort: Sort, filter: String, window: Period) -> Self {
         Self {
             mount,
             sort,
@@ -180,7 +180,7 @@ impl State {
             window,
             is_typing: false,
             details: None,
-            trouble: None,
+            problem: None,
             spent: None,
             rows: Vec::new(),
             chosen: None,
@@ -188,18 +188,18 @@ impl State {
     }
 
     /// Takes new readings of the mount, `seconds` after the previous ones.
-    pub fn see(&mut self, readings: Readings, seconds: Option<f64>) {
-        let before: HashMap<String, Reading> = self
+    pub fn apply(&mut self, readings: Readings, seconds: Option<f64>) {
+        let before: HashMap<String, SourceReading> = self
             .rows
             .drain(..)
             .map(|row| (row.reading.path.clone(), row.reading))
             .collect();
         let rows = readings.sources.into_iter().map(|reading| {
             let before = before.get(&reading.path).zip(seconds);
-            Row::of(reading, self.window, before)
+            TopRow::new(reading, self.window, before)
         });
         self.rows = rows.collect();
-        self.trouble = readings.unread;
+        self.problem = readings.unread;
         self.spent = readings.spent;
     }
 
@@ -209,9 +209,9 @@ impl State {
     }
 
     /// Returns the rows that pass the filter, in order.
-    pub fn shown(&self) -> Vec<&Row> {
+    pub fn shown(&self) -> Vec<&TopRow> {
         let filter = self.filter.to_lowercase();
-        let mut shown: Vec<&Row> = self
+        let mut shown: Vec<&TopRow> = self
             .rows
             .iter()
             .filter(|row| row.reading.path.to_lowercase().contains(&filter))
@@ -221,7 +221,7 @@ impl State {
     }
 
     /// Returns the index of the chosen row among the shown ones; 0 if it is gone.
-    pub fn place(&self) -> usize {
+    pub fn index(&self) -> usize {
         let chosen = self.chosen.as_deref();
         self.shown()
             .iter()
@@ -230,15 +230,15 @@ impl State {
     }
 
     /// Returns the chosen row.
-    pub fn chosen(&self) -> Option<&Row> {
-        self.shown().get(self.place()).copied()
+    pub fn chosen(&self) -> Option<&TopRow> {
+        self.shown().get(self.index()).copied()
     }
 
     /// Handles a key.
-    pub fn press(&mut self, key: KeyEvent) -> Then {
+    pub fn press(&mut self, key: KeyEvent) -> AfterKey {
         match key.code {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                return Then::Leave;
+                return AfterKey::Leave;
             }
             KeyCode::Up => self.choose(|place, _| place.saturating_sub(1)),
             KeyCode::Down => self.choose(|place, _| place + 1),
@@ -248,11 +248,11 @@ impl State {
             KeyCode::End => self.choose(|_, last| last),
             KeyCode::Esc => (self.is_typing, self.filter) = (false, String::new()),
             _ if self.is_typing => self.type_filter(key.code),
-            KeyCode::Char('q') => return Then::Leave,
+            KeyCode::Char('q') => return AfterKey::Leave,
             KeyCode::Char(letter) => self.command(letter),
             _ => {}
         }
-        Then::Stay
+        AfterKey::Stay
     }
 
     fn type_filter(&mut self, code: KeyCode) {
@@ -282,7 +282,7 @@ impl State {
         let shown = self.shown();
         let last = shown.len().saturating_sub(1);
         let path = shown
-            .get(to(self.place(), last).min(last))
+            .get(to(self.index(), last).min(last))
             .map(|row| row.reading.path.clone());
         self.chosen = path;
     }

@@ -5,10 +5,10 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
-use super::read::{self, Details, Readings};
-use super::state::{Sort, State, Then};
+use super::read::{self, Readings, SourceDetails};
+use super::state::{AfterKey, Sort, TopState};
 use super::{plain, screen};
-use crate::model::layout::Window;
+use crate::model::metrics::Period;
 
 /// Makes a table's `capacity.json` from each source's kind, name, billing, units read and written
 /// in the last minute, and throttles.
@@ -58,14 +58,14 @@ fn readings(orders: (f64, f64, u64), requests: u64) -> Readings {
     }
 }
 
-fn state() -> State {
-    let mut state = State::new(
+fn state() -> TopState {
+    let mut state = TopState::new(
         "/mnt".to_owned(),
         Sort::default(),
         String::new(),
-        Window::Minute,
+        Period::Minute,
     );
-    state.see(readings((540.0, 120.0, 7), 12), None);
+    state.apply(readings((540.0, 120.0, 7), 12), None);
     state
 }
 
@@ -75,18 +75,18 @@ const HEAT: &str = "#last minute: 2026-01-02T03:04:10.000Z to 2026-01-02T03:05:0
 const HOT: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n\
     1\tp01\tu7\t0.0\t114.0\t7\t342.0\t342.0\n2\tp00\tan%20other\t540.0\t6.0\t0\t558.0\t558.0\n";
 
-fn details() -> Details {
-    Details {
+fn details() -> SourceDetails {
+    SourceDetails {
         path: "Orders".to_owned(),
-        window: Window::Minute,
+        window: Period::Minute,
         partitions: read::partitions(HEAT),
-        keys: read::hot_keys(HOT, Window::Minute),
+        keys: read::hot_keys(HOT, Period::Minute),
         bytes_max: Some(1 << 30),
     }
 }
 
 /// Returns the paths in the order of the screen.
-fn paths(state: &State) -> Vec<&str> {
+fn paths(state: &TopState) -> Vec<&str> {
     state
         .shown()
         .iter()
@@ -94,7 +94,7 @@ fn paths(state: &State) -> Vec<&str> {
         .collect()
 }
 
-fn press(state: &mut State, keys: &str) -> Then {
+fn press(state: &mut TopState, keys: &str) -> AfterKey {
     let code = |key: char| match key {
         '⏎' => KeyCode::Enter,
         '⎋' => KeyCode::Esc,
@@ -153,7 +153,7 @@ fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
         ),
         ("p01", 91.0, 1.9, 7, 536_870_912)
     );
-    let keys = read::hot_keys(HOT, Window::Minute);
+    let keys = read::hot_keys(HOT, Period::Minute);
     assert_eq!(
         (
             keys[0].name.as_str(),
@@ -165,7 +165,7 @@ fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
     // Another order, other columns, a comment before the names.
     let keys = read::hot_keys(
         "#the last hour\n#key\twcu\tnew\trcu\npk\t3600\tx\t7200\n",
-        Window::Hour,
+        Period::Hour,
     );
     assert_eq!(
         (
@@ -187,18 +187,18 @@ fn rates_are_those_between_two_looks() {
     let (mean, worst) = (state.shown()[0].mean_ms, state.shown()[0].worst_ms);
     assert_eq!((mean, worst), (Some(2.0), Some(30.5)));
     // 20 units more in 2 seconds, no request.
-    state.see(readings((560.0, 120.0, 7), 12), Some(2.0));
+    state.apply(readings((560.0, 120.0, 7), 12), Some(2.0));
     let orders = state.shown()[0].clone();
     assert_eq!(
         (orders.load.read, orders.load.write, orders.mean_ms),
         (10.0, 0.0, None)
     );
-    state.see(readings((560.0, 150.0, 7), 22), Some(2.0));
+    state.apply(readings((560.0, 150.0, 7), 22), Some(2.0));
     let orders = state.shown()[0].clone();
     assert_eq!((orders.load.write, orders.mean_ms), (15.0, Some(2.0)));
     assert!(orders.is_near_provisioned());
     // The daemon restarted: over the last minute again.
-    state.see(readings((0.0, 60.0, 0), 1), Some(2.0));
+    state.apply(readings((0.0, 60.0, 0), 1), Some(2.0));
     assert_eq!(
         (state.shown()[0].load.read, state.shown()[0].load.write),
         (1.0, 1.0)
@@ -307,22 +307,22 @@ fn letters_sort_filter_and_choose() {
     ];
     for (keys, expected, chosen) in cases {
         let mut state = state();
-        assert_eq!(press(&mut state, keys), Then::Stay, "{keys}");
+        assert_eq!(press(&mut state, keys), AfterKey::Stay, "{keys}");
         assert_eq!(paths(&state), expected, "{keys}");
         assert_eq!(state.chosen().unwrap().reading.path, chosen, "{keys}");
     }
     let mut state = state();
     press(&mut state, "m");
-    assert_eq!(state.window, Window::Hour);
+    assert_eq!(state.window, Period::Hour);
     press(&mut state, "/none");
     assert!(state.chosen().is_none());
     // While a filter is typed, `q` is a letter; Ctrl-C is not.
-    assert_eq!(press(&mut state, "q"), Then::Stay);
+    assert_eq!(press(&mut state, "q"), AfterKey::Stay);
     assert_eq!(
         state.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)),
-        Then::Leave
+        AfterKey::Leave
     );
-    assert_eq!(press(&mut state, "⎋q"), Then::Leave);
+    assert_eq!(press(&mut state, "⎋q"), AfterKey::Leave);
 }
 
 #[test]
@@ -333,17 +333,17 @@ fn a_chosen_table_that_goes_leaves_the_first() {
     press(&mut state, "↓↓");
     let mut left = readings((0.0, 0.0, 0), 0);
     left.sources.retain(|reading| reading.path == "Logs");
-    state.see(left, Some(1.0));
+    state.apply(left, Some(1.0));
     assert_eq!(
         (paths(&state), state.chosen().unwrap().reading.path.as_str()),
         (vec!["Logs"], "Logs")
     );
-    state.see(Readings::default(), Some(1.0));
+    state.apply(Readings::default(), Some(1.0));
     assert!(state.chosen().is_none() && drawn(&state, 80, 24).contains("0 of 0 tables"));
 }
 
 /// Returns the screen as text, without trailing blanks.
-fn drawn(state: &State, width: u16, height: u16) -> String {
+fn drawn(state: &TopState, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| screen::draw(frame, state)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -438,7 +438,7 @@ fn narrow_and_low_terminals_keep_what_tells_most() {
 #[test]
 fn what_is_wrong_is_said_in_the_first_line() {
     let mut state = state();
-    state.trouble = Some("no answer for 7 seconds".to_owned());
+    state.problem = Some("no answer for 7 seconds".to_owned());
     assert!(drawn(&state, 80, 24).starts_with("ddbfs top /mnt  no answer for 7 seconds"));
     press(&mut state, "/by");
     assert!(

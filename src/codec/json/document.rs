@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Number, Value};
 
-use super::reader::{Reader, read_document};
-use super::write::Sink;
+use super::reader::{JsonReader, read_document};
+use super::write::JsonSink;
 use super::{JsonError, JsonFault};
 
 /// The levels of brackets that are read: two for each of an item's 32 levels, and as many for the
@@ -39,11 +39,11 @@ const FEW_MEMBERS: usize = 16;
 #[derive(Debug)]
 pub struct Document {
     text: String,
-    nodes: Vec<Node>,
+    nodes: Vec<JsonNode>,
     /// The unescaped form of strings with escapes.
     unescaped: String,
     /// True if a value was passed over because it lies too deep.
-    is_cut: bool,
+    is_truncated: bool,
     /// The bytes left of [`REQUEST_BYTES_MAX`].
     budget: AtomicUsize,
 }
@@ -51,10 +51,10 @@ pub struct Document {
 /// One value or name: its tag (4 bits), its offset or number of members (28), its length or the
 /// index of the node after it (32).
 #[derive(Clone, Copy)]
-struct Node(u64);
+struct JsonNode(u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tag {
+enum JsonTag {
     Null,
     False,
     True,
@@ -68,26 +68,26 @@ enum Tag {
     Object,
 }
 
-const TAGS: [Tag; 8] = [
-    Tag::Null,
-    Tag::False,
-    Tag::True,
-    Tag::Number,
-    Tag::String,
-    Tag::Unescaped,
-    Tag::List,
-    Tag::Object,
+const TAGS: [JsonTag; 8] = [
+    JsonTag::Null,
+    JsonTag::False,
+    JsonTag::True,
+    JsonTag::Number,
+    JsonTag::String,
+    JsonTag::Unescaped,
+    JsonTag::List,
+    JsonTag::Object,
 ];
 
-impl Node {
-    fn new(tag: Tag, small: usize, large: usize) -> Self {
+impl JsonNode {
+    fn new(tag: JsonTag, small: usize, large: usize) -> Self {
         // Both are offsets in a text or indexes of nodes, of which there are fewer than bytes of
         // text.
         debug_assert!(small <= TEXT_BYTES_MAX && large <= u32::MAX as usize);
         Self((tag as u64) << 60 | (small as u64) << 32 | large as u64)
     }
 
-    fn tag(self) -> Tag {
+    fn tag(self) -> JsonTag {
         TAGS[(self.0 >> 60) as usize % TAGS.len()]
     }
 
@@ -100,7 +100,7 @@ impl Node {
     }
 }
 
-impl fmt::Debug for Node {
+impl fmt::Debug for JsonNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}({}, {})", self.tag(), self.small(), self.large())
     }
@@ -122,9 +122,9 @@ impl Document {
         }
         let tree = read_document(&text, |reader| {
             // The capacity for a small request.
-            let mut tree = Tree {
+            let mut tree = DocumentBuilder {
                 nodes: Vec::with_capacity(64),
-                ..Tree::default()
+                ..DocumentBuilder::default()
             };
             tree.value(reader, LEVELS_MAX)?;
             Ok(tree)
@@ -133,13 +133,13 @@ impl Document {
             offset: error.utf8_error().valid_up_to(),
             fault: JsonFault::NotUtf8,
         })?;
-        let held = text.len() + tree.nodes.len() * size_of::<Node>() + tree.unescaped.len();
+        let held = text.len() + tree.nodes.len() * size_of::<JsonNode>() + tree.unescaped.len();
         let budget = AtomicUsize::new(REQUEST_BYTES_MAX.saturating_sub(held));
         Ok(Self {
             text,
             nodes: tree.nodes,
             unescaped: tree.unescaped,
-            is_cut: tree.is_cut,
+            is_truncated: tree.is_truncated,
             budget,
         })
     }
@@ -149,13 +149,13 @@ impl Document {
     ///
     /// # Errors
     /// As [`Document::parse`].
-    pub fn read_value(text: &[u8]) -> Result<Value, JsonError> {
+    pub fn parse_value(text: &[u8]) -> Result<Value, JsonError> {
         Ok(Self::parse(text.to_vec())?.root().to_value())
     }
 
     /// Builds a document of a serde_json tree: a request made in the process, not sent.
     #[must_use]
-    pub fn of(json: &Value) -> Self {
+    pub fn from_value(json: &Value) -> Self {
         // serde_json writes valid JSON.
         Self::parse(json.to_string().into_bytes()).unwrap_or_else(|error| {
             debug_assert!(false, "serde_json wrote: {error}");
@@ -164,13 +164,13 @@ impl Document {
     }
 
     fn null() -> Self {
-        let nodes = vec![Node::new(Tag::Null, 0, 0)];
+        let nodes = vec![JsonNode::new(JsonTag::Null, 0, 0)];
         let budget = AtomicUsize::new(REQUEST_BYTES_MAX);
         Self {
             text: String::new(),
             nodes,
             unescaped: String::new(),
-            is_cut: false,
+            is_truncated: false,
             budget,
         }
     }
@@ -192,20 +192,20 @@ impl Document {
 
     /// Returns the memory that the document holds, in bytes.
     #[must_use]
-    pub fn held_bytes(&self) -> usize {
-        self.text.capacity() + self.nodes.len() * size_of::<Node>() + self.unescaped.capacity()
+    pub fn memory_bytes(&self) -> usize {
+        self.text.capacity() + self.nodes.len() * size_of::<JsonNode>() + self.unescaped.capacity()
     }
 
-    fn node(&self, at: usize) -> Node {
+    fn node(&self, at: usize) -> JsonNode {
         debug_assert!(at < self.nodes.len(), "node {at} of {}", self.nodes.len());
-        self.nodes.get(at).copied().unwrap_or(Node(0))
+        self.nodes.get(at).copied().unwrap_or(JsonNode(0))
     }
 
     /// Returns the index of the node after the value at `at`.
-    fn behind(&self, at: usize) -> usize {
+    fn next_sibling(&self, at: usize) -> usize {
         let node = self.node(at);
         match node.tag() {
-            Tag::List | Tag::Object => node.large(),
+            JsonTag::List | JsonTag::Object => node.large(),
             _ => at + 1,
         }
     }
@@ -227,7 +227,7 @@ pub fn is_json(text: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`JsonError`] with the fault and its offset.
-pub fn member_places(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonError> {
+pub fn member_ranges(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonError> {
     read_document(text, |reader| {
         let mut places = Vec::new();
         reader.members("an object", |reader, name, _| {
@@ -243,12 +243,12 @@ pub fn member_places(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonErr
 /// Works as [`Document::of`].
 impl From<Value> for Document {
     fn from(json: Value) -> Self {
-        Self::of(&json)
+        Self::from_value(&json)
     }
 }
 
-fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
-    let of = if node.tag() == Tag::Unescaped {
+fn str_of<'t>(node: JsonNode, text: &'t str, unescaped: &'t str) -> &'t str {
+    let of = if node.tag() == JsonTag::Unescaped {
         unescaped
     } else {
         text
@@ -260,20 +260,20 @@ fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
 
 /// A document being read.
 #[derive(Default)]
-struct Tree {
-    nodes: Vec<Node>,
+struct DocumentBuilder {
+    nodes: Vec<JsonNode>,
     unescaped: String,
     /// The indexes of the names in the objects that are open.
     names: Vec<u32>,
     /// The hasher of the names in large objects.
     hashes: RandomState,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
-impl Tree {
-    fn value(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
+impl DocumentBuilder {
+    fn value(&mut self, reader: &mut JsonReader<'_>, levels: usize) -> Result<(), JsonError> {
         let Some(inner) = levels.checked_sub(1) else {
-            return self.pass_over(reader);
+            return self.skip_deep(reader);
         };
         match reader.peek()? {
             b'"' => {
@@ -289,24 +289,24 @@ impl Tree {
                     count += 1;
                     self.value(reader, inner)
                 })?;
-                self.end(Tag::List, start, count);
+                self.end(JsonTag::List, start, count);
             }
             b'-' | b'0'..=b'9' => self.number(reader)?,
             _ => {
                 let tag = match reader.literal("a JSON value")? {
-                    None => Tag::Null,
-                    Some(false) => Tag::False,
-                    Some(true) => Tag::True,
+                    None => JsonTag::Null,
+                    Some(false) => JsonTag::False,
+                    Some(true) => JsonTag::True,
                 };
-                self.nodes.push(Node::new(tag, 0, 0));
+                self.nodes.push(JsonNode::new(tag, 0, 0));
             }
         }
         Ok(())
     }
 
-    fn pass_over(&mut self, reader: &mut Reader<'_>) -> Result<(), JsonError> {
-        self.nodes.push(Node::new(Tag::Null, 0, 0));
-        self.is_cut = true;
+    fn skip_deep(&mut self, reader: &mut JsonReader<'_>) -> Result<(), JsonError> {
+        self.nodes.push(JsonNode::new(JsonTag::Null, 0, 0));
+        self.is_truncated = true;
         reader.skip_value()
     }
 
@@ -315,18 +315,18 @@ impl Tree {
     #[allow(clippy::ptr_arg)]
     fn string(&mut self, text: &Cow<'_, str>, offset: usize) {
         let node = match text {
-            Cow::Borrowed(text) => Node::new(Tag::String, offset + 1, text.len()),
+            Cow::Borrowed(text) => JsonNode::new(JsonTag::String, offset + 1, text.len()),
             Cow::Owned(text) => {
                 let start = self.unescaped.len();
                 self.unescaped.push_str(text);
-                Node::new(Tag::Unescaped, start, text.len())
+                JsonNode::new(JsonTag::Unescaped, start, text.len())
             }
         };
         self.nodes.push(node);
     }
 
     /// Adds a number. The protocol has no numbers beyond a double: those of items are strings.
-    fn number(&mut self, reader: &mut Reader<'_>) -> Result<(), JsonError> {
+    fn number(&mut self, reader: &mut JsonReader<'_>) -> Result<(), JsonError> {
         let offset = reader.offset();
         let text = reader.number_text()?;
         if serde_json::from_str::<Number>(text).is_err() {
@@ -335,21 +335,22 @@ impl Tree {
                 fault: JsonFault::Expected("a number in range"),
             });
         }
-        self.nodes.push(Node::new(Tag::Number, offset, text.len()));
+        self.nodes
+            .push(JsonNode::new(JsonTag::Number, offset, text.len()));
         Ok(())
     }
 
     fn begin(&mut self) -> usize {
-        self.nodes.push(Node::new(Tag::Null, 0, 0));
+        self.nodes.push(JsonNode::new(JsonTag::Null, 0, 0));
         self.nodes.len() - 1
     }
 
-    fn end(&mut self, tag: Tag, start: usize, count: usize) {
+    fn end(&mut self, tag: JsonTag, start: usize, count: usize) {
         let behind = self.nodes.len();
-        self.nodes[start] = Node::new(tag, count, behind);
+        self.nodes[start] = JsonNode::new(tag, count, behind);
     }
 
-    fn object(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
+    fn object(&mut self, reader: &mut JsonReader<'_>, levels: usize) -> Result<(), JsonError> {
         let (start, opened) = (self.begin(), reader.offset());
         let own = self.names.len();
         let text = reader.text();
@@ -372,10 +373,10 @@ impl Tree {
         })?;
         let count = self.names.len() - own;
         if count > FEW_MEMBERS {
-            self.check_many(&self.names[own..], text, opened)?;
+            self.check_duplicates(&self.names[own..], text, opened)?;
         }
         self.names.truncate(own);
-        self.end(Tag::Object, start, count);
+        self.end(JsonTag::Object, start, count);
         Ok(())
     }
 
@@ -384,7 +385,7 @@ impl Tree {
     }
 
     /// Looks for a duplicate name in an object that begins at `opened`.
-    fn check_many(&self, names: &[u32], text: &str, opened: usize) -> Result<(), JsonError> {
+    fn check_duplicates(&self, names: &[u32], text: &str, opened: usize) -> Result<(), JsonError> {
         // The key of the hash is a secret of the process, so a client cannot send names that
         // collide.
         let hashed = |&at: &u32| ((self.hashes.hash_one(self.name(at, text)) >> 32) as u32, at);
@@ -402,7 +403,7 @@ impl Tree {
             if let Some([_, (name, at)]) = texts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 let node = self.nodes[*at as usize];
                 // An unescaped name has no offset: the object's is reported.
-                let offset = if node.tag() == Tag::String {
+                let offset = if node.tag() == JsonTag::String {
                     node.small() - 1
                 } else {
                     opened
@@ -426,32 +427,32 @@ pub struct Json<'a> {
 
 /// The type of a value, with its content.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind<'a> {
+pub enum JsonKind<'a> {
     Null,
     Bool(bool),
     /// The spelling of a number in the range of doubles.
     Number(&'a str),
     String(&'a str),
-    List(List<'a>),
-    Object(Object<'a>),
+    List(JsonList<'a>),
+    Object(JsonObject<'a>),
 }
 
 impl<'a> Json<'a> {
     #[must_use]
-    pub fn kind(self) -> Kind<'a> {
+    pub fn kind(self) -> JsonKind<'a> {
         let node = self.document.node(self.at);
         match node.tag() {
-            Tag::Null => Kind::Null,
-            Tag::False => Kind::Bool(false),
-            Tag::True => Kind::Bool(true),
-            Tag::Number => Kind::Number(self.document.str_at(self.at)),
-            Tag::String | Tag::Unescaped => Kind::String(self.document.str_at(self.at)),
-            Tag::List => Kind::List(List {
+            JsonTag::Null => JsonKind::Null,
+            JsonTag::False => JsonKind::Bool(false),
+            JsonTag::True => JsonKind::Bool(true),
+            JsonTag::Number => JsonKind::Number(self.document.str_at(self.at)),
+            JsonTag::String | JsonTag::Unescaped => JsonKind::String(self.document.str_at(self.at)),
+            JsonTag::List => JsonKind::List(JsonList {
                 document: Some(self.document),
                 at: self.at + 1,
                 left: node.small(),
             }),
-            Tag::Object => Kind::Object(Object {
+            JsonTag::Object => JsonKind::Object(JsonObject {
                 document: self.document,
                 at: self.at + 1,
                 len: node.small(),
@@ -461,18 +462,18 @@ impl<'a> Json<'a> {
 
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.document.node(self.at).tag() == Tag::Null
+        self.document.node(self.at).tag() == JsonTag::Null
     }
 
     #[must_use]
     pub fn is_object(self) -> bool {
-        self.document.node(self.at).tag() == Tag::Object
+        self.document.node(self.at).tag() == JsonTag::Object
     }
 
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
         match self.kind() {
-            Kind::String(text) => Some(text),
+            JsonKind::String(text) => Some(text),
             _ => None,
         }
     }
@@ -480,7 +481,7 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn as_number(self) -> Option<Number> {
         match self.kind() {
-            Kind::Number(text) => serde_json::from_str(text).ok(),
+            JsonKind::Number(text) => serde_json::from_str(text).ok(),
             _ => None,
         }
     }
@@ -491,17 +492,17 @@ impl<'a> Json<'a> {
     }
 
     #[must_use]
-    pub fn as_list(self) -> Option<List<'a>> {
+    pub fn as_list(self) -> Option<JsonList<'a>> {
         match self.kind() {
-            Kind::List(list) => Some(list),
+            JsonKind::List(list) => Some(list),
             _ => None,
         }
     }
 
     #[must_use]
-    pub fn as_object(self) -> Option<Object<'a>> {
+    pub fn as_object(self) -> Option<JsonObject<'a>> {
         match self.kind() {
-            Kind::Object(object) => Some(object),
+            JsonKind::Object(object) => Some(object),
             _ => None,
         }
     }
@@ -517,16 +518,16 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn to_value(self) -> Value {
         match self.kind() {
-            Kind::Null => Value::Null,
-            Kind::Bool(value) => value.into(),
-            Kind::Number(text) => {
+            JsonKind::Null => Value::Null,
+            JsonKind::Bool(value) => value.into(),
+            JsonKind::Number(text) => {
                 let number = serde_json::from_str(text);
                 debug_assert!(number.is_ok(), "{text} was read as a number");
                 number.map_or(Value::Null, Value::Number)
             }
-            Kind::String(text) => text.into(),
-            Kind::List(list) => list.map(Json::to_value).collect(),
-            Kind::Object(object) => {
+            JsonKind::String(text) => text.into(),
+            JsonKind::List(list) => list.map(Json::to_value).collect(),
+            JsonKind::Object(object) => {
                 let members = object.iter();
                 members
                     .map(|(name, value)| (name.to_owned(), value.to_value()))
@@ -537,12 +538,12 @@ impl<'a> Json<'a> {
 
     /// True if some value of the document lies too deep and was passed over.
     #[must_use]
-    pub fn is_cut(self) -> bool {
-        self.document.is_cut
+    pub fn is_truncated(self) -> bool {
+        self.document.is_truncated
     }
 
     /// Charges `bytes` about to be made of the document to its budget, once for each copy held.
-    pub fn pay(self, bytes: usize) {
+    pub fn charge(self, bytes: usize) {
         let budget = &self.document.budget;
         // Nothing else is ordered by it, so relaxed is enough.
         let left = budget
@@ -552,17 +553,17 @@ impl<'a> Json<'a> {
     }
 
     /// Charges `times` times the amount charged so far.
-    pub fn pay_again(self, times: usize) {
+    pub fn charge_again(self, times: usize) {
         let (held, left) = (
-            self.document.held_bytes(),
+            self.document.memory_bytes(),
             self.document.budget.load(Ordering::Relaxed),
         );
-        self.pay(times * REQUEST_BYTES_MAX.saturating_sub(held + left) / COPIES);
+        self.charge(times * REQUEST_BYTES_MAX.saturating_sub(held + left) / COPIES);
     }
 
     /// True if the document took more than its budget.
     #[must_use]
-    pub fn is_overdrawn(self) -> bool {
+    pub fn is_over_budget(self) -> bool {
         self.document.budget.load(Ordering::Relaxed) == 0
     }
 }
@@ -577,11 +578,11 @@ impl fmt::Debug for Json<'_> {
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
-            Kind::Null => f.write_str("null"),
-            Kind::Bool(value) => write!(f, "{value}"),
-            Kind::Number(text) => f.write_str(text),
-            Kind::String(text) => write_string(text, f),
-            Kind::List(list) => {
+            JsonKind::Null => f.write_str("null"),
+            JsonKind::Bool(value) => write!(f, "{value}"),
+            JsonKind::Number(text) => f.write_str(text),
+            JsonKind::String(text) => write_string(text, f),
+            JsonKind::List(list) => {
                 f.write_str("[")?;
                 for (place, value) in list.enumerate() {
                     f.write_str(if place > 0 { "," } else { "" })?;
@@ -589,7 +590,7 @@ impl fmt::Display for Json<'_> {
                 }
                 f.write_str("]")
             }
-            Kind::Object(object) => {
+            JsonKind::Object(object) => {
                 f.write_str("{")?;
                 for (place, (name, value)) in object.iter().enumerate() {
                     f.write_str(if place > 0 { "," } else { "" })?;
@@ -612,17 +613,18 @@ fn write_string(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 impl PartialEq for Json<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self.kind(), other.kind()) {
-            (Kind::Null, Kind::Null) => true,
-            (Kind::Bool(one), Kind::Bool(other)) => one == other,
-            (Kind::Number(one), Kind::Number(other)) | (Kind::String(one), Kind::String(other)) => {
-                one == other
+            (JsonKind::Null, JsonKind::Null) => true,
+            (JsonKind::Bool(one), JsonKind::Bool(other)) => one == other,
+            (JsonKind::Number(one), JsonKind::Number(other))
+            | (JsonKind::String(one), JsonKind::String(other)) => one == other,
+            (JsonKind::List(one), JsonKind::List(other)) => {
+                one.len() == other.len() && one.eq(other)
             }
-            (Kind::List(one), Kind::List(other)) => one.len() == other.len() && one.eq(other),
-            (Kind::Object(one), Kind::Object(other)) if one.len() != other.len() => false,
-            (Kind::Object(one), Kind::Object(other)) if one.len() > FEW_MEMBERS => {
+            (JsonKind::Object(one), JsonKind::Object(other)) if one.len() != other.len() => false,
+            (JsonKind::Object(one), JsonKind::Object(other)) if one.len() > FEW_MEMBERS => {
                 one.iter().eq(other.iter())
             }
-            (Kind::Object(one), Kind::Object(other)) => one
+            (JsonKind::Object(one), JsonKind::Object(other)) => one
                 .iter()
                 .all(|(name, value)| other.get(name) == Some(value)),
             _ => false,
@@ -632,19 +634,19 @@ impl PartialEq for Json<'_> {
 
 /// The remaining elements of a list.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct List<'a> {
+pub struct JsonList<'a> {
     document: Option<&'a Document>,
     at: usize,
     left: usize,
 }
 
-impl<'a> Iterator for List<'a> {
+impl<'a> Iterator for JsonList<'a> {
     type Item = Json<'a>;
 
     fn next(&mut self) -> Option<Json<'a>> {
         self.left = self.left.checked_sub(1)?;
         let (document, at) = (self.document?, self.at);
-        self.at = document.behind(at);
+        self.at = document.next_sibling(at);
         Some(Json { document, at })
     }
 
@@ -653,17 +655,17 @@ impl<'a> Iterator for List<'a> {
     }
 }
 
-impl ExactSizeIterator for List<'_> {}
+impl ExactSizeIterator for JsonList<'_> {}
 
 /// The members of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Object<'a> {
+pub struct JsonObject<'a> {
     document: &'a Document,
     at: usize,
     len: usize,
 }
 
-impl<'a> Object<'a> {
+impl<'a> JsonObject<'a> {
     #[must_use]
     pub fn len(self) -> usize {
         self.len
@@ -691,7 +693,7 @@ impl<'a> Object<'a> {
                     at: value,
                 });
             }
-            at = document.behind(value);
+            at = document.next_sibling(value);
         }
         None
     }
@@ -705,7 +707,7 @@ impl<'a> Object<'a> {
         } = self;
         (0..len).map(move |_| {
             let (name, value) = (document.str_at(at), at + 1);
-            at = document.behind(value);
+            at = document.next_sibling(value);
             (
                 name,
                 Json {
@@ -840,9 +842,12 @@ mod tests {
         };
         let check = |levels: usize, is_cut: bool| {
             let document = Document::parse(nested(levels).into_bytes()).unwrap();
-            assert_eq!(document.root().is_cut(), is_cut, "{levels}");
+            assert_eq!(document.root().is_truncated(), is_cut, "{levels}");
             assert!(
-                matches!(document.root().get("z").unwrap().kind(), Kind::Bool(true)),
+                matches!(
+                    document.root().get("z").unwrap().kind(),
+                    JsonKind::Bool(true)
+                ),
                 "{levels}"
             );
         };
@@ -858,9 +863,9 @@ mod tests {
             let bytes = text.len();
             let document = Document::parse(text.into_bytes()).unwrap();
             assert!(
-                document.held_bytes() <= 6 * bytes,
+                document.memory_bytes() <= 6 * bytes,
                 "{piece}: {} of {bytes}",
-                document.held_bytes()
+                document.memory_bytes()
             );
         }
     }

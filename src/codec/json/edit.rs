@@ -1,18 +1,18 @@
 //! Edits of JSON text: a member of an object put in or taken out, the other bytes unchanged; and
 //! compact JSON indented token by token, so that numbers and strings keep their bytes.
 
-use super::document::member_places;
+use super::document::member_ranges;
 
 /// The value of a `Return…` parameter that requests nothing.
-const NOTHING: &[u8] = b"\"NONE\"";
+const NONE: &[u8] = b"\"NONE\"";
 
 /// Returns the object with the member `name` set to `value`; `None` if the member already has
 /// another value than `"NONE"`.
 #[must_use]
-pub fn asking(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
-    let places = member_places(object).ok()?;
+pub fn with_member(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
+    let places = member_ranges(object).ok()?;
     if let Some((_, place)) = places.iter().find(|(of, _)| of == name) {
-        let is_nothing = object.get(place.clone())? == NOTHING;
+        let is_nothing = object.get(place.clone())? == NONE;
         let quoted = format!("\"{value}\"");
         return is_nothing.then_some(
             [
@@ -38,8 +38,8 @@ pub fn asking(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
 
 /// Returns the object without a member.
 #[must_use]
-pub fn without(object: &[u8], name: &str) -> Vec<u8> {
-    let Ok(places) = member_places(object) else {
+pub fn without_member(object: &[u8], name: &str) -> Vec<u8> {
+    let Ok(places) = member_ranges(object) else {
         return object.to_vec();
     };
     let others = places.into_iter().filter(|(of, _)| of != name);
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_member_comes_and_goes() {
         let check = |object: &str, expected: Option<&str>| {
-            let found = asking(object.as_bytes(), "Asks", "ALL")
+            let found = with_member(object.as_bytes(), "Asks", "ALL")
                 .map(|text| String::from_utf8(text).unwrap());
             assert_eq!(found.as_deref(), expected, "{object}");
         };
@@ -120,7 +120,8 @@ mod tests {
         );
         check(r#"{"Asks":"SOME"}"#, None);
         check("[]", None);
-        let out = |object: &str| String::from_utf8(without(object.as_bytes(), "Told")).unwrap();
+        let out =
+            |object: &str| String::from_utf8(without_member(object.as_bytes(), "Told")).unwrap();
         assert_eq!(
             out(r#"{"a":1.50,"Told":{"x":[]},"New\n":"\u00e4"}"#),
             r#"{"a":1.50,"New\n":"\u00e4"}"#

@@ -3,11 +3,11 @@
 //! way through values: the one has all bytes, the other may stop after any.
 
 use super::JsonFault;
-use super::write::plain_len;
+use super::write::unescaped_len;
 
 /// The state within a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Digits {
+pub enum NumberState {
     Start,
     AfterMinus,
     AfterZero,
@@ -19,7 +19,7 @@ pub enum Digits {
     Exponent,
 }
 
-impl Digits {
+impl NumberState {
     /// Returns the state after `byte`; `None` if the byte does not belong to the number.
     #[must_use]
     pub fn next(self, byte: u8) -> Option<Self> {
@@ -40,7 +40,7 @@ impl Digits {
 
     /// True if the number may end here.
     #[must_use]
-    pub fn is_whole(self) -> bool {
+    pub fn is_complete(self) -> bool {
         matches!(
             self,
             Self::AfterZero | Self::Integer | Self::Fraction | Self::Exponent
@@ -50,7 +50,7 @@ impl Digits {
 
 /// The state after the backslash of an escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escape {
+pub enum EscapeState {
     Letter,
     /// The hex digits of `\u`: how many are left, and the value so far.
     Hex {
@@ -73,32 +73,32 @@ pub enum Escape {
 
 /// The result of one byte of an escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escaped {
-    More(Escape),
+pub enum EscapeStep {
+    More(EscapeState),
     Character(char),
 }
 
-impl Escape {
+impl EscapeState {
     /// Takes a byte. Half of a surrogate pair is reported at the first byte that no whole pair has.
     ///
     /// # Errors
     /// [`JsonFault::Escape`] or [`JsonFault::LoneSurrogate`].
-    pub fn step(self, byte: u8) -> Result<Escaped, JsonFault> {
-        let more = |escape| Ok(Escaped::More(escape));
+    pub fn step(self, byte: u8) -> Result<EscapeStep, JsonFault> {
+        let more = |escape| Ok(EscapeStep::More(escape));
         match (self, byte) {
-            (Self::Letter, b'"' | b'\\' | b'/') => Ok(Escaped::Character(char::from(byte))),
-            (Self::Letter, b'b') => Ok(Escaped::Character('\u{8}')),
-            (Self::Letter, b'f') => Ok(Escaped::Character('\u{C}')),
-            (Self::Letter, b'n') => Ok(Escaped::Character('\n')),
-            (Self::Letter, b'r') => Ok(Escaped::Character('\r')),
-            (Self::Letter, b't') => Ok(Escaped::Character('\t')),
+            (Self::Letter, b'"' | b'\\' | b'/') => Ok(EscapeStep::Character(char::from(byte))),
+            (Self::Letter, b'b') => Ok(EscapeStep::Character('\u{8}')),
+            (Self::Letter, b'f') => Ok(EscapeStep::Character('\u{C}')),
+            (Self::Letter, b'n') => Ok(EscapeStep::Character('\n')),
+            (Self::Letter, b'r') => Ok(EscapeStep::Character('\r')),
+            (Self::Letter, b't') => Ok(EscapeStep::Character('\t')),
             (Self::Letter, b'u') => more(Self::Hex { left: 4, unit: 0 }),
             (Self::Hex { left, unit }, _) => match (left, unit << 4 | self.digit(byte)?) {
                 // DC to DF: a low half without its high half.
                 (3, 0xDC..=0xDF) => Err(JsonFault::LoneSurrogate),
                 (1, high @ 0xD800..=0xDBFF) => more(Self::LowBackslash { high }),
                 (1, unit) => char::from_u32(unit.into())
-                    .map(Escaped::Character)
+                    .map(EscapeStep::Character)
                     .ok_or(JsonFault::LoneSurrogate),
                 (_, unit) => more(Self::Hex {
                     left: left - 1,
@@ -115,7 +115,7 @@ impl Escape {
                 (1, low) => char::decode_utf16([high, low])
                     .next()
                     .and_then(Result::ok)
-                    .map(Escaped::Character)
+                    .map(EscapeStep::Character)
                     .ok_or(self.fault()),
                 (4, unit @ 0xD) | (3, unit @ 0xDC..=0xDF) | (2, unit) => more(Self::LowHex {
                     high,
@@ -150,14 +150,14 @@ impl Escape {
 /// A scanner of brackets and strings alone, in pieces of any size. It finds the end of a value
 /// without reading it; a reader checks the value.
 #[derive(Debug, Clone, Default)]
-pub struct Brackets {
+pub struct BracketScanner {
     /// The number of open brackets.
     depth: usize,
     in_string: bool,
     is_escaped: bool,
 }
 
-impl Brackets {
+impl BracketScanner {
     /// Creates a scanner that stands after the first bracket of a list or object.
     #[must_use]
     pub fn inside() -> Self {
@@ -170,7 +170,7 @@ impl Brackets {
     /// Returns the offset after the byte that closes the first bracket.
     pub fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
-        while self.next_sign(bytes, &mut at).is_some() {
+        while self.next_token(bytes, &mut at).is_some() {
             if self.depth == 0 {
                 return Some(at);
             }
@@ -183,7 +183,7 @@ impl Brackets {
     pub fn is_last(&mut self, bytes: &[u8]) -> Option<bool> {
         let mut at = 0;
         loop {
-            match self.next_sign(bytes, &mut at)? {
+            match self.next_token(bytes, &mut at)? {
                 b',' if self.depth == 1 => return Some(false),
                 _ if self.depth == 0 => return Some(true),
                 _ => {}
@@ -192,10 +192,10 @@ impl Brackets {
     }
 
     /// Returns the next bracket or comma outside of strings; `at` moves after it.
-    fn next_sign(&mut self, bytes: &[u8], at: &mut usize) -> Option<u8> {
+    fn next_token(&mut self, bytes: &[u8], at: &mut usize) -> Option<u8> {
         loop {
             if self.in_string && !self.is_escaped {
-                *at += plain_len(bytes.get(*at..)?);
+                *at += unescaped_len(bytes.get(*at..)?);
             }
             let byte = *bytes.get(*at)?;
             *at += 1;
@@ -223,8 +223,12 @@ mod tests {
     #[test]
     fn a_value_ends_with_its_bracket_however_it_is_cut() {
         let check = |text: &str, expected: Option<usize>| {
-            assert_eq!(Brackets::default().end(text.as_bytes()), expected, "{text}");
-            let mut end = Brackets::default();
+            assert_eq!(
+                BracketScanner::default().end(text.as_bytes()),
+                expected,
+                "{text}"
+            );
+            let mut end = BracketScanner::default();
             let bytewise = text.bytes().position(|byte| end.end(&[byte]).is_some());
             assert_eq!(
                 bytewise.map(|place| place + 1),

@@ -5,7 +5,7 @@
 //! be completed, and a `Complete` one is an object with nothing but white space around it.
 //! Duplicate members and the rules of items are left to the parser of the complete text.
 
-use super::grammar::{Digits, Escape, Escaped};
+use super::grammar::{EscapeState, EscapeStep, NumberState};
 use super::{JsonError, JsonFault};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -52,7 +52,7 @@ enum Expect {
     CommaOrEnd,
     /// The rest of a string.
     Characters,
-    Escape(Escape),
+    Escape(EscapeState),
     /// Continuation bytes of a character: how many are left, and the range of the next one.
     Continuation {
         left: u8,
@@ -64,14 +64,14 @@ enum Expect {
         rest: &'static [u8],
         whole: &'static str,
     },
-    Number(Digits),
+    Number(NumberState),
     /// White space after the object.
     End,
     Nothing(JsonError),
 }
 
 /// The next state, or the fault of a refused byte.
-type Accepted = Result<Expect, JsonFault>;
+type StepResult = Result<Expect, JsonFault>;
 
 impl Default for JsonPrefix {
     fn default() -> Self {
@@ -153,7 +153,7 @@ impl JsonPrefix {
             Expect::Colon => "':'",
             Expect::Value => "a JSON value",
             Expect::ValueOrEnd => "a JSON value or ']'",
-            Expect::Number(digits) if !digits.is_whole() => "a digit",
+            Expect::Number(digits) if !digits.is_complete() => "a digit",
             Expect::CommaOrEnd | Expect::Number(_) if self.in_object() => "',' or '}'",
             Expect::CommaOrEnd | Expect::Number(_) => "',' or ']'",
             Expect::Characters => "the closing quote of a string",
@@ -165,12 +165,12 @@ impl JsonPrefix {
         JsonFault::Expected(what)
     }
 
-    fn step(&mut self, byte: u8) -> Accepted {
+    fn step(&mut self, byte: u8) -> StepResult {
         match self.expect {
             Expect::Characters => self.character(byte),
             Expect::Escape(escape) => Ok(match escape.step(byte)? {
-                Escaped::More(escape) => Expect::Escape(escape),
-                Escaped::Character(_) => Expect::Characters,
+                EscapeStep::More(escape) => Expect::Escape(escape),
+                EscapeStep::Character(_) => Expect::Characters,
             }),
             Expect::Continuation { left, low, high } if (low..=high).contains(&byte) => {
                 Ok(match left {
@@ -198,7 +198,7 @@ impl JsonPrefix {
     }
 
     /// Takes a byte between values that is not white space.
-    fn structure(&mut self, byte: u8) -> Accepted {
+    fn structure(&mut self, byte: u8) -> StepResult {
         match (&self.expect, byte) {
             (Expect::Object, b'{') => self.open(true),
             (Expect::Object, 0xEF) => Err(JsonFault::ByteOrderMark),
@@ -222,7 +222,7 @@ impl JsonPrefix {
     }
 
     /// Takes the first byte of a value.
-    fn value(&mut self, byte: u8) -> Accepted {
+    fn value(&mut self, byte: u8) -> StepResult {
         match byte {
             b'{' => self.open(true),
             b'[' => self.open(false),
@@ -242,17 +242,17 @@ impl JsonPrefix {
                 rest: b"ull",
                 whole: "null",
             }),
-            _ => Digits::Start
+            _ => NumberState::Start
                 .next(byte)
                 .map(Expect::Number)
                 .ok_or_else(|| self.expected()),
         }
     }
 
-    fn number(&mut self, digits: Digits, byte: u8) -> Accepted {
+    fn number(&mut self, digits: NumberState, byte: u8) -> StepResult {
         match digits.next(byte) {
             Some(digits) => Ok(Expect::Number(digits)),
-            None if digits.is_whole() => {
+            None if digits.is_complete() => {
                 // The number ended before this byte.
                 self.expect = Expect::CommaOrEnd;
                 self.step(byte)
@@ -261,7 +261,7 @@ impl JsonPrefix {
         }
     }
 
-    fn character(&self, byte: u8) -> Accepted {
+    fn character(&self, byte: u8) -> StepResult {
         let (left, low, high) = match byte {
             b'"' => {
                 return Ok(if self.name {
@@ -270,7 +270,7 @@ impl JsonPrefix {
                     Expect::CommaOrEnd
                 });
             }
-            b'\\' => return Ok(Expect::Escape(Escape::Letter)),
+            b'\\' => return Ok(Expect::Escape(EscapeState::Letter)),
             0x00..=0x1F => return Err(JsonFault::ControlCharacter),
             0x20..=0x7F => return Ok(Expect::Characters),
             // The Unicode standard's table 3-7: well-formed UTF-8 byte sequences.
@@ -286,7 +286,7 @@ impl JsonPrefix {
         Ok(Expect::Continuation { left, low, high })
     }
 
-    fn open(&mut self, object: bool) -> Accepted {
+    fn open(&mut self, object: bool) -> StepResult {
         if self.depth == DEPTH_MAX {
             return Err(JsonFault::Value(ValueError::Nesting));
         }

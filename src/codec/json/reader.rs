@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::grammar::{Brackets, Digits, Escape, Escaped};
-use super::write::plain_len;
+use super::grammar::{BracketScanner, EscapeState, EscapeStep, NumberState};
+use super::write::unescaped_len;
 use super::{JsonError, JsonFault};
 use crate::model::Number;
 use crate::model::error::ValueError;
@@ -23,10 +23,10 @@ const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 /// The error of `document`, or a fault around it or in its bytes.
 pub fn read_document<T>(
     text: &[u8],
-    document: fn(&mut Reader<'_>) -> Result<T, JsonError>,
+    document: fn(&mut JsonReader<'_>) -> Result<T, JsonError>,
 ) -> Result<T, JsonError> {
     let read = |text| {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = JsonReader { text, at: 0 };
         let read = document(&mut reader)?;
         reader.end().map(|()| read)
     };
@@ -69,12 +69,12 @@ pub fn read_document<T>(
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy)]
-pub struct Reader<'a> {
+pub struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn bytes(&self) -> &'a [u8] {
         debug_assert!(self.at <= self.text.len());
         self.text.as_bytes().get(self.at..).unwrap_or_default()
@@ -92,12 +92,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns an error at this position.
-    pub fn fault(&self, fault: impl Into<JsonFault>) -> JsonError {
-        fault_at(self.at, fault)
+    pub fn error(&self, fault: impl Into<JsonFault>) -> JsonError {
+        error_at(self.at, fault)
     }
 
     fn unexpected_end(&self) -> JsonError {
-        fault_at(self.text.len(), JsonFault::UnexpectedEnd)
+        error_at(self.text.len(), JsonFault::UnexpectedEnd)
     }
 
     /// Skips white space; returns the offset of the next token.
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
     /// Takes a one-byte token.
     pub fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), JsonError> {
         if self.peek()? != byte {
-            return Err(self.fault(JsonFault::Expected(what)));
+            return Err(self.error(JsonFault::Expected(what)));
         }
         self.at += 1;
         Ok(())
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         if self.bytes().is_empty() {
             Ok(())
         } else {
-            Err(self.fault(JsonFault::TrailingData))
+            Err(self.error(JsonFault::TrailingData))
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         let mut text = Cow::Borrowed("");
         loop {
             let start = self.at;
-            self.at += plain_len(self.bytes());
+            self.at += unescaped_len(self.bytes());
             let run = self.slice(start, self.at);
             if text.is_empty() {
                 text = Cow::Borrowed(run);
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                     let character = self.escape()?;
                     text.to_mut().push(character);
                 }
-                Some(_) => return Err(self.fault(JsonFault::ControlCharacter)),
+                Some(_) => return Err(self.error(JsonFault::ControlCharacter)),
             }
         }
     }
@@ -218,13 +218,13 @@ impl<'a> Reader<'a> {
     /// Reads a backslash and what follows.
     fn escape(&mut self) -> Result<char, JsonError> {
         let start = self.at;
-        let mut escape = Escape::Letter;
+        let mut escape = EscapeState::Letter;
         loop {
             self.at += 1;
             let byte = *self.bytes().first().ok_or_else(|| self.unexpected_end())?;
-            match escape.step(byte).map_err(|fault| fault_at(start, fault))? {
-                Escaped::More(more) => escape = more,
-                Escaped::Character(character) => {
+            match escape.step(byte).map_err(|fault| error_at(start, fault))? {
+                EscapeStep::More(more) => escape = more,
+                EscapeStep::Character(character) => {
                     self.at += 1;
                     return Ok(character);
                 }
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
         let text = self.string("a string of base64")?;
         STANDARD
             .decode(text.as_bytes())
-            .map_err(|_| fault_at(offset, JsonFault::Base64))
+            .map_err(|_| error_at(offset, JsonFault::Base64))
     }
 
     /// Reads a string that spells a number, by DynamoDB's grammar.
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
         let offset = self.offset();
         let text = self.string("a number in quotes")?;
         text.parse()
-            .map_err(|error| fault_at(offset, ValueError::Number(error)))
+            .map_err(|error| error_at(offset, ValueError::Number(error)))
     }
 
     /// Reads a JSON number, all its digits kept.
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         }
         self.slice(start, self.at)
             .parse()
-            .map_err(|error| fault_at(start, ValueError::Number(error)))
+            .map_err(|error| error_at(start, ValueError::Number(error)))
     }
 
     /// Reads a JSON number as it is spelled.
@@ -270,16 +270,16 @@ impl<'a> Reader<'a> {
     }
 
     fn number_token(&mut self) -> Result<(), JsonError> {
-        let mut place = Digits::Start;
+        let mut place = NumberState::Start;
         for &byte in self.bytes() {
             let Some(next) = place.next(byte) else { break };
             place = next;
             self.at += 1;
         }
         match self.bytes() {
-            _ if place.is_whole() => Ok(()),
+            _ if place.is_complete() => Ok(()),
             [] => Err(self.unexpected_end()),
-            _ => Err(self.fault(JsonFault::Expected("a digit"))),
+            _ => Err(self.error(JsonFault::Expected("a digit"))),
         }
     }
 
@@ -296,14 +296,14 @@ impl<'a> Reader<'a> {
                 return Err(self.unexpected_end());
             }
         }
-        Err(self.fault(JsonFault::Expected(what)))
+        Err(self.error(JsonFault::Expected(what)))
     }
 
     /// Reads `true` or `false`.
     pub fn boolean(&mut self) -> Result<bool, JsonError> {
         let offset = self.offset();
         self.literal("true or false")?
-            .ok_or(fault_at(offset, JsonFault::Expected("true or false")))
+            .ok_or(error_at(offset, JsonFault::Expected("true or false")))
     }
 
     /// Skips a value of any depth. An open bracket costs one byte, not a stack frame.
@@ -384,7 +384,7 @@ impl<'a> Reader<'a> {
         }
         let (name, offset) = ahead.name()?;
         if !name.starts_with('$')
-            || !Brackets::inside()
+            || !BracketScanner::inside()
                 .is_last(ahead.bytes())
                 .ok_or_else(|| ahead.unexpected_end())?
         {
@@ -395,7 +395,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns an error at an offset.
-pub fn fault_at(offset: usize, fault: impl Into<JsonFault>) -> JsonError {
+pub fn error_at(offset: usize, fault: impl Into<JsonFault>) -> JsonError {
     JsonError {
         offset,
         fault: fault.into(),

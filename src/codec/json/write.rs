@@ -10,7 +10,7 @@ use crate::model::number::TEXT_BYTES_MAX;
 use crate::model::{AttributeType, AttributeValue, Item};
 
 /// A sink of JSON text, piece by piece.
-pub trait Sink {
+pub trait JsonSink {
     fn put(&mut self, text: &[u8]);
 
     /// Appends the base64 of `bytes`: standard alphabet, with padding.
@@ -20,7 +20,7 @@ pub trait Sink {
     fn put_escaped(&mut self, text: &str) {
         let mut rest = text.as_bytes();
         loop {
-            let (plain, tail) = rest.split_at(plain_len(rest));
+            let (plain, tail) = rest.split_at(unescaped_len(rest));
             self.put(plain);
             let Some((&byte, tail)) = tail.split_first() else {
                 return;
@@ -57,7 +57,7 @@ pub trait Sink {
     }
 }
 
-impl Sink for Vec<u8> {
+impl JsonSink for Vec<u8> {
     fn put(&mut self, text: &[u8]) {
         self.extend_from_slice(text);
     }
@@ -73,9 +73,9 @@ impl Sink for Vec<u8> {
 
 /// A sink that counts the bytes of a text.
 #[derive(Debug, Default)]
-pub struct Count(pub usize);
+pub struct CountingSink(pub usize);
 
-impl Sink for Count {
+impl JsonSink for CountingSink {
     fn put(&mut self, text: &[u8]) {
         self.0 += text.len();
     }
@@ -91,7 +91,7 @@ fn base64_len(bytes: usize) -> usize {
 
 /// Returns the number of bytes at the start of a string that need no escape; scans eight at a time.
 #[must_use]
-pub fn plain_len(text: &[u8]) -> usize {
+pub fn unescaped_len(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     // The high bit of each zero byte. A byte above a zero one may be marked too, so the exact place
@@ -118,27 +118,27 @@ pub fn plain_len(text: &[u8]) -> usize {
 }
 
 /// The texts before and after a value.
-pub type Around = (&'static [u8], &'static [u8]);
+pub type Delimiters = (&'static [u8], &'static [u8]);
 
-const QUOTES: Around = (b"\"", b"\"");
+const QUOTES: Delimiters = (b"\"", b"\"");
 
 /// The texts around values in one form of JSON. Names, commas and the inside of strings are the
 /// same in all forms.
 pub trait Notation {
-    const ITEM: Around;
-    const STRING: Around;
-    const NUMBER: Around;
-    const BINARY: Around;
-    const BOOLEAN: Around;
+    const ITEM: Delimiters;
+    const STRING: Delimiters;
+    const NUMBER: Delimiters;
+    const BINARY: Delimiters;
+    const BOOLEAN: Delimiters;
     const NULL: &'static [u8];
-    const LIST: Around;
-    const MAP: Around;
+    const LIST: Delimiters;
+    const MAP: Delimiters;
     /// The texts around a map with exactly one member and a name that starts with `$`.
-    const TAG_LIKE_MAP: Around;
+    const TAG_LIKE_MAP: Delimiters;
     /// The texts before the elements of SS, NS and BS.
     const SETS: [&'static [u8]; 3];
     /// Around a number in a set; texts and bytes have quotes there.
-    const SET_NUMBER: Around;
+    const SET_NUMBER: Delimiters;
 }
 
 /// A writer of one item or value. Each value follows its name, or the begin of its list or set.
@@ -146,28 +146,28 @@ pub trait Notation {
 pub struct ItemWriter<'a, N, S> {
     out: &'a mut S,
     /// True right after an opening bracket or colon: no comma before the next value.
-    fresh: bool,
+    is_first: bool,
     notation: PhantomData<N>,
 }
 
-impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
+impl<'a, N: Notation, S: JsonSink> ItemWriter<'a, N, S> {
     pub fn new(out: &'a mut S) -> Self {
         Self {
             out,
-            fresh: true,
+            is_first: true,
             notation: PhantomData,
         }
     }
 
     /// Begins a value or name: writes the comma before it, if one is due, and returns the sink.
     fn next(&mut self) -> &mut S {
-        if !std::mem::replace(&mut self.fresh, false) {
+        if !std::mem::replace(&mut self.is_first, false) {
             self.out.put(b",");
         }
         self.out
     }
 
-    fn whole(&mut self, (before, behind): Around, write: impl FnOnce(&mut S)) {
+    fn scalar(&mut self, (before, behind): Delimiters, write: impl FnOnce(&mut S)) {
         let out = self.next();
         out.put(before);
         write(out);
@@ -176,12 +176,12 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
 
     fn open(&mut self, begin: &[u8]) {
         self.next().put(begin);
-        self.fresh = true;
+        self.is_first = true;
     }
 
     fn close(&mut self, end: &[u8]) {
         self.out.put(end);
-        self.fresh = false;
+        self.is_first = false;
     }
 
     pub fn item_begin(&mut self) {
@@ -194,25 +194,25 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
 
     /// Writes the name of an attribute or of a map's member.
     pub fn name(&mut self, name: &str) {
-        self.whole((b"\"", b"\":"), |out| out.put_escaped(name));
-        self.fresh = true;
+        self.scalar((b"\"", b"\":"), |out| out.put_escaped(name));
+        self.is_first = true;
     }
 
     pub fn string(&mut self, text: &str) {
-        self.whole(N::STRING, |out| out.put_escaped(text));
+        self.scalar(N::STRING, |out| out.put_escaped(text));
     }
 
     /// Writes a number's canonical text.
     pub fn number(&mut self, text: &[u8]) {
-        self.whole(N::NUMBER, |out| out.put(text));
+        self.scalar(N::NUMBER, |out| out.put(text));
     }
 
     pub fn binary(&mut self, bytes: &[u8]) {
-        self.whole(N::BINARY, |out| out.put_base64(bytes));
+        self.scalar(N::BINARY, |out| out.put_base64(bytes));
     }
 
     pub fn boolean(&mut self, value: bool) {
-        self.whole(N::BOOLEAN, |out| {
+        self.scalar(N::BOOLEAN, |out| {
             out.put(if value { b"true" } else { b"false" })
         });
     }
@@ -236,15 +236,15 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
     }
 
     pub fn set_string(&mut self, text: &str) {
-        self.whole(QUOTES, |out| out.put_escaped(text));
+        self.scalar(QUOTES, |out| out.put_escaped(text));
     }
 
     pub fn set_number(&mut self, text: &[u8]) {
-        self.whole(N::SET_NUMBER, |out| out.put(text));
+        self.scalar(N::SET_NUMBER, |out| out.put(text));
     }
 
     pub fn set_binary(&mut self, bytes: &[u8]) {
-        self.whole(QUOTES, |out| out.put_base64(bytes));
+        self.scalar(QUOTES, |out| out.put_base64(bytes));
     }
 
     pub fn set_end(&mut self) {
@@ -359,7 +359,7 @@ mod tests {
         let mut out = Vec::new();
         out.put_escaped(text);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-        let mut count = Count::default();
+        let mut count = CountingSink::default();
         count.put_escaped(text);
         assert_eq!(count.0, expected.len());
     }
@@ -398,7 +398,7 @@ mod tests {
         #[test]
         fn plain_runs_end_at_the_first_escape(text in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), Just(0x1F), Just(0x20), Just(0x80), any::<u8>()], 0..40)) {
             let slow = text.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\').unwrap_or(text.len());
-            prop_assert_eq!(plain_len(&text), slow);
+            prop_assert_eq!(unescaped_len(&text), slow);
         }
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::model::layout::{
-    Billing, Load, Metrics, Reads, SourceMetrics, Statistic, TableCounts, TableMetrics, Window,
+use crate::model::metrics::{
+    Billing, Load, Metrics, Period, ReadCounts, SourceMetrics, Statistic, TableCounts, TableMetrics,
 };
-use crate::model::prices::{MonthlyCost, PriceTable, Spent};
+use crate::model::prices::{MonthlyCost, MountSpending, PriceTable};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -17,9 +17,9 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
     // Less than a minute is no basis for a month.
     let seconds = metrics.now_ms.saturating_sub(table.since_ms).max(MINUTE_MS) as f64 / 1e3;
     let since = |source: &SourceMetrics| per_second(&source.usage.total.load(), seconds);
-    let rate = |window: Window| {
+    let rate = |window: Period| {
         // A window longer than the counting is divided by the time counted.
-        let seconds = window.seconds().min(seconds.max(Window::Minute.seconds()));
+        let seconds = window.seconds().min(seconds.max(Period::Minute.seconds()));
         cost(&prices.month_of_table(table, |source| {
             per_second(&source.within(window).load(), seconds)
         }))
@@ -34,25 +34,25 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "items": source.entries,
             "billed_bytes": source.billed_bytes,
             "since_start": load(&source.usage.total.load()),
-            "last_minute": load(&source.within(Window::Minute).load()),
-            "last_hour": load(&source.within(Window::Hour).load()),
-            "last_day": load(&source.within(Window::Day).load()),
-            "queries_last_day": reads(&source.within(Window::Day).queries),
-            "scans_last_day": reads(&source.within(Window::Day).scans),
+            "last_minute": load(&source.within(Period::Minute).load()),
+            "last_hour": load(&source.within(Period::Hour).load()),
+            "last_day": load(&source.within(Period::Day).load()),
+            "queries_last_day": reads(&source.within(Period::Day).queries),
+            "scans_last_day": reads(&source.within(Period::Day).scans),
             "backfill": backfill(source, prices),
         })).collect::<Vec<_>>(),
         "latency": {
             "since_start": latency(std::iter::once(&table.counts.total)),
-            "last_two_minutes": latency(newest(metrics, table)),
+            "last_two_minutes": latency(last_two_minutes(metrics, table)),
         },
         "month": {
             "currency": prices.currency,
             "prices_of": prices.date,
             "region": prices.region,
             "at_the_rate_since_start": cost(&prices.month_of_table(table, since)),
-            "at_the_rate_of_the_last_minute": rate(Window::Minute),
-            "at_the_rate_of_the_last_hour": rate(Window::Hour),
-            "at_the_rate_of_the_last_day": rate(Window::Day),
+            "at_the_rate_of_the_last_minute": rate(Period::Minute),
+            "at_the_rate_of_the_last_hour": rate(Period::Hour),
+            "at_the_rate_of_the_last_day": rate(Period::Day),
         },
     })
 }
@@ -60,7 +60,7 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
 /// Returns the object of all tables together: their units since each was counted, and the spending
 /// and limits of a mount of another service.
 #[must_use]
-pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable) -> Value {
+pub fn render_all(metrics: &Metrics, spent: Option<&MountSpending>, prices: &PriceTable) -> Value {
     let mut all = Load::default();
     metrics
         .tables
@@ -84,7 +84,7 @@ pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable)
     json!({
         "since": since_ms.map(calendar::iso),
         "since_start": load(&all),
-        "cost_on_demand": cents(prices.of_reads(all.read) + prices.of_writes(all.write)),
+        "cost_on_demand": cents(prices.read_cost(all.read) + prices.write_cost(all.write)),
         "currency": prices.currency,
         "prices_of": prices.date,
         "region": prices.region,
@@ -102,7 +102,7 @@ pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable)
 fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
     let units = source.usage.total.online_write.sum;
     let cost = if source.billing == Billing::OnDemand {
-        prices.of_writes(units)
+        prices.write_cost(units)
     } else {
         0.0
     };
@@ -124,12 +124,15 @@ fn load(load: &Load) -> Value {
     json!({ "read_units": load.read, "write_units": load.write, "throttles": load.throttles() })
 }
 
-fn reads(reads: &Reads) -> Value {
+fn reads(reads: &ReadCounts) -> Value {
     json!({ "requests": reads.requests, "evaluated": reads.evaluated, "returned": reads.returned, "read_units": reads.units })
 }
 
 /// Returns the counts of the running minute and of the whole one before it.
-fn newest<'t>(metrics: &Metrics, table: &'t TableMetrics) -> impl Iterator<Item = &'t TableCounts> {
+fn last_two_minutes<'t>(
+    metrics: &Metrics,
+    table: &'t TableMetrics,
+) -> impl Iterator<Item = &'t TableCounts> {
     let from = (metrics.now_ms / MINUTE_MS).saturating_sub(1);
     table
         .counts

@@ -4,11 +4,11 @@
 use roxmltree::{Document, Node};
 
 use super::canvas::{face, width};
-use super::data::{Lane, Named, Picture};
+use super::data::{HeatLane, HeatMap, NamedKey};
 use super::render;
-use crate::model::layout::{
-    BigCollection, Busiest, HotKey, Load, PartitionContent, PartitionLimits, PartitionOrigin,
-    PartitionReport, PlaceRange, Window,
+use crate::model::metrics::{
+    HashRange, HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionOrigin,
+    PartitionReport, PeakSecond, Period,
 };
 use crate::model::schema::ProvisionedThroughput;
 
@@ -27,7 +27,7 @@ struct Case {
     units: u64,
     bytes: u64,
     name: &'static str,
-    window: Window,
+    window: Period,
     /// True if all keys have the same hash.
     together: bool,
 }
@@ -41,7 +41,7 @@ const PLAIN: Case = Case {
     units: 1000,
     bytes: 70_000,
     name: "USER#",
-    window: Window::Minute,
+    window: Period::Minute,
     together: false,
 };
 
@@ -72,19 +72,19 @@ fn partition(case: &Case, id: u32) -> (PartitionReport, PartitionContent) {
     );
     let report = PartitionReport {
         id,
-        range: PlaceRange {
+        range: HashRange {
             from: digest(id, case.partitions).to_vec(),
             to: (id + 1 < case.partitions).then(|| digest(id + 1, case.partitions).to_vec()),
         },
         since_ms: NOW_MS,
         origin: PartitionOrigin::Heat,
         load: asked,
-        busiest: Busiest {
+        peak: PeakSecond {
             second: NOW_MS / 1000,
             load: load(case.load * f64::from(id + 1), 0),
         },
         share: case.load * f64::from(id + 1) / 3_000.0,
-        busiest_share: 1.0,
+        peak_share: 1.0,
     };
     (
         report,
@@ -96,7 +96,7 @@ fn partition(case: &Case, id: u32) -> (PartitionReport, PartitionContent) {
     )
 }
 
-fn lane(case: &Case, at: usize) -> Lane {
+fn lane(case: &Case, at: usize) -> HeatLane {
     let place = |key: usize| {
         if case.together {
             0
@@ -111,17 +111,17 @@ fn lane(case: &Case, at: usize) -> Lane {
         key: None,
         partition: place(key),
         load: load(case.load * case.window.seconds(), case.throttles),
-        busiest: Busiest::default(),
+        peak: PeakSecond::default(),
         total: load(case.load, 0),
     };
-    let big = |key: usize| BigCollection {
+    let big = |key: usize| LargeCollection {
         key: None,
         partition: place(key),
         items: case.bytes,
         billed_bytes: case.bytes * 6 / 10,
     };
     let hot_keys = if case.load > 0.0 { case.keys } else { 0 };
-    Lane {
+    HeatLane {
         title: if at == 0 {
             "items".to_owned()
         } else {
@@ -135,14 +135,14 @@ fn lane(case: &Case, at: usize) -> Lane {
         is_provisioned: case.units > 0,
         partitions: (0..case.partitions).map(|id| partition(case, id)).collect(),
         hot: (0..hot_keys)
-            .map(|key| Named {
+            .map(|key| NamedKey {
                 about: hot(key),
                 digest: digest_of(key),
                 name: name(key),
             })
             .collect(),
         big: (0..case.keys)
-            .map(|key| Named {
+            .map(|key| NamedKey {
                 about: big(key),
                 digest: digest_of(key),
                 name: name(key),
@@ -151,9 +151,9 @@ fn lane(case: &Case, at: usize) -> Lane {
     }
 }
 
-fn picture(case: &Case) -> Picture {
+fn picture(case: &Case) -> HeatMap {
     let lanes = (0..case.lanes).map(|at| lane(case, at)).collect();
-    Picture {
+    HeatMap {
         table: format!("{}Table", case.name),
         span: case.window.span(NOW_MS),
         limits: limits(),
@@ -376,7 +376,7 @@ fn nothing_covers_anything_else_whatever_the_data_are() {
         .leak();
     for (at, name) in names.into_iter().chain([long]).enumerate() {
         for (partitions, keys) in [(1, 0), (1, 1), (3, 6), (16, 40), (17, 6), (40, 12)] {
-            let window = Window::ALL[at % 3];
+            let window = Period::ALL[at % 3];
             let case = Case {
                 partitions,
                 keys,
@@ -440,7 +440,7 @@ fn the_legend_says_what_is_drawn_and_which_window() {
     let text = check(&Case {
         partitions: 1,
         lanes: 1,
-        window: Window::Hour,
+        window: Period::Hour,
         throttles: 2,
         ..PLAIN
     });
@@ -506,7 +506,7 @@ fn heat(units: u64, load: f64, busiest: f64, expected: (&str, &str)) {
         load: load / 2.0,
         ..PLAIN
     });
-    picture.lanes[0].partitions[1].0.busiest.load.read = busiest;
+    picture.lanes[0].partitions[1].0.peak.load.read = busiest;
     picture.lanes[0].units = ProvisionedThroughput {
         read_capacity_units: units,
         write_capacity_units: 1_000_000,

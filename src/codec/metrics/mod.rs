@@ -1,19 +1,22 @@
 //! Metrics as text: the Prometheus form, points by minute as CloudWatch names them, capacity and its cost as JSON.
 
 pub mod capacity;
+pub mod cloudwatch;
 pub mod heat_svg;
-pub mod points;
 pub mod prices;
 pub mod prometheus;
 
-use crate::model::layout::{SourceMetrics, TableMetrics, Usage};
+use crate::model::metrics::{CapacityUsage, SourceMetrics, TableMetrics};
 
 /// Returns a table's usage in its own dimension: with its local indexes, which consume the table's
 /// units, and without its global ones.
 #[must_use]
-pub fn with_local_indexes(table: &TableMetrics, usage: impl Fn(&SourceMetrics) -> Usage) -> Usage {
+pub fn with_local_indexes(
+    table: &TableMetrics,
+    usage: impl Fn(&SourceMetrics) -> CapacityUsage,
+) -> CapacityUsage {
     let of_table = table.sources.iter().filter(|source| source.is_of_table());
-    of_table.fold(Usage::default(), |mut sum, source| {
+    of_table.fold(CapacityUsage::default(), |mut sum, source| {
         sum.merge(&usage(source));
         sum
     })

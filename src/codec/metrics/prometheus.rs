@@ -4,27 +4,27 @@
 use std::fmt::Write as _;
 
 use super::with_local_indexes;
-use crate::model::layout::{
-    MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics, Usage,
+use crate::model::metrics::{
+    CapacityUsage, MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics,
 };
 
 /// A metric of a table or global index: its name, type, help with the service's name, and value.
-type OfSource = (
+type SourceMetric = (
     &'static str,
     &'static str,
     &'static str,
-    fn(&Reading<'_>) -> Option<f64>,
+    fn(&UsageSample<'_>) -> Option<f64>,
 );
 /// A metric of a table and operation: its name, help and value.
-type OfOperation = (&'static str, &'static str, fn(&OperationCounts) -> f64);
+type OperationMetric = (&'static str, &'static str, fn(&OperationCounts) -> f64);
 
 /// The usage of a table or global index at the time of a scrape.
-struct Reading<'m> {
-    usage: Usage,
+struct UsageSample<'m> {
+    usage: CapacityUsage,
     source: &'m SourceMetrics,
 }
 
-const OF_SOURCE: &[OfSource] = &[
+const SOURCE_METRICS: &[SourceMetric] = &[
     (
         "consumed_read_capacity_units_total",
         "counter",
@@ -143,7 +143,7 @@ const OF_SOURCE: &[OfSource] = &[
     ),
 ];
 
-const OF_OPERATION: &[OfOperation] = &[
+const OPERATION_METRICS: &[OperationMetric] = &[
     ("throttled_requests_total", "ThrottledRequests", |counts| {
         number(counts.throttled)
     }),
@@ -183,25 +183,25 @@ pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
 #[must_use]
 pub fn render(metrics: &Metrics) -> String {
     let mut out = String::new();
-    for (name, kind, help, value) in OF_SOURCE {
+    for (name, kind, help, value) in SOURCE_METRICS {
         head(&mut out, name, kind, help);
         for table in &metrics.tables {
-            for (index, reading) in readings(table) {
+            for (index, reading) in samples(table) {
                 if let Some(value) = value(&reading) {
                     line(&mut out, name, &labels(table, "index", index), value);
                 }
             }
         }
     }
-    for (name, help, value) in OF_OPERATION {
+    for (name, help, value) in OPERATION_METRICS {
         head(&mut out, name, "counter", help);
-        of_operations(metrics, |labels, counts| {
+        each_operation(metrics, |labels, counts| {
             line(&mut out, name, labels, value(counts))
         });
     }
     let latency = "successful_request_latency_seconds";
     head(&mut out, latency, "summary", "SuccessfulRequestLatency");
-    of_operations(metrics, |labels, counts| {
+    each_operation(metrics, |labels, counts| {
         line(
             &mut out,
             &format!("{latency}_sum"),
@@ -283,17 +283,17 @@ pub fn render(metrics: &Metrics) -> String {
 }
 
 /// Returns the table with its local indexes, then each global index.
-fn readings(table: &TableMetrics) -> Vec<(Option<&str>, Reading<'_>)> {
+fn samples(table: &TableMetrics) -> Vec<(Option<&str>, UsageSample<'_>)> {
     let usage = with_local_indexes(table, |source| source.usage.total);
     let base = table
         .sources
         .first()
-        .map(|source| (None, Reading { usage, source }));
+        .map(|source| (None, UsageSample { usage, source }));
     let global = table.sources.iter().filter(|source| !source.is_of_table());
     let global = global.map(|source| {
         (
             source.index.as_ref().map(|name| name.as_str()),
-            Reading {
+            UsageSample {
                 usage: source.usage.total,
                 source,
             },
@@ -302,7 +302,7 @@ fn readings(table: &TableMetrics) -> Vec<(Option<&str>, Reading<'_>)> {
     base.into_iter().chain(global).collect()
 }
 
-fn of_operations(metrics: &Metrics, mut visit: impl FnMut(&str, &OperationCounts)) {
+fn each_operation(metrics: &Metrics, mut visit: impl FnMut(&str, &OperationCounts)) {
     for table in &metrics.tables {
         for operation in MeteredOperation::ALL {
             let counts = &table.counts.total.operations[operation as usize];

@@ -39,7 +39,7 @@ use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::model::number::TEXT_BYTES_MAX;
 use crate::model::{AttributeValue, Item, Number};
-use read::{Cursor, tag};
+use read::{RecordCursor, tag};
 
 pub use read::StoredValue;
 
@@ -72,7 +72,7 @@ impl<'a> Record<'a> {
                     Some(&format) if format > FORMAT => StoreError::Format(format),
                     _ => StoreError::Corrupt("a record is too short"),
                 })?;
-        let mut header = Cursor::new(header);
+        let mut header = RecordCursor::new(header);
         match header.byte()? {
             FORMAT => {}
             0 => return Err(StoreError::Corrupt("a record has no format version")),
@@ -214,7 +214,7 @@ impl<'a> Record<'a> {
 
 /// A result row.
 #[derive(Debug, Clone, Copy)]
-pub enum Row<'a> {
+pub enum ResultRow<'a> {
     /// All attributes of a record.
     Record(Record<'a>),
     /// A projected item.
@@ -222,13 +222,13 @@ pub enum Row<'a> {
 }
 
 /// A callback that gets each result row in order.
-pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
+pub type RowSink<'a> = dyn FnMut(ResultRow<'_>) + 'a;
 
 /// A callback that gets each row of a batch with the index of its table in the request; true if
 /// there is room for another row.
-pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) -> bool + 'a;
+pub type BatchRowSink<'a> = dyn FnMut(usize, ResultRow<'_>) -> bool + 'a;
 
-impl Row<'_> {
+impl ResultRow<'_> {
     pub fn to_item(&self) -> Result<Item, StoreError> {
         match self {
             Self::Record(record) => record.to_item(),
@@ -297,7 +297,7 @@ pub fn encode(item: &Item, first: &[&str], version: Version, modified_ms: u64) -
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] if the record cannot be read.
-pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
+pub fn reorder(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
     let (head, content) = record
         .split_at_checked(HEADER_BYTES)
         .ok_or(StoreError::Corrupt("a record is too short"))?;
@@ -323,7 +323,7 @@ pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Replaces a record's version and commit time.
-pub fn stamp(record: &mut [u8], version: Version, modified_ms: u64) {
+pub fn set_version(record: &mut [u8], version: Version, modified_ms: u64) {
     assert!(record.len() >= HEADER_BYTES, "a record has a header");
     record[9..17].copy_from_slice(&version.to_le_bytes());
     record[17..HEADER_BYTES].copy_from_slice(&modified_ms.to_le_bytes());

@@ -1,7 +1,7 @@
 //! The decoder of records, into items and texts. The bytes come from disk: every length is checked,
 //! depth is capped, nothing panics.
 
-use crate::codec::json::write::{ItemWriter, Notation, Sink};
+use crate::codec::json::write::{ItemWriter, JsonSink, Notation};
 use crate::model::attribute_value::Map;
 use crate::model::error::StoreError;
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -34,11 +34,11 @@ pub mod tag {
 
 /// A reader that takes bytes from the front.
 #[derive(Debug, Clone, Copy)]
-pub struct Cursor<'a> {
+pub struct RecordCursor<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> RecordCursor<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns a cursor over the elements of a set, list or map.
-    fn sized(&mut self) -> Result<Self, StoreError> {
+    fn nested(&mut self) -> Result<Self, StoreError> {
         let size = usize::try_from(self.u32()?).map_err(|_| SHORT)?;
         self.take(size).map(Self::new)
     }
@@ -142,18 +142,18 @@ pub struct StoredValue<'a> {
 }
 
 impl<'a> StoredValue<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Result<Self, StoreError> {
+    fn read(cursor: &mut RecordCursor<'a>) -> Result<Self, StoreError> {
         let (kind, bytes) = match cursor.byte()? {
             tag::S => (AttributeType::S, cursor.bytes()?),
             tag::N => (AttributeType::N, cursor.bytes()?),
             tag::B => (AttributeType::B, cursor.bytes()?),
             tag::FALSE | tag::TRUE => (AttributeType::Bool, &[][..]),
             tag::NULL => (AttributeType::Null, &[][..]),
-            tag::SS => (AttributeType::Ss, cursor.sized()?.rest),
-            tag::NS => (AttributeType::Ns, cursor.sized()?.rest),
-            tag::BS => (AttributeType::Bs, cursor.sized()?.rest),
-            tag::L => (AttributeType::L, cursor.sized()?.rest),
-            tag::M => (AttributeType::M, cursor.sized()?.rest),
+            tag::SS => (AttributeType::Ss, cursor.nested()?.rest),
+            tag::NS => (AttributeType::Ns, cursor.nested()?.rest),
+            tag::BS => (AttributeType::Bs, cursor.nested()?.rest),
+            tag::L => (AttributeType::L, cursor.nested()?.rest),
+            tag::M => (AttributeType::M, cursor.nested()?.rest),
             _ => return Err(TAG),
         };
         Ok(Self { kind, bytes })
@@ -167,7 +167,7 @@ impl<'a> StoredValue<'a> {
         &self,
         mut each: impl FnMut(&'a str, StoredValue<'a>),
     ) -> Result<(), StoreError> {
-        let mut inside = Cursor::new(if self.kind == AttributeType::M {
+        let mut inside = RecordCursor::new(if self.kind == AttributeType::M {
             self.bytes
         } else {
             &[]
@@ -195,9 +195,9 @@ pub fn each_attribute<'a>(
 /// the walk.
 fn attributes<'a>(
     content: &'a [u8],
-    mut each: impl FnMut(&'a str, &mut Cursor<'a>) -> Result<bool, StoreError>,
+    mut each: impl FnMut(&'a str, &mut RecordCursor<'a>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    let mut cursor = Cursor::new(content);
+    let mut cursor = RecordCursor::new(content);
     // Nothing is reserved for the count: a damaged one would ask for gigabytes. Here it ends with
     // the bytes.
     for _ in 0..cursor.u32()? {
@@ -218,7 +218,7 @@ pub fn each_span<'a>(
     content: &'a [u8],
     mut each: impl FnMut(&'a str, &'a [u8]),
 ) -> Result<(), StoreError> {
-    let mut cursor = Cursor::new(content);
+    let mut cursor = RecordCursor::new(content);
     for _ in 0..cursor.u32()? {
         let begun = cursor.rest;
         let name = cursor.text()?;
@@ -245,7 +245,7 @@ pub fn values_bytes(content: &[u8]) -> Result<usize, StoreError> {
     let (mut bytes, mut members) = (0, 0);
     attributes(content, |name, cursor| {
         members += 1;
-        bytes += VALUE_BYTES + name.len() + held(cursor, NESTING_LEVELS_MAX)?;
+        bytes += VALUE_BYTES + name.len() + value_bytes(cursor, NESTING_LEVELS_MAX)?;
         Ok(true)
     })?;
     Ok(bytes + nodes_bytes(members))
@@ -256,20 +256,20 @@ fn nodes_bytes(members: usize) -> usize {
 }
 
 /// Returns the memory of the value at the cursor, which may have `levels` levels.
-fn held(cursor: &mut Cursor<'_>, levels: usize) -> Result<usize, StoreError> {
-    let levels = inner(levels)?;
+fn value_bytes(cursor: &mut RecordCursor<'_>, levels: usize) -> Result<usize, StoreError> {
+    let levels = inner_levels(levels)?;
     let value = StoredValue::read(cursor)?;
-    let (mut body, mut bytes, mut members) = (Cursor::new(value.bytes), VALUE_BYTES, 0);
+    let (mut body, mut bytes, mut members) = (RecordCursor::new(value.bytes), VALUE_BYTES, 0);
     match value.kind {
         AttributeType::L => {
             while !body.is_empty() {
-                bytes += held(&mut body, levels)?;
+                bytes += value_bytes(&mut body, levels)?;
             }
         }
         AttributeType::M => {
             while !body.is_empty() {
                 members += 1;
-                bytes += VALUE_BYTES + body.bytes()?.len() + held(&mut body, levels)?;
+                bytes += VALUE_BYTES + body.bytes()?.len() + value_bytes(&mut body, levels)?;
             }
             bytes += nodes_bytes(members);
         }
@@ -321,7 +321,7 @@ pub fn attribute_into(
     Ok(found)
 }
 
-fn value_into(cursor: &mut Cursor<'_>, into: &mut AttributeValue) -> Result<(), StoreError> {
+fn value_into(cursor: &mut RecordCursor<'_>, into: &mut AttributeValue) -> Result<(), StoreError> {
     match (cursor.rest.first(), &mut *into) {
         (Some(&tag::S), AttributeValue::S(text)) => {
             cursor.byte()?;
@@ -339,7 +339,7 @@ fn value_into(cursor: &mut Cursor<'_>, into: &mut AttributeValue) -> Result<(), 
 }
 
 /// Returns the levels left for the content of a list or map.
-fn inner(levels: usize) -> Result<usize, StoreError> {
+fn inner_levels(levels: usize) -> Result<usize, StoreError> {
     match levels {
         0 => Err(StoreError::Corrupt("a record has too many levels")),
         levels => Ok(levels - 1),
@@ -347,8 +347,8 @@ fn inner(levels: usize) -> Result<usize, StoreError> {
 }
 
 /// Decodes the value at the cursor, which may have `levels` levels.
-fn value(cursor: &mut Cursor<'_>, levels: usize) -> Result<AttributeValue, StoreError> {
-    let levels = inner(levels)?;
+fn value(cursor: &mut RecordCursor<'_>, levels: usize) -> Result<AttributeValue, StoreError> {
+    let levels = inner_levels(levels)?;
     Ok(match cursor.byte()? {
         tag::S => AttributeValue::S(cursor.text()?.to_owned()),
         tag::N => AttributeValue::N(cursor.number()?),
@@ -357,10 +357,10 @@ fn value(cursor: &mut Cursor<'_>, levels: usize) -> Result<AttributeValue, Store
         tag::TRUE => AttributeValue::Bool(true),
         tag::NULL => AttributeValue::Null,
         tag::SS => AttributeValue::Ss(set(cursor, |cursor| cursor.text().map(str::to_owned))?),
-        tag::NS => AttributeValue::Ns(set(cursor, Cursor::number)?),
+        tag::NS => AttributeValue::Ns(set(cursor, RecordCursor::number)?),
         tag::BS => AttributeValue::Bs(set(cursor, |cursor| cursor.bytes().map(<[u8]>::to_vec))?),
         tag::L => {
-            let mut body = cursor.sized()?;
+            let mut body = cursor.nested()?;
             let mut list = Vec::new();
             while !body.is_empty() {
                 list.push(value(&mut body, levels)?);
@@ -372,8 +372,8 @@ fn value(cursor: &mut Cursor<'_>, levels: usize) -> Result<AttributeValue, Store
     })
 }
 
-fn map(cursor: &mut Cursor<'_>, levels: usize) -> Result<Map, StoreError> {
-    let mut body = cursor.sized()?;
+fn map(cursor: &mut RecordCursor<'_>, levels: usize) -> Result<Map, StoreError> {
+    let mut body = cursor.nested()?;
     let mut map = Map::new();
     while !body.is_empty() {
         let name = body.text()?;
@@ -389,10 +389,10 @@ fn map(cursor: &mut Cursor<'_>, levels: usize) -> Result<Map, StoreError> {
 }
 
 fn set<'a, T: Ord>(
-    cursor: &mut Cursor<'a>,
-    element: impl Fn(&mut Cursor<'a>) -> Result<T, StoreError>,
+    cursor: &mut RecordCursor<'a>,
+    element: impl Fn(&mut RecordCursor<'a>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    let mut body = cursor.sized()?;
+    let mut body = cursor.nested()?;
     let mut set = Vec::new();
     while !body.is_empty() {
         let next = element(&mut body)?;
@@ -410,7 +410,7 @@ fn set<'a, T: Ord>(
 
 /// Writes the attributes that `keep` accepts, straight from the bytes. [`item`] checks order and
 /// spelling; this does not, as it runs for every row that is shown.
-pub fn walk<N: Notation, S: Sink>(
+pub fn walk<N: Notation, S: JsonSink>(
     content: &[u8],
     keep: &dyn Fn(&str) -> bool,
     writer: &mut ItemWriter<'_, N, S>,
@@ -429,12 +429,12 @@ pub fn walk<N: Notation, S: Sink>(
     Ok(())
 }
 
-fn walk_value<N: Notation, S: Sink>(
-    cursor: &mut Cursor<'_>,
+fn walk_value<N: Notation, S: JsonSink>(
+    cursor: &mut RecordCursor<'_>,
     levels: usize,
     writer: &mut ItemWriter<'_, N, S>,
 ) -> Result<(), StoreError> {
-    let levels = inner(levels)?;
+    let levels = inner_levels(levels)?;
     match cursor.byte()? {
         tag::S => writer.string(cursor.text()?),
         tag::N => writer.number(cursor.number_text()?),
@@ -442,17 +442,17 @@ fn walk_value<N: Notation, S: Sink>(
         tag::FALSE => writer.boolean(false),
         tag::TRUE => writer.boolean(true),
         tag::NULL => writer.null(),
-        tag @ (tag::SS | tag::NS | tag::BS) => walk_set(tag, cursor.sized()?, writer)?,
+        tag @ (tag::SS | tag::NS | tag::BS) => walk_set(tag, cursor.nested()?, writer)?,
         tag::L => {
             writer.list_begin();
-            let mut body = cursor.sized()?;
+            let mut body = cursor.nested()?;
             while !body.is_empty() {
                 walk_value(&mut body, levels, writer)?;
             }
             writer.list_end();
         }
         tag::M => {
-            let mut body = cursor.sized()?;
+            let mut body = cursor.nested()?;
             // The look-ahead runs on a copy; this cursor stays at the first member.
             let tag_like = is_tag_like(body)?;
             writer.map_begin(tag_like);
@@ -468,7 +468,7 @@ fn walk_value<N: Notation, S: Sink>(
 }
 
 /// True if the map of these bytes has exactly one member and its name starts with `$`.
-fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
+fn is_tag_like(mut body: RecordCursor<'_>) -> Result<bool, StoreError> {
     if body.is_empty() || !body.bytes()?.starts_with(b"$") {
         return Ok(false);
     }
@@ -476,9 +476,9 @@ fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
     Ok(body.is_empty())
 }
 
-fn walk_set<N: Notation, S: Sink>(
+fn walk_set<N: Notation, S: JsonSink>(
     tag: u8,
-    mut body: Cursor<'_>,
+    mut body: RecordCursor<'_>,
     writer: &mut ItemWriter<'_, N, S>,
 ) -> Result<(), StoreError> {
     debug_assert!(matches!(tag, tag::SS | tag::NS | tag::BS));

@@ -5,7 +5,7 @@
 //! should.
 
 use super::shape::{Element, Member, Members, Shape, Structure};
-use crate::codec::json::document::{Json, Kind, List, Object};
+use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 use crate::model::{AttributeType, AttributeValue, Item, Number, Word, attribute_value};
@@ -68,12 +68,12 @@ pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
     };
     map(members, 1)
         .map(Item)
-        .map_err(|fault| first_of_item(members, fault))
+        .map_err(|fault| first_fault(members, fault))
 }
 
 /// Returns the fault that the service reports first: bad names of the item's attributes, then its
 /// depth, then names within (docs/dynamodb.md 15.1).
-fn first_of_item(members: Object<'_>, fault: ValueError) -> ValueError {
+fn first_fault(members: JsonObject<'_>, fault: ValueError) -> ValueError {
     let bad_name = members
         .keys()
         .find_map(|name| attribute_value::check_attribute_name(name).err());
@@ -96,8 +96,8 @@ fn is_too_deep(json: Json<'_>, level: usize) -> bool {
         return true;
     }
     let values = |content: Json<'_>| match content.kind() {
-        Kind::List(mut values) => values.any(|json| is_too_deep(json, level + 1)),
-        Kind::Object(members) => members.values().any(|json| is_too_deep(json, level + 1)),
+        JsonKind::List(mut values) => values.any(|json| is_too_deep(json, level + 1)),
+        JsonKind::Object(members) => members.values().any(|json| is_too_deep(json, level + 1)),
         _ => false,
     };
     ["L", "M"]
@@ -113,7 +113,7 @@ pub fn value(json: Json<'_>) -> Result<AttributeValue, ValueError> {
     value_at(json, 1)
 }
 
-fn map(members: Object<'_>, level: usize) -> Result<attribute_value::Map, ValueError> {
+fn map(members: JsonObject<'_>, level: usize) -> Result<attribute_value::Map, ValueError> {
     let mut out = Vec::with_capacity(members.len());
     for (name, json) in members.iter() {
         attribute_value::check_attribute_name(name)?;
@@ -135,7 +135,7 @@ fn value_at(json: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> 
         .filter(|(tag, json)| !json.is_null() && is_tag(tag));
     let (tag, content) = tags.next().ok_or(ValueError::NoType)?;
     if tags.next().is_some() {
-        return Err(several(members));
+        return Err(several_types(members));
     }
     match tag {
         "L" => list(content, level),
@@ -152,7 +152,7 @@ fn is_tag(tag: &str) -> bool {
 }
 
 /// Returns the error of a value with several types: a fault in one of them comes first.
-fn several(members: Members<'_>) -> ValueError {
+fn several_types(members: Members<'_>) -> ValueError {
     for tag in ["NULL", "SS", "NS", "BS", "N"] {
         if let Some(Err(error)) = members.get(tag).map(|content| scalar_or_set(tag, content)) {
             return error;
@@ -202,13 +202,13 @@ fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueEr
 }
 
 /// Returns the texts of a set; `kind` names it in the error of a `null` among them.
-fn texts<'a>(elements: List<'a>, kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
+fn texts<'a>(elements: JsonList<'a>, kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
     elements
         .map(|json| json.as_str().ok_or(ValueError::NullInSet(kind)))
         .collect()
 }
 
-fn string_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
+fn string_set(elements: JsonList<'_>) -> Result<AttributeValue, ValueError> {
     AttributeValue::string_set(
         texts(elements, "string")?
             .into_iter()
@@ -217,14 +217,14 @@ fn string_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
     )
 }
 
-fn number_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
+fn number_set(elements: JsonList<'_>) -> Result<AttributeValue, ValueError> {
     let numbers = texts(elements, "number")?
         .into_iter()
         .map(|text| text.parse::<Number>());
     AttributeValue::number_set(numbers.collect::<Result<_, _>>()?)
 }
 
-fn binary_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
+fn binary_set(elements: JsonList<'_>) -> Result<AttributeValue, ValueError> {
     let decoded = texts(elements, "binary")?
         .into_iter()
         .map(|text| decode_base64(text).ok_or(ValueError::NoType));
@@ -240,7 +240,7 @@ mod tests {
 
     #[track_caller]
     fn refused(json: Value, expected: &str) {
-        let found = value(Document::of(&json).root()).map_or_else(
+        let found = value(Document::from_value(&json).root()).map_or_else(
             |error| error.to_string(),
             |found| format!("accepted: {found:?}"),
         );
@@ -249,7 +249,11 @@ mod tests {
 
     #[track_caller]
     fn accepted(json: Value, expected: AttributeValue) {
-        assert_eq!(value(Document::of(&json).root()), Ok(expected), "{json}");
+        assert_eq!(
+            value(Document::from_value(&json).root()),
+            Ok(expected),
+            "{json}"
+        );
     }
 
     #[test]
@@ -347,9 +351,9 @@ mod tests {
     fn nesting_ends_at_32_levels() {
         let nested =
             |levels: usize| (1..levels).fold(json!({"S": "x"}), |inner, _| json!({ "L": [inner] }));
-        assert!(value(Document::of(&nested(32)).root()).is_ok());
+        assert!(value(Document::from_value(&nested(32)).root()).is_ok());
         assert_eq!(
-            value(Document::of(&nested(33)).root()),
+            value(Document::from_value(&nested(33)).root()),
             Err(ValueError::Nesting)
         );
     }

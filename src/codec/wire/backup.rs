@@ -11,7 +11,7 @@ use super::tables::{self, GlobalIndex, LocalIndex};
 use super::write::object;
 use crate::model::TableSchema;
 use crate::model::api::backup::*;
-use crate::model::api::{Failure, IndexDefinition, TableDescription};
+use crate::model::api::{IndexDefinition, JobFailure, TableDescription};
 use crate::model::arn;
 use crate::model::error::RecoveryError;
 use crate::model::schema::{

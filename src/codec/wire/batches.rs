@@ -5,9 +5,9 @@ use super::capacity::{self, Units};
 use super::declared::*;
 use super::members::{self, AttributesToGet, Names};
 use super::write::{self};
-use super::{answer, attribute_value, names};
-use crate::codec::json::document::List;
-use crate::codec::record::{BatchRows, Row};
+use super::{attribute_value, names, response};
+use crate::codec::json::document::JsonList;
+use crate::codec::record::{BatchRowSink, ResultRow};
 use crate::model::api::items::batches;
 use crate::model::api::*;
 use crate::model::error::{BatchError, ExpressionError, StoreError, ValueError};
@@ -51,7 +51,7 @@ fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Che
     tables
         .iter()
         .try_for_each(|(name, table)| check_count(name, table))?;
-    check_mix_of_tables(tables).map(|()| None)
+    check_table_mix(tables).map(|()| None)
 }
 
 static KEYS_AND_ATTRIBUTES: Element = Element {
@@ -116,7 +116,7 @@ impl Group<Option<Box<Error>>> for Duplicates {
     }
 }
 
-fn keys_of(table: Json<'_>) -> List<'_> {
+fn keys_of(table: Json<'_>) -> JsonList<'_> {
     Members::of(table)
         .and_then(|table| table.list("Keys"))
         .unwrap_or_default()
@@ -135,7 +135,7 @@ fn check_count(name: &str, table: Json<'_>) -> Result<(), BatchError> {
 
 /// Checks that expressions and lists are not mixed: that of one table does not go with that of
 /// another either.
-fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
+fn check_table_mix(tables: Members<'_>) -> Result<(), WireError> {
     let with = |name: &str| {
         tables
             .iter()
@@ -198,7 +198,7 @@ pub struct BatchWriter<'r> {
     /// The length of all items together, in bytes.
     bytes: usize,
     /// The error of the first row that could not be written; the batch fails with it.
-    failed: Option<StoreError>,
+    error: Option<StoreError>,
 }
 
 impl<'r> BatchWriter<'r> {
@@ -213,27 +213,27 @@ impl<'r> BatchWriter<'r> {
             out.extend_from_slice(b":[");
             out
         };
-        let items = context.named.iter().enumerate().map(begin).collect();
+        let items = context.table_names.iter().enumerate().map(begin).collect();
         Self {
             request,
             items,
             context,
             bytes: 0,
-            failed: None,
+            error: None,
         }
     }
 
     /// Appends an item of the table at `place` in the request; true if there is space for another
     /// one.
-    pub fn row(&mut self, place: usize, row: Row<'_>) -> bool {
-        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else {
+    pub fn row(&mut self, place: usize, row: ResultRow<'_>) -> bool {
+        let Some(out) = self.items.get_mut(place).filter(|_| self.error.is_none()) else {
             return false;
         };
         let before = out.len();
         if out.last() != Some(&b'[') {
             out.push(b',');
         }
-        self.failed = row.write_dynamodb_json(out).err();
+        self.error = row.write_dynamodb_json(out).err();
         self.bytes += out.len() - before;
         self.bytes < ITEMS_TEXT_BYTES_MAX
     }
@@ -243,7 +243,7 @@ impl<'r> BatchWriter<'r> {
     /// # Errors
     /// The error of the first row that could not be written.
     pub fn finish(self, page: &BatchGetItemPage) -> Result<Vec<u8>, StoreError> {
-        if let Some(error) = self.failed {
+        if let Some(error) = self.error {
             return Err(error);
         }
         let mut tables = self.items.into_iter();
@@ -260,7 +260,7 @@ impl<'r> BatchWriter<'r> {
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
         for ((name, table), keys) in self
             .context
-            .named
+            .table_names
             .iter()
             .zip(&self.request.request_items)
             .zip(&page.unprocessed_keys)
@@ -272,7 +272,7 @@ impl<'r> BatchWriter<'r> {
         unprocessed.end();
         let consumed = self
             .context
-            .named
+            .table_names
             .iter()
             .map(String::as_str)
             .zip(&page.consumed_capacity);
@@ -298,48 +298,48 @@ fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// [`Error::Remote`] if the body is no such response; some rows may already have been passed.
-pub fn read_got(
+pub fn read_get_response(
     json: Json<'_>,
     request: &BatchGetItemRequest,
-    rows: &mut BatchRows<'_>,
+    rows: &mut BatchRowSink<'_>,
 ) -> Result<BatchGetItemPage, Error> {
-    let members = answer::members(json)?;
+    let members = response::members(json)?;
     let place_of = |name: &str| {
-        let table = answer::table_name(name)?;
+        let table = response::table_name(name)?;
         let place = request
             .request_items
             .iter()
             .position(|asked| asked.table_name == table);
-        place.ok_or_else(|| answer::unreadable(format_args!("table {name} was not asked for")))
+        place.ok_or_else(|| response::unreadable(format_args!("table {name} was not asked for")))
     };
-    for (name, items) in answer::entries(members, "Responses")? {
+    for (name, items) in response::entries(members, "Responses")? {
         let place = place_of(name)?;
         let asked = &request.request_items[place];
         let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
-        for json in answer::list_of(items, name)? {
-            let item = answer::item_of(json)?;
+        for json in response::list_of(items, name)? {
+            let item = response::read_item(json)?;
             if !asked
                 .keys
                 .iter()
-                .any(|key| answer::has_key(&item, key, is_whole))
+                .any(|key| response::has_key(&item, key, is_whole))
             {
-                return Err(answer::unreadable(
+                return Err(response::unreadable(
                     "it has an item of a key that was not asked for",
                 ));
             }
-            rows(place, Row::Item(&item));
+            rows(place, ResultRow::Item(&item));
         }
     }
     let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in answer::entries(members, "UnprocessedKeys")? {
-        let keys = answer::members(json)?.get("Keys");
-        let keys = answer::list_of(keys.ok_or_else(|| answer::missing("Keys"))?, "Keys")?;
-        let (place, keys) = (place_of(name)?, answer::items(keys)?);
+    for (name, json) in response::entries(members, "UnprocessedKeys")? {
+        let keys = response::members(json)?.get("Keys");
+        let keys = response::list_of(keys.ok_or_else(|| response::missing("Keys"))?, "Keys")?;
+        let (place, keys) = (place_of(name)?, response::items(keys)?);
         if !keys
             .iter()
             .all(|key| request.request_items[place].keys.contains(key))
         {
-            return Err(answer::unreadable(
+            return Err(response::unreadable(
                 "it leaves a key unprocessed that was not asked for",
             ));
         }
@@ -348,7 +348,7 @@ pub fn read_got(
     let tables = request.request_items.iter().map(|table| &table.table_name);
     Ok(BatchGetItemPage {
         unprocessed_keys,
-        consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables),
+        consumed_capacity: capacity::in_table_order(&capacity::read_list(members)?, tables),
     })
 }
 
@@ -420,7 +420,7 @@ impl Group<Vec<TableWrites>> for Writes {
                 let table_name = names::table_at("requestItems", name)?;
                 let writes = json.as_list().unwrap_or_default();
                 let requests = writes
-                    .map(write_request_of)
+                    .map(read_write_request)
                     .collect::<Result<Vec<_>, _>>()?;
                 let count = requests.len();
                 Ok((
@@ -440,14 +440,14 @@ impl Group<Vec<TableWrites>> for Writes {
             write::list(
                 table.requests.iter(),
                 tables.member(table.table_name.as_str()),
-                write_one,
+                put_write_request,
             );
         }
         tables.end();
     }
 }
 
-fn write_request_of(json: Json<'_>) -> Result<WriteRequest, WireError> {
+fn read_write_request(json: Json<'_>) -> Result<WriteRequest, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     match (
         members.structure("PutRequest"),
@@ -459,7 +459,7 @@ fn write_request_of(json: Json<'_>) -> Result<WriteRequest, WireError> {
     }
 }
 
-fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
+fn put_write_request(write: &WriteRequest, out: &mut Vec<u8>) {
     let (request, member, item) = match write {
         WriteRequest::Put(item) => ("PutRequest", "Item", item),
         WriteRequest::Delete(key) => ("DeleteRequest", "Key", key),
@@ -474,14 +474,14 @@ fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
 /// The tables are those of the request; [`read_written`] is the inverse.
 impl Body for BatchWriteItemResponse {
     fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
-        let names = || context.named.iter().map(String::as_str);
+        let names = || context.table_names.iter().map(String::as_str);
         let mut object = ObjectWriter::start_in(context, out);
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
         for (name, writes) in names()
             .zip(&self.unprocessed_items)
             .filter(|(_, writes)| !writes.is_empty())
         {
-            write::list(writes.iter(), unprocessed.member(name), write_one);
+            write::list(writes.iter(), unprocessed.member(name), put_write_request);
         }
         unprocessed.end();
         capacity::write_list(
@@ -499,27 +499,27 @@ impl Body for BatchWriteItemResponse {
 ///
 /// # Errors
 /// [`Error::Remote`] if the body is no such response.
-pub fn read_written(
+pub fn read_write_response(
     json: Json<'_>,
     request: &BatchWriteItemRequest,
 ) -> Result<BatchWriteItemResponse, Error> {
-    let members = answer::members(json)?;
+    let members = response::members(json)?;
     let tables = || request.request_items.iter().map(|table| &table.table_name);
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in answer::entries(members, "UnprocessedItems")? {
-        let table = answer::table_name(name)?;
+    for (name, json) in response::entries(members, "UnprocessedItems")? {
+        let table = response::table_name(name)?;
         let place = tables().position(|asked| *asked == table);
         let place = place.ok_or_else(|| {
-            answer::unreadable(format_args!("nothing of table {name} was to be written"))
+            response::unreadable(format_args!("nothing of table {name} was to be written"))
         })?;
-        let writes = answer::list_of(json, name)?
-            .map(|json| write_request_of(json).map_err(answer::unreadable));
+        let writes = response::list_of(json, name)?
+            .map(|json| read_write_request(json).map_err(response::unreadable));
         let writes = writes.collect::<Result<Vec<_>, _>>()?;
         if !writes
             .iter()
             .all(|write| request.request_items[place].requests.contains(write))
         {
-            return Err(answer::unreadable(
+            return Err(response::unreadable(
                 "it leaves a write unprocessed that was not asked for",
             ));
         }
@@ -533,7 +533,7 @@ pub fn read_written(
             .map(|(_, list)| std::mem::take(list))
     };
     Ok(BatchWriteItemResponse {
-        consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables()),
+        consumed_capacity: capacity::in_table_order(&capacity::read_list(members)?, tables()),
         unprocessed_items,
         item_collection_metrics: tables()
             .map(|table| of(table).unwrap_or_default())

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::answer;
 use super::declared::*;
+use super::response;
 use super::write::{self};
 use crate::model::api::common::common;
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
@@ -26,7 +26,11 @@ impl Form<ConsumedCapacity> for Consumed {
 
     fn put(value: &ConsumedCapacity, name: &str, object: &mut ObjectWriter<'_>) {
         put_table(
-            object.context.named.first().map_or("", String::as_str),
+            object
+                .context
+                .table_names
+                .first()
+                .map_or("", String::as_str),
             value,
             name,
             object,
@@ -35,7 +39,7 @@ impl Form<ConsumedCapacity> for Consumed {
 }
 
 /// The capacity consumed of a table that the response names.
-impl Told for (TableName, ConsumedCapacity) {
+impl DerivedMember for (TableName, ConsumedCapacity) {
     fn put(&self, name: &str, object: &mut ObjectWriter<'_>) {
         put_table(self.0.as_str(), &self.1, name, object);
     }
@@ -47,9 +51,9 @@ fn put_table(
     member: &str,
     object: &mut ObjectWriter<'_>,
 ) {
-    if let Some(indexes) = with_indexes(object.context.detail) {
+    if let Some(indexes) = wants_indexes(object.context.detail) {
         debug_assert!(!table_name.is_empty(), "the request named its table");
-        table(
+        write_entry(
             table_name,
             consumed,
             indexes,
@@ -111,7 +115,7 @@ pub fn write_by_table(
         units,
         consumed
             .iter()
-            .map(|(name, consumed)| (context.shown(name), consumed)),
+            .map(|(name, consumed)| (context.requested_name(name), consumed)),
         response,
     );
 }
@@ -122,17 +126,17 @@ pub fn write_list<'a>(
     tables: impl Iterator<Item = (&'a str, &'a ConsumedCapacity)>,
     response: &mut ObjectWriter<'_>,
 ) {
-    let Some(indexes) = with_indexes(response.context.detail) else {
+    let Some(indexes) = wants_indexes(response.context.detail) else {
         return;
     };
     let out = response.member("ConsumedCapacity");
     write::list(tables, out, |(name, consumed), out| {
-        table(name, consumed, indexes, units, out)
+        write_entry(name, consumed, indexes, units, out)
     });
 }
 
 /// Returns true if the indexes are requested too; `None` if nothing is.
-fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
+fn wants_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
     match detail {
         ReturnConsumedCapacity::None => None,
         ReturnConsumedCapacity::Total => Some(false),
@@ -140,19 +144,25 @@ fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
     }
 }
 
-fn table(name: &str, consumed: &ConsumedCapacity, indexes: bool, units: Units, out: &mut Vec<u8>) {
+fn write_entry(
+    name: &str,
+    consumed: &ConsumedCapacity,
+    indexes: bool,
+    units: Units,
+    out: &mut Vec<u8>,
+) {
     let mut object = ObjectWriter::start(out);
     write::string(name, object.member("TableName"));
-    amounts(consumed.total(), units, &mut object);
+    unit_members(consumed.total(), units, &mut object);
     if indexes {
-        arm(consumed.table, units, object.member("Table"));
-        arms(
+        write_units(consumed.table, units, object.member("Table"));
+        write_index_units(
             "GlobalSecondaryIndexes",
             &consumed.global_indexes,
             units,
             &mut object,
         );
-        arms(
+        write_index_units(
             "LocalSecondaryIndexes",
             &consumed.local_indexes,
             units,
@@ -162,7 +172,7 @@ fn table(name: &str, consumed: &ConsumedCapacity, indexes: bool, units: Units, o
     object.end();
 }
 
-fn amounts(value: f64, units: Units, object: &mut ObjectWriter<'_>) {
+fn unit_members(value: f64, units: Units, object: &mut ObjectWriter<'_>) {
     write::double(value, object.member("CapacityUnits"));
     match units {
         Units::Plain => {}
@@ -171,19 +181,24 @@ fn amounts(value: f64, units: Units, object: &mut ObjectWriter<'_>) {
     }
 }
 
-fn arm(value: f64, units: Units, out: &mut Vec<u8>) {
+fn write_units(value: f64, units: Units, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
-    amounts(value, units, &mut object);
+    unit_members(value, units, &mut object);
     object.end();
 }
 
-fn arms(name: &str, arms: &BTreeMap<String, f64>, units: Units, object: &mut ObjectWriter<'_>) {
+fn write_index_units(
+    name: &str,
+    arms: &BTreeMap<String, f64>,
+    units: Units,
+    object: &mut ObjectWriter<'_>,
+) {
     if arms.is_empty() {
         return;
     }
     let mut indexes = ObjectWriter::start(object.member(name));
     for (index, value) in arms {
-        arm(*value, units, indexes.member(index));
+        write_units(*value, units, indexes.member(index));
     }
     indexes.end();
 }
@@ -227,31 +242,31 @@ impl Field for [f64; 2] {
 }
 
 /// The capacity consumed of a table, and true if its units are reads.
-pub type Entry = (TableName, ConsumedCapacity, bool);
+pub type ConsumedEntry = (TableName, ConsumedCapacity, bool);
 
 /// Reads the member `ConsumedCapacity` of a response about several tables.
 ///
 /// # Errors
 /// [`Error::Remote`] if an entry has no table name.
-pub fn read_list(members: Members<'_>) -> Result<Vec<Entry>, Error> {
+pub fn read_list(members: Members<'_>) -> Result<Vec<ConsumedEntry>, Error> {
     members
         .get("ConsumedCapacity")
         .map_or(Ok(Vec::new()), entries)
 }
 
-fn entries(json: Json<'_>) -> Result<Vec<Entry>, Error> {
+fn entries(json: Json<'_>) -> Result<Vec<ConsumedEntry>, Error> {
     let entry = |json: Json<'_>| {
-        let members = answer::members(json)?;
-        let name = answer::table_name(answer::text(members, "TableName")?)?;
+        let members = response::members(json)?;
+        let name = response::table_name(response::text(members, "TableName")?)?;
         Ok((name, read_table(members), members.has("ReadCapacityUnits")))
     };
-    answer::list_of(json, "ConsumedCapacity")?
+    response::list_of(json, "ConsumedCapacity")?
         .map(entry)
         .collect()
 }
 
 /// Returns the entries without their units, and true if any has units of reads.
-pub fn of_reads(entries: Vec<Entry>) -> (Vec<(TableName, ConsumedCapacity)>, bool) {
+pub fn of_reads(entries: Vec<ConsumedEntry>) -> (Vec<(TableName, ConsumedCapacity)>, bool) {
     let is_read = entries.iter().any(|(.., is_read)| *is_read);
     (
         entries
@@ -263,8 +278,8 @@ pub fn of_reads(entries: Vec<Entry>) -> (Vec<(TableName, ConsumedCapacity)>, boo
 }
 
 /// Returns the capacity consumed of each of these tables, in their order.
-pub fn of_tables<'t>(
-    entries: &[Entry],
+pub fn in_table_order<'t>(
+    entries: &[ConsumedEntry],
     tables: impl Iterator<Item = &'t TableName>,
 ) -> Vec<ConsumedCapacity> {
     let of = |table: &TableName| {
@@ -278,8 +293,8 @@ pub fn of_tables<'t>(
 
 fn read_table(members: Members<'_>) -> ConsumedCapacity {
     let (global_indexes, local_indexes) = (
-        read_arms(members, "GlobalSecondaryIndexes"),
-        read_arms(members, "LocalSecondaryIndexes"),
+        read_index_units(members, "GlobalSecondaryIndexes"),
+        read_index_units(members, "LocalSecondaryIndexes"),
     );
     let arms = || {
         global_indexes
@@ -297,7 +312,7 @@ fn read_table(members: Members<'_>) -> ConsumedCapacity {
     }
 }
 
-fn read_arms(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {
+fn read_index_units(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {
     let arms = members.structure(name).into_iter().flat_map(Members::iter);
     arms.filter_map(|(index, json)| Some((index.to_owned(), read_units(Members::of(json)?))))
         .collect()
@@ -323,11 +338,11 @@ pub fn read_metrics_by_table(
     members: Members<'_>,
 ) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let of_table = |(name, json): (&str, Json<'_>)| {
-        let collections = Field::read(json, Sender::Service).map_err(answer::of_wire)?;
-        let collections = collections.ok_or_else(|| answer::missing(name))?;
-        Ok((answer::table_name(name)?, collections))
+        let collections = Field::read(json, Sender::Service).map_err(response::from_wire_error)?;
+        let collections = collections.ok_or_else(|| response::missing(name))?;
+        Ok((response::table_name(name)?, collections))
     };
-    answer::entries(members, "ItemCollectionMetrics")?
+    response::entries(members, "ItemCollectionMetrics")?
         .map(of_table)
         .collect()
 }

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 use super::attribute_value::ATTRIBUTE_VALUE;
 use super::shape::{Element, Rule, Shape, Structure, integer};
-use crate::codec::json::document::{Json, Kind, List, Object};
+use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};
 use crate::model::arn;
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
@@ -17,20 +17,20 @@ pub const VIOLATIONS_MAX: usize = 10;
 
 /// The constraints that a request broke, one or more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violations(Vec<Violation>);
+pub struct Violations(Vec<ConstraintViolation>);
 
 /// One broken constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Violation {
+struct ConstraintViolation {
     /// The value as the service shows it; `None` for a missing member.
     value: Option<String>,
     /// `keySchema.1.member.attributeName`.
     path: String,
-    broken: Broken,
+    broken: BrokenRule,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Broken {
+enum BrokenRule {
     Required,
     Rule(Rule),
     /// A bad ReturnValues, reported without value and path.
@@ -43,11 +43,11 @@ pub const UPDATE_RETURN_VALUES: &str = "Failed to satisfy constraint: Member mus
 impl Violations {
     /// Returns one broken rule of a text.
     pub fn of_text(text: &str, path: &str, rule: Rule) -> Self {
-        let value = Some(echoed_text(text));
-        Self(vec![Violation {
+        let value = Some(violation_str(text));
+        Self(vec![ConstraintViolation {
             value,
             path: path.to_owned(),
-            broken: Broken::Rule(rule),
+            broken: BrokenRule::Rule(rule),
         }])
     }
 
@@ -62,7 +62,7 @@ impl Violations {
         if let Some(at) = self
             .0
             .iter()
-            .position(|violation| matches!(violation.broken, Broken::Rule(_)))
+            .position(|violation| matches!(violation.broken, BrokenRule::Rule(_)))
         {
             self.0 = vec![self.0.swap_remove(at)];
         }
@@ -72,15 +72,15 @@ impl Violations {
     /// Converts to the form of PutItem and DeleteItem: among several violations, a wrong
     /// ReturnValues has UpdateItem's sentence (docs/dynamodb.md 2.4).
     #[must_use]
-    pub fn of_write(mut self) -> Self {
+    pub fn into_write_form(mut self) -> Self {
         if self.0.len() > 1 {
-            let wrong = |violation: &&mut Violation| {
-                violation.path == "returnValues" && violation.broken != Broken::Required
+            let wrong = |violation: &&mut ConstraintViolation| {
+                violation.path == "returnValues" && violation.broken != BrokenRule::Required
             };
             self.0
                 .iter_mut()
                 .filter(wrong)
-                .for_each(|violation| violation.broken = Broken::UpdateReturnValues);
+                .for_each(|violation| violation.broken = BrokenRule::UpdateReturnValues);
         }
         self
     }
@@ -95,7 +95,7 @@ impl fmt::Display for Violations {
                 f.write_str("; ")?;
             }
             match &violation.value {
-                _ if violation.broken == Broken::UpdateReturnValues => {
+                _ if violation.broken == BrokenRule::UpdateReturnValues => {
                     f.write_str(UPDATE_RETURN_VALUES)?;
                     continue;
                 }
@@ -112,7 +112,7 @@ impl fmt::Display for Violations {
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Required => f.write_str("Member must not be null"),
@@ -157,7 +157,7 @@ impl fmt::Display for Rule {
 }
 
 /// Checks a request with correct JSON types.
-pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), Violations> {
+pub fn check(json: JsonObject<'_>, shape: &Structure) -> Result<(), Violations> {
     let mut found = Vec::new();
     structure(json, shape, "", &mut found);
     if found.is_empty() {
@@ -167,7 +167,12 @@ pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), Violations> {
     }
 }
 
-fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Violation>) {
+fn structure(
+    json: JsonObject<'_>,
+    shape: &Structure,
+    path: &str,
+    found: &mut Vec<ConstraintViolation>,
+) {
     for member in shape.members {
         let value = json.get(member.name).filter(|value| !value.is_null());
         // Lazy: the path is built only for a violation or a nested walk.
@@ -175,10 +180,10 @@ fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Vi
         match value {
             None if member.required => push(
                 found,
-                Violation {
+                ConstraintViolation {
                     value: None,
                     path: path(),
-                    broken: Broken::Required,
+                    broken: BrokenRule::Required,
                 },
             ),
             None => {}
@@ -192,33 +197,33 @@ fn walk(
     shape: Shape,
     rules: &'static [Rule],
     path: &dyn Fn() -> String,
-    found: &mut Vec<Violation>,
+    found: &mut Vec<ConstraintViolation>,
 ) {
     for rule in rules {
-        if !keeps(json, *rule) {
+        if !satisfies(json, *rule) {
             // The bound on shown values is for the whole response.
             let shown: usize = found
                 .iter()
                 .filter_map(|violation| violation.value.as_ref())
                 .map(String::len)
                 .sum();
-            let value = echoed(json, shape, ECHO_BYTES_MAX.saturating_sub(shown));
+            let value = violation_text(json, shape, SHOWN_BYTES_MAX.saturating_sub(shown));
             push(
                 found,
-                Violation {
+                ConstraintViolation {
                     value: Some(value),
                     path: path(),
-                    broken: Broken::Rule(*rule),
+                    broken: BrokenRule::Rule(*rule),
                 },
             );
         }
     }
     match (shape, json.kind()) {
-        (Shape::Structure(inner), Kind::Object(members)) if has_constraints(shape) => {
+        (Shape::Structure(inner), JsonKind::Object(members)) if has_constraints(shape) => {
             structure(members, inner, &path(), found)
         }
-        (Shape::List(element), Kind::List(values)) => list(values, element, path, found),
-        (Shape::Map(element), Kind::Object(members)) if has_constraints(element.shape) => {
+        (Shape::List(element), JsonKind::List(values)) => list(values, element, path, found),
+        (Shape::Map(element), JsonKind::Object(members)) if has_constraints(element.shape) => {
             map(members, element, path, found)
         }
         _ => {}
@@ -239,20 +244,20 @@ fn has_constraints(shape: Shape) -> bool {
 }
 
 fn map(
-    members: Object<'_>,
+    members: JsonObject<'_>,
     element: &Element,
     path: &dyn Fn() -> String,
-    found: &mut Vec<Violation>,
+    found: &mut Vec<ConstraintViolation>,
 ) {
     for (key, value) in members.iter() {
         let path = || format!("{}.{key}.member", path());
         match value.kind() {
-            Kind::Null => push(
+            JsonKind::Null => push(
                 found,
-                Violation {
+                ConstraintViolation {
                     value: None,
                     path: path(),
-                    broken: Broken::Required,
+                    broken: BrokenRule::Required,
                 },
             ),
             _ => walk(value, element.shape, element.rules, &path, found),
@@ -261,10 +266,10 @@ fn map(
 }
 
 fn list(
-    values: List<'_>,
+    values: JsonList<'_>,
     element: &Element,
     path: &dyn Fn() -> String,
-    found: &mut Vec<Violation>,
+    found: &mut Vec<ConstraintViolation>,
 ) {
     for (position, value) in values.enumerate() {
         if found.len() >= VIOLATIONS_MAX {
@@ -274,10 +279,10 @@ fn list(
         if value.is_null() {
             push(
                 found,
-                Violation {
+                ConstraintViolation {
                     value: None,
                     path: path(),
-                    broken: Broken::Required,
+                    broken: BrokenRule::Required,
                 },
             );
             continue;
@@ -286,13 +291,13 @@ fn list(
     }
 }
 
-fn push(found: &mut Vec<Violation>, violation: Violation) {
+fn push(found: &mut Vec<ConstraintViolation>, violation: ConstraintViolation) {
     if found.len() < VIOLATIONS_MAX {
         found.push(violation);
     }
 }
 
-fn keeps(json: Json<'_>, rule: Rule) -> bool {
+fn satisfies(json: Json<'_>, rule: Rule) -> bool {
     match rule {
         Rule::NamePattern => json.as_str().is_none_or(fits_pattern),
         Rule::OneOf(values) => json.as_str().is_none_or(|text| values.contains(&text)),
@@ -307,7 +312,7 @@ fn keeps(json: Json<'_>, rule: Rule) -> bool {
         }),
         Rule::MapTableNames => json
             .as_object()
-            .is_none_or(|members| members.keys().all(|name| arn::table_named(name).is_ok())),
+            .is_none_or(|members| members.keys().all(|name| arn::parse_table(name).is_ok())),
     }
 }
 
@@ -321,10 +326,10 @@ fn fits_pattern(text: &str) -> bool {
 
 fn length(json: Json<'_>) -> usize {
     match json.kind() {
-        Kind::String(text) => text.chars().count(),
-        Kind::List(values) => values.len(),
-        Kind::Object(members) => members.len(),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => 0,
+        JsonKind::String(text) => text.chars().count(),
+        JsonKind::List(values) => values.len(),
+        JsonKind::Object(members) => members.len(),
+        JsonKind::Null | JsonKind::Bool(_) | JsonKind::Number(_) => 0,
     }
 }
 
@@ -337,11 +342,11 @@ fn join(path: &str, name: &str) -> String {
 }
 
 /// The bytes that one response shows of a request: 1 MiB. A longer text ends in `...`.
-const ECHO_BYTES_MAX: usize = 1 << 20;
+const SHOWN_BYTES_MAX: usize = 1 << 20;
 
 /// The members in the order in which the service's classes print them, where that differs from the
 /// order of the checks, or where a class has members that no request has.
-const PRINTED: &[(&str, &str)] = &[
+const PRINT_ORDER: &[(&str, &str)] = &[
     (
         "AttributeValue",
         "S N B INT DECIMAL DOUBLE SS NS BS INTSET DECIMALSET DOUBLESET M L NULL BOOL",
@@ -374,13 +379,13 @@ const PRINTED: &[(&str, &str)] = &[
 const AS_JSON: &str = "KeysAndAttributes";
 
 /// Returns the shown form of a value of that shape, in at most `left` bytes.
-fn echoed(json: Json<'_>, shape: Shape, left: usize) -> String {
+fn violation_text(json: Json<'_>, shape: Shape, left: usize) -> String {
     bounded(left, |echo| value(json, shape, echo))
 }
 
 /// Returns the shown form of a text, cut to the bound.
-fn echoed_text(text: &str) -> String {
-    bounded(ECHO_BYTES_MAX, |echo| echo.write_str(text))
+fn violation_str(text: &str) -> String {
+    bounded(SHOWN_BYTES_MAX, |echo| echo.write_str(text))
 }
 
 /// Returns `keySchema` for `KeySchema`: error texts spell members with a small first letter.
@@ -392,13 +397,13 @@ fn lower_first(name: &str) -> String {
 }
 
 /// The text shown so far, and the bytes left.
-struct Echo {
+struct BoundedText {
     out: String,
     left: usize,
 }
 
 /// Fails once the space is used up, so that the rest is not even looked at.
-impl Write for Echo {
+impl Write for BoundedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = text.floor_char_boundary(self.left);
         self.left -= end;
@@ -411,8 +416,8 @@ impl Write for Echo {
     }
 }
 
-fn bounded(left: usize, write: impl FnOnce(&mut Echo) -> fmt::Result) -> String {
-    let mut echo = Echo {
+fn bounded(left: usize, write: impl FnOnce(&mut BoundedText) -> fmt::Result) -> String {
+    let mut echo = BoundedText {
         out: String::new(),
         left,
     };
@@ -422,22 +427,22 @@ fn bounded(left: usize, write: impl FnOnce(&mut Echo) -> fmt::Result) -> String 
     echo.out
 }
 
-fn value(json: Json<'_>, shape: Shape, echo: &mut Echo) -> fmt::Result {
+fn value(json: Json<'_>, shape: Shape, echo: &mut BoundedText) -> fmt::Result {
     match (shape, json.kind()) {
-        (Shape::Map(element), Kind::Object(members)) if !is_json(element.shape) => {
-            listed('{', members.iter(), '}', echo, |(name, json), echo| {
+        (Shape::Map(element), JsonKind::Object(members)) if !is_json(element.shape) => {
+            write_sequence('{', members.iter(), '}', echo, |(name, json), echo| {
                 write!(echo, "{name}=")?;
                 value(json, element.shape, echo)
             })
         }
-        (Shape::List(element), Kind::List(values)) => {
-            listed('[', values, ']', echo, |json, echo| {
+        (Shape::List(element), JsonKind::List(values)) => {
+            write_sequence('[', values, ']', echo, |json, echo| {
                 value(json, element.shape, echo)
             })
         }
-        (Shape::Structure(structure), Kind::Object(_)) => members(json, structure, echo),
-        (_, Kind::String(text)) => echo.write_str(text),
-        (_, Kind::Number(_)) => match integer(json) {
+        (Shape::Structure(structure), JsonKind::Object(_)) => members(json, structure, echo),
+        (_, JsonKind::String(text)) => echo.write_str(text),
+        (_, JsonKind::Number(_)) => match integer(json) {
             Some(number) => write!(echo, "{number}"),
             None => write!(echo, "{json}"),
         },
@@ -449,12 +454,12 @@ fn is_json(shape: Shape) -> bool {
     matches!(shape, Shape::Structure(structure) if structure.name == AS_JSON)
 }
 
-fn listed<T>(
+fn write_sequence<T>(
     open: char,
     values: impl Iterator<Item = T>,
     close: char,
-    echo: &mut Echo,
-    one: impl Fn(T, &mut Echo) -> fmt::Result,
+    echo: &mut BoundedText,
+    one: impl Fn(T, &mut BoundedText) -> fmt::Result,
 ) -> fmt::Result {
     echo.write_char(open)?;
     for (place, value) in values.enumerate() {
@@ -465,14 +470,14 @@ fn listed<T>(
 }
 
 /// Writes all members, including absent ones.
-fn members(json: Json<'_>, structure: &Structure, echo: &mut Echo) -> fmt::Result {
-    let printed = PRINTED.iter().find(|(name, _)| *name == structure.name);
+fn members(json: Json<'_>, structure: &Structure, echo: &mut BoundedText) -> fmt::Result {
+    let printed = PRINT_ORDER.iter().find(|(name, _)| *name == structure.name);
     let names: Vec<&str> = match printed {
         Some((_, names)) => names.split(' ').collect(),
         None => structure.members.iter().map(|member| member.name).collect(),
     };
     echo.write_str(structure.name)?;
-    listed('(', names.into_iter(), ')', echo, |name, echo| {
+    write_sequence('(', names.into_iter(), ')', echo, |name, echo| {
         write!(echo, "{}=", lower_first(name))?;
         let shape = structure
             .members
@@ -498,11 +503,14 @@ mod tests {
 
     /// Checks the shown form of the one member of a request.
     fn check(body: &Value, request: &Structure, expected: &str) {
-        let document = Document::of(body);
-        let shown = request
-            .members
-            .iter()
-            .find_map(|member| Some(echoed(document.root().get(member.name)?, member.shape, 900)));
+        let document = Document::from_value(body);
+        let shown = request.members.iter().find_map(|member| {
+            Some(violation_text(
+                document.root().get(member.name)?,
+                member.shape,
+                900,
+            ))
+        });
         assert_eq!(shown.as_deref(), Some(expected), "{body}");
     }
 
@@ -535,12 +543,14 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_bounded() {
-        let shown = |json: Value, left| echoed(Document::of(&json).root(), Shape::String, left);
+        let shown = |json: Value, left| {
+            violation_text(Document::from_value(&json).root(), Shape::String, left)
+        };
         assert_eq!(shown(json!("aäx"), 4), "aäx");
         assert_eq!(shown(json!("aäx"), 3), "aä...");
         assert_eq!(shown(json!("aäx"), 2), "a...");
         let many = json!({"L": vec![json!({}); 1_000_000]});
-        let document = Document::of(&many);
+        let document = Document::from_value(&many);
         let list = attribute_value::ATTRIBUTE_VALUE
             .members
             .iter()
@@ -550,7 +560,7 @@ mod tests {
             .root()
             .get("L")
             .zip(list)
-            .map(|(json, shape)| echoed(json, shape, ECHO_BYTES_MAX).len());
-        assert_eq!(shown, Some(ECHO_BYTES_MAX + 3));
+            .map(|(json, shape)| violation_text(json, shape, SHOWN_BYTES_MAX).len());
+        assert_eq!(shown, Some(SHOWN_BYTES_MAX + 3));
     }
 }

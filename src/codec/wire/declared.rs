@@ -8,7 +8,7 @@ pub use super::field::*;
 pub use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 pub use super::write::Context;
 pub use super::write::ObjectWriter;
-use super::{answer as answers, members};
+use super::{members, response as answers};
 pub use crate::codec::json::document::Json;
 pub use crate::codec::wire::WireError;
 pub use crate::model::{Error, Item, TableName, Word};
@@ -48,13 +48,13 @@ pub trait Declared: Sized {
 /// # Errors
 /// In this order: types, the table's name, constraints, members that exclude each other, values.
 pub fn request<T: Declared>(json: Json<'_>) -> Result<T, WireError> {
-    let members = members::typed(json, T::STRUCTURE)?;
+    let members = members::check_types(json, T::STRUCTURE)?;
     let table = T::check(json, members)?;
     T::read_members(members, table, Sender::Client)
 }
 
 /// Appends the body of a request or a response.
-pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
+pub fn encode<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start_in(context, out);
     match T::OUTER {
         None => declared.write_members(&mut object),
@@ -75,7 +75,7 @@ pub trait Body {
 
 impl<T: Declared> Body for T {
     fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
-        write(self, context, out);
+        encode(self, context, out);
     }
 }
 
@@ -99,14 +99,14 @@ macro_rules! trees {
 pub(super) use trees;
 
 /// Appends the body of a request that needs no [`Context`].
-pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
-    write(request, &Context::PLAIN, out);
+pub fn encode_request<T: Declared>(request: &T, out: &mut Vec<u8>) {
+    encode(request, &Context::PLAIN, out);
 }
 
 /// Returns the members of a declared structure as a tree.
 pub(super) fn tree_of<T: Declared>(declared: &T) -> Map<String, Value> {
     let mut out = Vec::new();
-    ask(declared, &mut out);
+    encode_request(declared, &mut out);
     let tree = serde_json::from_slice(&out);
     debug_assert!(tree.is_ok(), "the written text is an object: {tree:?}");
     tree.unwrap_or_default()
@@ -116,10 +116,10 @@ pub(super) fn tree_of<T: Declared>(declared: &T) -> Map<String, Value> {
 ///
 /// # Errors
 /// [`Error::Remote`] if the body is no such response.
-pub fn answer<T: Declared>(json: Json<'_>) -> Result<T, Error> {
+pub fn decode_response<T: Declared>(json: Json<'_>) -> Result<T, Error> {
     let members = answers::members(json)?;
     let members = T::OUTER.map_or(Ok(members), |outer| answers::structure(members, outer))?;
-    T::read_members(members, None, Sender::Service).map_err(answers::of_wire)
+    T::read_members(members, None, Sender::Service).map_err(answers::from_wire_error)
 }
 
 /// A structure with its members flattened into another one.
@@ -139,19 +139,19 @@ impl<T: Declared> Group<T> for Flat {
 }
 
 /// The value of a member that follows from other fields.
-pub trait Told {
+pub trait DerivedMember {
     /// Writes the member `name`, if requested.
     fn put(&self, name: &str, object: &mut ObjectWriter<'_>);
 }
 
-impl<T: Field> Told for T {
+impl<T: Field> DerivedMember for T {
     fn put(&self, name: &str, object: &mut ObjectWriter<'_>) {
         self.write(object.member(name));
     }
 }
 
 /// Writes the member `name` with a value that follows from other fields, if there is one.
-pub fn put_told<S, T: Told>(
+pub fn put_told<S, T: DerivedMember>(
     of: &S,
     name: &str,
     told: impl Fn(&S) -> Option<T>,

@@ -2,7 +2,7 @@
 
 use super::shape::{Element, Member, Members, Rule, Shape};
 use super::write::{self, ObjectWriter};
-use super::{answer as answers, attribute_value, names, shape};
+use super::{attribute_value, names, response as answers, shape};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::codec::wire::WireError;
@@ -178,7 +178,7 @@ impl Field for Item {
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
         match sender {
             Sender::Client => Ok(Some(attribute_value::item(json)?)),
-            Sender::Service => Ok(Some(answers::item_of(json)?)),
+            Sender::Service => Ok(Some(answers::read_item(json)?)),
         }
     }
 

@@ -41,7 +41,7 @@ fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
 
 /// The checks of an UpdateItem without a key, or with values deeper than any reader goes. They come
 /// before all others, and all at once (docs/dynamodb.md 3.4, 2.4).
-static OLDER_CHECKS: Structure = Structure {
+static LEGACY_CHECKS: Structure = Structure {
     name: "UpdateItemInput",
     members: &[
         members::RETURN_CONSUMED_CAPACITY,
@@ -55,8 +55,8 @@ static OLDER_CHECKS: Structure = Structure {
 };
 
 fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
-    if !members.has("Key") || json.is_cut() {
-        members::constrained(json, &OLDER_CHECKS)?;
+    if !members.has("Key") || json.is_truncated() {
+        members::constrained(json, &LEGACY_CHECKS)?;
     }
     let table = names::data_table(members)?;
     // An unknown word is reported alone, whatever else is wrong.
@@ -116,7 +116,7 @@ impl Group<UpdateParameter> for Update {
 
 /// The member added to a response that follows a lost one: the lost request may have deleted the
 /// item.
-pub const ASKED_AGAIN: &str = "AskedAgain";
+pub const RETRIED: &str = "AskedAgain";
 
 /// True if there was an item. Only its attributes show that; a repeated request is taken to have
 /// had one.
@@ -125,7 +125,7 @@ pub struct Existed;
 
 impl Group<bool> for Existed {
     fn read(members: Members<'_>, _: Sender) -> Result<bool, WireError> {
-        Ok(members.has("Attributes") || members.has(ASKED_AGAIN))
+        Ok(members.has("Attributes") || members.has(RETRIED))
     }
 }
 

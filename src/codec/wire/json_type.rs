@@ -3,7 +3,7 @@
 
 use super::attribute_value::{ATTRIBUTE_VALUE, ATTRIBUTE_VALUE_ELEMENT};
 use super::shape::{Shape, Structure, boolean};
-use crate::codec::json::document::{Json, Kind, Object};
+use crate::codec::json::document::{Json, JsonKind, JsonObject};
 use crate::model::AttributeValue;
 
 /// The Java package of the service's shapes.
@@ -49,25 +49,25 @@ pub enum SerializationError {
 /// The place of a value: a member of a structure, or an element of a list or map. A wrong scalar in
 /// place of a structure reads differently.
 #[derive(Clone, Copy)]
-enum Place {
+enum ValuePosition {
     Field,
     Element,
 }
 
 /// Checks the members of `json` against `shape`, in the shape's order. Unknown and `null` members
 /// are skipped.
-pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), SerializationError> {
+pub fn check(json: JsonObject<'_>, shape: &Structure) -> Result<(), SerializationError> {
     if let (1, Some((name, value))) = (json.len(), json.iter().next()) {
         // Attribute values have one member out of ten; look for the member, not for all of the
         // shape's.
         return match shape.members.iter().find(|member| member.name == name) {
-            Some(member) => value_of(value, member.shape, Place::Field),
+            Some(member) => value_of(value, member.shape, ValuePosition::Field),
             None => Ok(()),
         };
     }
     for member in shape.members {
         if let Some(value) = json.get(member.name) {
-            value_of(value, member.shape, Place::Field)?;
+            value_of(value, member.shape, ValuePosition::Field)?;
         }
     }
     Ok(())
@@ -75,52 +75,56 @@ pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), SerializationErr
 
 /// Checks the types in an item.
 pub fn check_item(json: Json<'_>) -> Result<(), SerializationError> {
-    value_of(json, Shape::Map(&ATTRIBUTE_VALUE_ELEMENT), Place::Field)
+    value_of(
+        json,
+        Shape::Map(&ATTRIBUTE_VALUE_ELEMENT),
+        ValuePosition::Field,
+    )
 }
 
-fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), SerializationError> {
+fn value_of(json: Json<'_>, shape: Shape, place: ValuePosition) -> Result<(), SerializationError> {
     match (shape, json.kind()) {
-        (_, Kind::Null)
-        | (Shape::Boolean, Kind::Bool(_))
-        | (Shape::Integer | Shape::Long, Kind::Number(_)) => Ok(()),
-        (Shape::String, Kind::String(text)) => {
-            json.pay(text_bytes(text));
+        (_, JsonKind::Null)
+        | (Shape::Boolean, JsonKind::Bool(_))
+        | (Shape::Integer | Shape::Long, JsonKind::Number(_)) => Ok(()),
+        (Shape::String, JsonKind::String(text)) => {
+            json.charge(text_bytes(text));
             Ok(())
         }
-        (Shape::Boolean, Kind::String(_)) if boolean(json).is_some() => Ok(()),
-        (Shape::Boolean, Kind::String(_)) => Err(SerializationError::NotBoolean),
-        (Shape::Blob, Kind::String(text)) => {
-            json.pay(text_bytes(text));
+        (Shape::Boolean, JsonKind::String(_)) if boolean(json).is_some() => Ok(()),
+        (Shape::Boolean, JsonKind::String(_)) => Err(SerializationError::NotBoolean),
+        (Shape::Blob, JsonKind::String(text)) => {
+            json.charge(text_bytes(text));
             base64_text(text)
         }
-        (Shape::List(element), Kind::List(mut values)) => {
-            json.pay(values.len() * slot_bytes(element.shape));
-            values.try_for_each(|value| value_of(value, element.shape, Place::Element))
+        (Shape::List(element), JsonKind::List(mut values)) => {
+            json.charge(values.len() * slot_bytes(element.shape));
+            values.try_for_each(|value| value_of(value, element.shape, ValuePosition::Element))
         }
-        (Shape::Map(element), Kind::Object(members)) => {
-            json.pay(
+        (Shape::Map(element), JsonKind::Object(members)) => {
+            json.charge(
                 members.len().next_multiple_of(NODE_MEMBERS)
                     * (slot_bytes(element.shape) + NAME_BYTES),
             );
             members.iter().try_for_each(|(name, value)| {
-                json.pay(text_bytes(name));
-                value_of(value, element.shape, Place::Element)
+                json.charge(text_bytes(name));
+                value_of(value, element.shape, ValuePosition::Element)
             })
         }
-        (Shape::Structure(structure), Kind::Object(members)) => check(members, structure),
-        (Shape::Map(element), Kind::List(_)) => {
+        (Shape::Structure(structure), JsonKind::Object(members)) => check(members, structure),
+        (Shape::Map(element), JsonKind::List(_)) => {
             Err(SerializationError::MapCollection(java_name(element.shape)))
         }
-        (_, Kind::List(_)) => Err(SerializationError::Collection(java_name(shape))),
-        (_, Kind::Object(_)) => Err(SerializationError::Structure),
-        (_, Kind::Bool(_) | Kind::Number(_) | Kind::String(_)) => {
+        (_, JsonKind::List(_)) => Err(SerializationError::Collection(java_name(shape))),
+        (_, JsonKind::Object(_)) => Err(SerializationError::Structure),
+        (_, JsonKind::Bool(_) | JsonKind::Number(_) | JsonKind::String(_)) => {
             Err(wrong_scalar(json, shape, place))
         }
     }
 }
 
 /// Returns the error of a scalar in place of another type.
-fn wrong_scalar(json: Json<'_>, shape: Shape, place: Place) -> SerializationError {
+fn wrong_scalar(json: Json<'_>, shape: Shape, place: ValuePosition) -> SerializationError {
     let target = match shape {
         Shape::Blob => return SerializationError::NotBlob,
         Shape::String => "String",
@@ -129,9 +133,9 @@ fn wrong_scalar(json: Json<'_>, shape: Shape, place: Place) -> SerializationErro
         Shape::Long => "Long",
         Shape::List(_) | Shape::Map(_) | Shape::Structure(_) => {
             return match (place, shape) {
-                (Place::Field, _) => SerializationError::FieldType,
-                (Place::Element, Shape::Structure(_)) => SerializationError::ValueType,
-                (Place::Element, _) => SerializationError::ClassCast,
+                (ValuePosition::Field, _) => SerializationError::FieldType,
+                (ValuePosition::Element, Shape::Structure(_)) => SerializationError::ValueType,
+                (ValuePosition::Element, _) => SerializationError::ClassCast,
             };
         }
     };
@@ -216,11 +220,13 @@ fn java_name(shape: Shape) -> String {
 /// Returns the parser's name of a scalar.
 fn token(json: Json<'_>) -> &'static str {
     match json.kind() {
-        Kind::Bool(true) => "TRUE_VALUE",
-        Kind::Bool(false) => "FALSE_VALUE",
-        Kind::Number(text) if text.contains(['.', 'e', 'E']) => "DECIMAL_VALUE",
-        Kind::Number(_) => "NUMBER_VALUE",
-        Kind::String(_) | Kind::Null | Kind::List(_) | Kind::Object(_) => "STRING_VALUE",
+        JsonKind::Bool(true) => "TRUE_VALUE",
+        JsonKind::Bool(false) => "FALSE_VALUE",
+        JsonKind::Number(text) if text.contains(['.', 'e', 'E']) => "DECIMAL_VALUE",
+        JsonKind::Number(_) => "NUMBER_VALUE",
+        JsonKind::String(_) | JsonKind::Null | JsonKind::List(_) | JsonKind::Object(_) => {
+            "STRING_VALUE"
+        }
     }
 }
 
@@ -234,7 +240,7 @@ mod tests {
     use crate::model::api::PutItemRequest;
 
     fn check_put(body: &Value, expected: &str) {
-        let document = Document::of(body);
+        let document = Document::from_value(body);
         let found = document
             .root()
             .as_object()
@@ -288,7 +294,7 @@ mod tests {
     #[test]
     fn texts_of_wrong_attribute_values() {
         let check_value = |value: Value, expected: &str| {
-            let document = Document::of(&value);
+            let document = Document::from_value(&value);
             let found = document
                 .root()
                 .as_object()

@@ -8,7 +8,7 @@ use super::{constraint, json_type};
 use crate::codec::json::document::Json;
 use crate::codec::wire::WireError;
 use crate::model::Word;
-use crate::model::api::common::{ConditionalOperator, Failure};
+use crate::model::api::common::{ConditionalOperator, JobFailure};
 use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
@@ -56,12 +56,12 @@ pub const CONDITIONAL_OPERATOR: Member =
     member::<ConditionalOperator, Plain>("ConditionalOperator");
 
 /// Returns the body's members after checking their types.
-pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
+pub fn check_types<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let object = json.as_object().ok_or(WireError::NotAnObject)?;
     json_type::check(object, shape)?;
     // After the walk, which charges the memory of the request's values, and before any of them is
     // built.
-    if json.is_overdrawn() {
+    if json.is_over_budget() {
         return Err(WireError::TooManyValues);
     }
     Members::of(json).ok_or(WireError::NotAnObject)
@@ -78,12 +78,12 @@ pub fn constrained(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
 /// once (docs/dynamodb.md 3.4).
 pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
     let found = constrained(json, shape);
-    if !json.is_cut() {
-        return found.map_err(WireError::of_write);
+    if !json.is_truncated() {
+        return found.map_err(WireError::into_write_form);
     }
     found?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    return_values::<ReturnValues>(members, WireError::OlderReturnValues).map(drop)
+    return_values::<ReturnValues>(members, WireError::LegacyReturnValues).map(drop)
 }
 
 /// Refuses members that this version does not serve: an error is better than another effect than
@@ -129,7 +129,7 @@ pub fn check_mix(
 ///
 /// # Errors
 /// [`ExpressionError::Mixed`] with the parameters given.
-pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
+pub fn check_query_mix(members: Members<'_>) -> Result<(), WireError> {
     let expressions = &[
         "ProjectionExpression",
         "FilterExpression",
@@ -199,21 +199,21 @@ impl Group<Placeholders> for NamesAndValues {
 #[derive(Debug)]
 pub struct Failed;
 
-impl Group<Option<Failure>> for Failed {
+impl Group<Option<JobFailure>> for Failed {
     const MEMBERS: &'static [Member] = &[
         Member::new("FailureCode", Shape::String),
         Member::new("FailureMessage", Shape::String),
     ];
 
-    fn read(members: Members<'_>, _: Sender) -> Result<Option<Failure>, WireError> {
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<JobFailure>, WireError> {
         let failure = members
             .owned("FailureCode")
             .zip(members.owned("FailureMessage"));
-        Ok(failure.map(|(code, message)| Failure { code, message }))
+        Ok(failure.map(|(code, message)| JobFailure { code, message }))
     }
 
-    fn write(value: &Option<Failure>, object: &mut ObjectWriter<'_>) {
-        if let Some(Failure { code, message }) = value {
+    fn write(value: &Option<JobFailure>, object: &mut ObjectWriter<'_>) {
+        if let Some(JobFailure { code, message }) = value {
             object.text("FailureCode", code);
             object.text("FailureMessage", message);
         }
@@ -230,8 +230,8 @@ pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, Wi
     };
     // Beside the name itself, which is already charged.
     if let Some(json) = members.get("AttributesToGet") {
-        json.pay(names.len() * PROJECTED_NAME_BYTES);
-        if json.is_overdrawn() {
+        json.charge(names.len() * PROJECTED_NAME_BYTES);
+        if json.is_over_budget() {
             return Err(WireError::TooManyValues);
         }
     }
@@ -275,7 +275,7 @@ pub fn check_placeholders_wanted(
     let is_used = users.iter().any(|user| members.has(user.name()));
     let has_values = !users.is_empty() && members.has("ExpressionAttributeValues");
     let has_expression = is_used || members.has("ProjectionExpression");
-    Ok(Placeholders::check_wanted(
+    Ok(Placeholders::check_placeholders_used(
         members.has("ExpressionAttributeNames"),
         has_values,
         has_expression,
@@ -291,7 +291,7 @@ pub fn names(members: Members<'_>) -> Result<Placeholders, WireError> {
         // All aliases before the first name, as below before the first value.
         names
             .iter()
-            .try_for_each(|(key, _)| Placeholders::check_alias(key, '#'))
+            .try_for_each(|(key, _)| Placeholders::check_placeholder(key, '#'))
             .map_err(ExpressionError::NameKey)?;
         let read = |(key, json): (&str, Json<'_>)| match json.as_str() {
             Some(name) if !name.is_empty() => Ok((key.to_owned(), name.to_owned())),
@@ -326,7 +326,7 @@ pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     if let Some(values) = members.structure("ExpressionAttributeValues") {
         values
             .iter()
-            .try_for_each(|(key, _)| Placeholders::check_alias(key, ':'))
+            .try_for_each(|(key, _)| Placeholders::check_placeholder(key, ':'))
             .map_err(ExpressionError::ValueKey)?;
         let read = |(key, json): (&str, Json<'_>)| match attribute_value::value(json) {
             Ok(value) => Ok((key.to_owned(), value)),

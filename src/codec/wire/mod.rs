@@ -20,7 +20,6 @@ use crate::model::Error;
 use crate::model::error::Layer;
 use crate::model::error::exception::VALIDATION;
 
-pub mod answer;
 pub mod attribute_value;
 pub mod backup;
 pub mod batches;
@@ -34,6 +33,7 @@ pub mod members;
 pub mod names;
 pub mod pages;
 pub mod resource;
+pub mod response;
 pub mod shape;
 pub mod statements;
 pub mod streams;
@@ -44,7 +44,7 @@ pub mod transactions;
 pub mod transfer;
 pub mod write;
 
-pub use declared::{Body, Declared, answer, ask, request, write};
+pub use declared::{Body, Declared, decode_response, encode, encode_request, request};
 pub use write::Context;
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ pub enum WireError {
     QueryConditionalOperator,
     /// The same fault as the older layer reports it.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
-    OlderReturnValues,
+    LegacyReturnValues,
     /// UpdateItem has no legal value: ValidationException.
     #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
@@ -126,9 +126,9 @@ impl WireError {
 
     /// Converts several violations to the form of PutItem and DeleteItem.
     #[must_use]
-    pub fn of_write(self) -> Self {
+    pub fn into_write_form(self) -> Self {
         match self {
-            Self::Constraints(violations) => Self::Constraints(violations.of_write()),
+            Self::Constraints(violations) => Self::Constraints(violations.into_write_form()),
             other => other,
         }
     }

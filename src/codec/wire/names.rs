@@ -69,7 +69,7 @@ pub fn table(text: &str) -> Result<TableName, WireError> {
 /// # Errors
 /// [`WireError::Constraints`] with the first rule of names that it breaks.
 pub fn table_at(path: &str, text: &str) -> Result<TableName, WireError> {
-    arn::table_named(text).map_err(|fault| named_violation(path, text, &fault))
+    arn::parse_table(text).map_err(|fault| named_violation(path, text, &fault))
 }
 
 fn named_violation(path: &str, text: &str, fault: &NameError) -> WireError {
@@ -98,7 +98,7 @@ mod tests {
 
     fn check_data(name: &Value, expected: &str) {
         let body = json!({ "TableName": name });
-        let members = Members::of(Document::of(&body).root()).map(data_table);
+        let members = Members::of(Document::from_value(&body).root()).map(data_table);
         assert_eq!(members.map(shown).as_deref(), Some(expected), "{name}");
     }
 
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn table_names_of_control_operations() {
         let check = |body: Value, expected: &str| {
-            let found = Members::of(Document::of(&body).root())
+            let found = Members::of(Document::from_value(&body).root())
                 .map(control_table)
                 .map(|found| shown(found.map(Some)));
             assert_eq!(found.as_deref(), Some(expected), "{body}");

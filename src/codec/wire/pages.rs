@@ -6,8 +6,8 @@ use super::declared::*;
 use super::items::{Conditions, QueryFilter, ScanFilter};
 use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues};
 use super::write::Context;
-use super::{answer, attribute_value, names};
-use crate::codec::record::{Row, Rows};
+use super::{attribute_value, names, response};
+use crate::codec::record::{ResultRow, RowSink};
 use crate::model::IndexName;
 use crate::model::api::common::{ConditionalOperator, LegacyCondition};
 use crate::model::api::pages::pages;
@@ -22,7 +22,7 @@ fn check_query(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
     let table = names::data_table(members)?;
     check_conditional_operator(members)?;
     check_constraints(json, members.integer("Limit"), structure)?;
-    members::check_mix_of_query(members)?;
+    members::check_query_mix(members)?;
     members::check_placeholders_wanted(members, ExpressionParameter::OF_QUERY)?;
     Ok(table)
 }
@@ -169,9 +169,9 @@ impl Group<Option<QueryError>> for SegmentFault {
 pub struct PageWriter {
     out: Vec<u8>,
     with_items: bool,
-    empty: bool,
+    is_empty: bool,
     /// The error of the first row that could not be written; the page fails with it.
-    failed: Option<StoreError>,
+    error: Option<StoreError>,
 }
 
 impl PageWriter {
@@ -186,22 +186,22 @@ impl PageWriter {
         Self {
             out,
             with_items,
-            empty: true,
-            failed: None,
+            is_empty: true,
+            error: None,
         }
     }
 
     /// Appends a row.
-    pub fn row(&mut self, row: Row<'_>) {
-        if !self.with_items || self.failed.is_some() {
+    pub fn row(&mut self, row: ResultRow<'_>) {
+        if !self.with_items || self.error.is_some() {
             return;
         }
-        if !self.empty {
+        if !self.is_empty {
             self.out.push(b',');
         }
-        self.empty = false;
+        self.is_empty = false;
         if let Err(error) = row.write_dynamodb_json(&mut self.out) {
-            self.failed = Some(error);
+            self.error = Some(error);
         }
     }
 
@@ -210,7 +210,7 @@ impl PageWriter {
     /// # Errors
     /// The error of the first row that could not be written.
     pub fn finish(self, page: &Page, context: &Context) -> Result<Vec<u8>, StoreError> {
-        if let Some(error) = self.failed {
+        if let Some(error) = self.error {
             return Err(error);
         }
         let mut out = self.out;
@@ -238,25 +238,25 @@ pub fn read(
     json: Json<'_>,
     table: &TableName,
     fits: impl Fn(&Item) -> Result<(), &'static str>,
-    rows: &mut Rows<'_>,
+    rows: &mut RowSink<'_>,
 ) -> Result<Page, Error> {
-    let members = answer::members(json)?;
+    let members = response::members(json)?;
     let mut scanned_bytes = 0;
-    for json in answer::list(members, "Items")? {
-        let item = answer::item_of(json)?;
-        fits(&item).map_err(answer::unreadable)?;
+    for json in response::list(members, "Items")? {
+        let item = response::read_item(json)?;
+        fits(&item).map_err(response::unreadable)?;
         scanned_bytes += item.size() as u64;
-        rows(Row::Item(&item));
+        rows(ResultRow::Item(&item));
     }
-    let count = answer::whole(members, "Count")?;
+    let count = response::count(members, "Count")?;
     Ok(Page {
         table_name: table.clone(),
         count,
-        scanned_count: answer::whole(members, "ScannedCount")?.max(count),
+        scanned_count: response::count(members, "ScannedCount")?.max(count),
         scanned_bytes,
-        last_evaluated_key: answer::item(members, "LastEvaluatedKey")?,
+        last_evaluated_key: response::item(members, "LastEvaluatedKey")?,
         consumed_capacity: optional::<_, Consumed>(members, "ConsumedCapacity", Sender::Service)
-            .map_err(answer::of_wire)?
+            .map_err(response::from_wire_error)?
             .unwrap_or_default(),
     })
 }

@@ -35,14 +35,14 @@ fn check_tag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Che
         return Err(ResourceError::NoTags.into());
     }
     table_settings::check_tags(members)?;
-    is_ours(members, structure)
+    check_account(members, structure)
 }
 
 fn check_untag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
     match members.list("TagKeys").unwrap_or_default().len() {
         0 => Err(ResourceError::NoTagKeys.into()),
-        _ => is_ours(members, structure),
+        _ => check_account(members, structure),
     }
 }
 
@@ -52,24 +52,24 @@ fn check_list(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Ch
     if members.has("NextToken") {
         Err(ResourceError::NextToken.into())
     } else {
-        is_ours(members, structure)
+        check_account(members, structure)
     }
 }
 
 fn check_put(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
     table_settings::check_policy(members.string("Policy").unwrap_or_default())?;
-    is_ours(members, structure)
+    check_account(members, structure)
 }
 
 fn check(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
-    is_ours(members, structure)
+    check_account(members, structure)
 }
 
 /// Denies the operation on another account's or service's resource, before the rest of the ARN is
 /// looked at.
-fn is_ours(members: Members<'_>, structure: &Structure) -> Checked {
+fn check_account(members: Members<'_>, structure: &Structure) -> Checked {
     let arn = members.string("ResourceArn").unwrap_or_default();
     let parts = parts_of(arn)?;
     if parts.service == "dynamodb" && parts.account == ACCOUNT {
@@ -185,10 +185,10 @@ static LIST_BULK: Structure = Structure {
 
 /// A constructor of the request from well-formed members, with its response in the case of success.
 /// The table is present if the shape has one.
-type Asks = fn(Option<TableName>, Members<'_>) -> Option<(Request, Value)>;
+type NeverUsedFn = fn(Option<TableName>, Members<'_>) -> Option<(Request, Value)>;
 
 /// The operations of absent features: name in the API, request members, constructor.
-pub const NEVER_USED: &[(&str, &Structure, Asks)] = &[
+pub const NEVER_USED: &[(&str, &Structure, NeverUsedFn)] = &[
     ("CancelBulkOperation", &BULK, bulk),
     ("CreateGlobalTable", &GLOBAL_TABLE, |_, _| {
         begin("CreateGlobalTable")
@@ -272,7 +272,7 @@ fn change_kinesis(
 pub fn never_used_request(operation: &str, json: Json<'_>) -> Result<(Request, Value), WireError> {
     let row = NEVER_USED.iter().find(|(name, ..)| *name == operation);
     let (_, shape, asks) = row.ok_or(Error::NotSupported("this operation"))?;
-    let members = members::typed(json, shape)?;
+    let members = members::check_types(json, shape)?;
     let has_table = shape
         .members
         .iter()
@@ -293,7 +293,9 @@ mod tests {
     fn resource_arns() {
         let check = |arn: &str, expected: &str| {
             let body = json!({ "ResourceArn": arn });
-            let found = match super::super::request::<ListTagsRequest>(Document::of(&body).root()) {
+            let found = match super::super::request::<ListTagsRequest>(
+                Document::from_value(&body).root(),
+            ) {
                 Ok(request) => request.resource.table_name.to_string(),
                 Err(error) => error.to_string(),
             };
@@ -328,10 +330,11 @@ mod tests {
     fn tags() {
         let check = |tags: Value, expected: &str| {
             let body = json!({ "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tags": tags });
-            let found = super::super::request::<TagResourceRequest>(Document::of(&body).root())
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default();
+            let found =
+                super::super::request::<TagResourceRequest>(Document::from_value(&body).root())
+                    .err()
+                    .map(|error| error.to_string())
+                    .unwrap_or_default();
             assert_eq!(found, expected, "{tags}");
         };
         check(json!([{ "Key": "a b", "Value": "é+-=._:/@" }]), "");

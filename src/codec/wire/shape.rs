@@ -9,7 +9,7 @@
 //! words of their own. The service goes through its model's members in the model's order, once for
 //! types and once for constraints, and clients match on its texts.
 
-use crate::codec::json::document::{Json, Kind, List, Object};
+use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};
 use crate::model::Word;
 
 /// The type of a member.
@@ -91,7 +91,7 @@ impl Member {
 
 /// The members of a JSON object that passed the type walk; `null` members are absent.
 #[derive(Debug, Clone, Copy)]
-pub struct Members<'a>(Object<'a>);
+pub struct Members<'a>(JsonObject<'a>);
 
 impl<'a> Members<'a> {
     /// Returns the members of `json`, if it is an object.
@@ -140,7 +140,7 @@ impl<'a> Members<'a> {
         self.get(name).and_then(time_ms)
     }
 
-    pub fn list(self, name: &str) -> Option<List<'a>> {
+    pub fn list(self, name: &str) -> Option<JsonList<'a>> {
         self.get(name).and_then(Json::as_list)
     }
 
@@ -161,8 +161,8 @@ impl<'a> Members<'a> {
 /// Returns a JSON boolean, or one of the words that the service takes for one.
 pub fn boolean(json: Json<'_>) -> Option<bool> {
     match json.kind() {
-        Kind::Bool(value) => Some(value),
-        Kind::String(text) => boolean_word(text),
+        JsonKind::Bool(value) => Some(value),
+        JsonKind::String(text) => boolean_word(text),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 use super::capacity::{self, Consumed, PlainUnits, Units};
 use super::declared::*;
 use super::transactions::Found;
-use super::{answer, members};
+use super::{members, response};
 use crate::model::AttributeValue;
 use crate::model::api::statements::statements;
 use crate::model::api::*;
@@ -19,8 +19,8 @@ statements!(wire);
 const MORE_COPIES: usize = 2;
 
 fn check(json: Json<'_>, _: Members<'_>, structure: &Structure) -> Checked {
-    json.pay_again(MORE_COPIES);
-    if json.is_overdrawn() {
+    json.charge_again(MORE_COPIES);
+    if json.is_over_budget() {
         return Err(WireError::TooManyValues);
     }
     members::constrained(json, structure).map(|()| None)
@@ -30,18 +30,18 @@ fn check(json: Json<'_>, _: Members<'_>, structure: &Structure) -> Checked {
 #[derive(Debug)]
 pub struct Parameters;
 
-type Values = Result<Vec<AttributeValue>, ValueError>;
+type StatementValues = Result<Vec<AttributeValue>, ValueError>;
 
-impl Group<Values> for Parameters {
+impl Group<StatementValues> for Parameters {
     const MEMBERS: &'static [Member] =
         &[Member::new("Parameters", <Vec<AttributeValue>>::SHAPE).rules(&[Rule::LengthMin(1)])];
 
-    fn read(members: Members<'_>, _: Sender) -> Result<Values, WireError> {
+    fn read(members: Members<'_>, _: Sender) -> Result<StatementValues, WireError> {
         let values = members.list("Parameters").unwrap_or_default();
         Ok(values.map(super::attribute_value::value).collect())
     }
 
-    fn write(value: &Values, object: &mut ObjectWriter<'_>) {
+    fn write(value: &StatementValues, object: &mut ObjectWriter<'_>) {
         if let Some(values) = value.as_ref().ok().filter(|values| !values.is_empty()) {
             values.write(object.member("Parameters"));
         }
@@ -56,7 +56,7 @@ pub struct Charged;
 impl Group<TableName> for Charged {
     fn read(members: Members<'_>, sender: Sender) -> Result<TableName, WireError> {
         required::<_, Plain>(
-            answer::structure(members, "ConsumedCapacity")?,
+            response::structure(members, "ConsumedCapacity")?,
             "TableName",
             sender,
         )
@@ -109,14 +109,14 @@ fn error(error: &Error, out: &mut Vec<u8>) {
 }
 
 fn read_response(json: Json<'_>) -> Result<BatchStatementResponse, Error> {
-    let members = answer::members(json)?;
+    let members = response::members(json)?;
     let outcome = match members.structure("Error") {
-        Some(error) => Err(answer::of_code(error)),
-        None => Ok(answer::item(members, "Item")?),
+        Some(error) => Err(response::read_part_error(error)),
+        None => Ok(response::item(members, "Item")?),
     };
     let table_name = members
         .string("TableName")
-        .map(answer::table_name)
+        .map(response::table_name)
         .transpose()?;
     Ok(BatchStatementResponse {
         table_name,

@@ -1,8 +1,8 @@
 //! DynamoDB Streams: the parts of ListStreams, DescribeStream, GetShardIterator and GetRecords
 //! beside their declarations (docs/dynamodb.md 17).
 
-use super::answer;
 use super::declared::*;
+use super::response;
 use super::write::{self};
 use crate::codec::dynamodb_json;
 use crate::model::api::streams::{ShardRange, streams};
@@ -16,7 +16,7 @@ streams!(wire);
 /// `eventVersion` of every record.
 const EVENT_VERSION: &str = "1.1";
 /// The principal that deletes expired items.
-const SERVICE: &str = "dynamodb.amazonaws.com";
+const TTL_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 
 /// A stream by its ARN; region and account are ignored.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ impl Form<StreamName> for Arn {
         let Some(text) = json.as_str() else {
             return Ok(None);
         };
-        match arn::stream_named(text) {
+        match arn::parse_stream(text) {
             None if sender == Sender::Client => Err(WireError::Request(StreamError::Arn.into())),
-            None => Err(answer::unreadable(format_args!("{text:?} names no stream")).into()),
+            None => Err(response::unreadable(format_args!("{text:?} names no stream")).into()),
             stream => Ok(stream),
         }
     }
@@ -44,7 +44,7 @@ impl Form<StreamName> for Arn {
     fn put(value: &StreamName, name: &str, object: &mut ObjectWriter<'_>) {
         match object.context.home.as_str() {
             "" => Self::write(value, object.member(name)),
-            home => object.text(name, arn::stream_in(home, value)),
+            home => object.text(name, arn::stream_with_prefix(home, value)),
         }
     }
 }
@@ -57,7 +57,7 @@ impl Field for StreamName {
     });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
-        required::<_, Arn>(answer::members(json)?, "StreamArn", sender).map(Some)
+        required::<_, Arn>(response::members(json)?, "StreamArn", sender).map(Some)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -73,7 +73,7 @@ impl Field for SequenceNumber {
     const SHAPE: Shape = Shape::String;
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
-        Ok(json.as_str().and_then(Self::of_digits))
+        Ok(json.as_str().and_then(Self::parse_lenient))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -173,9 +173,9 @@ fn position(members: Members<'_>) -> Result<ShardPosition, StreamError> {
         Some("AFTER_SEQUENCE_NUMBER") => sequence_number(members, "AFTER_SEQUENCE_NUMBER")
             .map(ShardPosition::AfterSequenceNumber),
         Some("AT_TIMESTAMP") => timestamp(members).map(ShardPosition::AtTimestamp),
-        Some("LATEST") => without(members, "LATEST", &["SequenceNumber", "Timestamp"])
+        Some("LATEST") => check_absent(members, "LATEST", &["SequenceNumber", "Timestamp"])
             .map(|()| ShardPosition::Latest),
-        _ => without(members, "TRIM_HORIZON", &["SequenceNumber", "Timestamp"])
+        _ => check_absent(members, "TRIM_HORIZON", &["SequenceNumber", "Timestamp"])
             .map(|()| ShardPosition::TrimHorizon),
     }
 }
@@ -184,19 +184,19 @@ fn sequence_number(
     members: Members<'_>,
     iterator_type: &'static str,
 ) -> Result<SequenceNumber, StreamError> {
-    without(members, iterator_type, &["Timestamp"])?;
+    check_absent(members, iterator_type, &["Timestamp"])?;
     let text = members.string("SequenceNumber");
     let text = text.ok_or(StreamError::MemberMissing {
         member: "SequenceNumber",
         iterator_type,
     })?;
-    SequenceNumber::of_text(text).ok_or(StreamError::SequenceNumber)
+    SequenceNumber::parse(text).ok_or(StreamError::SequenceNumber)
 }
 
 /// Reads the time; one before the epoch is the epoch.
 fn timestamp(members: Members<'_>) -> Result<u64, StreamError> {
     let iterator_type = "AT_TIMESTAMP";
-    without(members, iterator_type, &["SequenceNumber"])?;
+    check_absent(members, iterator_type, &["SequenceNumber"])?;
     members
         .time_ms("Timestamp")
         .ok_or(StreamError::MemberMissing {
@@ -205,7 +205,7 @@ fn timestamp(members: Members<'_>) -> Result<u64, StreamError> {
         })
 }
 
-fn without(
+fn check_absent(
     members: Members<'_>,
     iterator_type: &'static str,
     unwanted: &[&'static str],
@@ -240,8 +240,8 @@ impl Field for StreamRecord {
         object.text("awsRegion", REGION);
         write_change(self, object.member("dynamodb"));
         match self.origin {
-            Origin::Client => {}
-            Origin::TimeToLive => {
+            ChangeOrigin::Client => {}
+            ChangeOrigin::TimeToLive => {
                 let identity = br#"{"PrincipalId":"dynamodb.amazonaws.com","Type":"Service"}"#;
                 object.member("userIdentity").extend_from_slice(identity);
             }
@@ -273,8 +273,8 @@ fn write_change(record: &StreamRecord, out: &mut Vec<u8>) {
 }
 
 fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
-    let members = answer::members(json)?;
-    let change = answer::structure(members, "dynamodb")?;
+    let members = response::members(json)?;
+    let change = response::structure(members, "dynamodb")?;
     let identity = members.structure("userIdentity");
     // The model's spelling, and that of the service's documents.
     let principal = identity.and_then(|identity| {
@@ -284,26 +284,26 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
     });
     let number = change
         .string("SequenceNumber")
-        .and_then(SequenceNumber::of_digits);
-    let image = |name: &str| answer::item(change, name);
+        .and_then(SequenceNumber::parse_lenient);
+    let image = |name: &str| response::item(change, name);
     let event_id = members.owned("eventID");
     let view_type = change.word("StreamViewType");
     Ok(StreamRecord {
-        event_id: event_id.ok_or_else(|| answer::missing("eventID"))?,
+        event_id: event_id.ok_or_else(|| response::missing("eventID"))?,
         event: members
             .word("eventName")
-            .ok_or_else(|| answer::missing("eventName"))?,
-        origin: if principal == Some(SERVICE) {
-            Origin::TimeToLive
+            .ok_or_else(|| response::missing("eventName"))?,
+        origin: if principal == Some(TTL_PRINCIPAL) {
+            ChangeOrigin::TimeToLive
         } else {
-            Origin::Client
+            ChangeOrigin::Client
         },
-        sequence_number: number.ok_or_else(|| answer::missing("SequenceNumber"))?,
+        sequence_number: number.ok_or_else(|| response::missing("SequenceNumber"))?,
         created_ms: change.time_ms("ApproximateCreationDateTime").unwrap_or(0),
-        view_type: view_type.ok_or_else(|| answer::missing("StreamViewType"))?,
-        keys: image("Keys")?.ok_or_else(|| answer::missing("Keys"))?,
+        view_type: view_type.ok_or_else(|| response::missing("StreamViewType"))?,
+        keys: image("Keys")?.ok_or_else(|| response::missing("Keys"))?,
         new_image: image("NewImage")?,
         old_image: image("OldImage")?,
-        size_bytes: answer::whole(change, "SizeBytes")?,
+        size_bytes: response::count(change, "SizeBytes")?,
     })
 }

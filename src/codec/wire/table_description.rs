@@ -11,7 +11,7 @@ use super::field::{Group, Plain, Sender, optional};
 use super::members::Failed;
 use super::shape::Members;
 use super::write::object;
-use super::{answer, table_settings};
+use super::{response, table_settings};
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::ProjectionType;
 use crate::model::api::{
@@ -26,7 +26,7 @@ use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, Table
 
 /// Returns the response of DescribeTable as a tree.
 #[must_use]
-pub fn described(table: &TableDescription) -> Value {
+pub fn describe_to_json(table: &TableDescription) -> Value {
     json!({ "Table": to_json(table) })
 }
 
@@ -240,7 +240,7 @@ pub fn timestamp(milliseconds: u64) -> Value {
 }
 
 /// The name of the KMS key of a table that names none.
-const OWN_KEY: &str = ":alias/aws/dynamodb";
+const AWS_MANAGED_KEY: &str = ":alias/aws/dynamodb";
 
 /// Reads the description of a table; `at_ms` is not in it.
 ///
@@ -252,10 +252,10 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let billing_mode = billing_mode.unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
-    let types = Types::of(members);
+    let types = AttributeTypes::of(members);
     let (schemas, indexes) = read_indexes(members, &types, billing_mode, status)?;
     let schema = TableSchema {
-        name: answer::table_name(answer::text(members, "TableName")?)?,
+        name: response::table_name(response::text(members, "TableName")?)?,
         key: types.table_key(members)?,
         indexes: schemas,
         billing_mode,
@@ -274,8 +274,8 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
         status,
         table_id: members.owned("TableId").unwrap_or_default(),
         created_ms,
-        item_count: answer::whole(members, "ItemCount")?,
-        table_size_bytes: answer::whole(members, "TableSizeBytes")?,
+        item_count: response::count(members, "ItemCount")?,
+        table_size_bytes: response::count(members, "TableSizeBytes")?,
         indexes,
         latest_stream_label: members.owned("LatestStreamLabel"),
         control: control(members, on_demand_since_ms.filter(|_| !is_created_so))?,
@@ -287,7 +287,7 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
 /// Reads the description of a table that is being deleted over `before`, as keys and indexes are
 /// not in it.
 #[must_use]
-pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescription {
+pub fn read_deleted(members: Members<'_>, before: TableDescription) -> TableDescription {
     TableDescription {
         status: status(members, "TableStatus"),
         ..before
@@ -295,9 +295,9 @@ pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescri
 }
 
 /// `AttributeDefinitions`: the types by attribute name.
-struct Types<'a>(BTreeMap<&'a str, KeyAttributeType>);
+struct AttributeTypes<'a>(BTreeMap<&'a str, KeyAttributeType>);
 
-impl<'a> Types<'a> {
+impl<'a> AttributeTypes<'a> {
     fn of(members: Members<'a>) -> Self {
         let one = |members: Members<'a>| {
             let attribute_type = members.word("AttributeType")?;
@@ -326,7 +326,9 @@ impl<'a> Types<'a> {
                     name,
                     attribute_type,
                 }),
-                None => Err(answer::missing(&format!("AttributeDefinitions of {name}"))),
+                None => Err(response::missing(&format!(
+                    "AttributeDefinitions of {name}"
+                ))),
             }
         };
         elements
@@ -341,7 +343,7 @@ impl<'a> Types<'a> {
         let partition = self
             .of_key(&elements, KeyType::Hash)?
             .pop()
-            .ok_or_else(|| answer::missing("KeySchema"))?;
+            .ok_or_else(|| response::missing("KeySchema"))?;
         Ok(KeySchema {
             partition,
             sort: self.of_key(&elements, KeyType::Range)?.pop(),
@@ -349,22 +351,22 @@ impl<'a> Types<'a> {
     }
 }
 
-type Indexes = (Vec<IndexSchema>, Vec<IndexDescription>);
+type IndexLists = (Vec<IndexSchema>, Vec<IndexDescription>);
 
 /// Reads the local indexes, then the global ones.
 fn read_indexes(
     members: Members<'_>,
-    types: &Types<'_>,
+    types: &AttributeTypes<'_>,
     mode: BillingMode,
     table: TableStatus,
-) -> Result<Indexes, Error> {
-    let mut all = Indexes::default();
+) -> Result<IndexLists, Error> {
+    let mut all = IndexLists::default();
     for (name, kind) in [
         ("LocalSecondaryIndexes", IndexKind::Local),
         ("GlobalSecondaryIndexes", IndexKind::Global),
     ] {
-        for json in answer::list(members, name)? {
-            let members = answer::members(json)?;
+        for json in response::list(members, name)? {
+            let members = response::members(json)?;
             let elements = table_settings::key_schema(members)?;
             let is_global = kind == IndexKind::Global;
             let status = if is_global {
@@ -384,10 +386,10 @@ fn read_indexes(
             }
             let partition = types.of_key(&elements, KeyType::Hash)?;
             if partition.is_empty() {
-                return Err(answer::missing("KeySchema"));
+                return Err(response::missing("KeySchema"));
             }
             all.0.push(IndexSchema {
-                name: answer::index_name(answer::text(members, "IndexName")?)?,
+                name: response::index_name(response::text(members, "IndexName")?)?,
                 kind,
                 partition,
                 sort: types.of_key(&elements, KeyType::Range)?,
@@ -404,8 +406,8 @@ fn read_indexes(
                 backfilling: members.boolean("Backfilling"),
                 progress: None,
                 violations: 0,
-                item_count: answer::whole(members, "ItemCount")?,
-                index_size_bytes: answer::whole(members, "IndexSizeBytes")?,
+                item_count: response::count(members, "ItemCount")?,
+                index_size_bytes: response::count(members, "IndexSizeBytes")?,
                 partition_keys: 0,
             });
         }
@@ -418,13 +420,13 @@ fn read_projection(members: Members<'_>) -> Result<Projection, Error> {
     let Some(json) = members.get("Projection") else {
         return Ok(Projection::All);
     };
-    let projection = answer::members(json)?;
+    let projection = response::members(json)?;
     Ok(match known(projection, "ProjectionType")? {
         Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
         Some(ProjectionType::Include) => {
             let names = optional::<_, Plain>(projection, "NonKeyAttributes", Sender::Service)
-                .map_err(answer::of_wire)?;
-            Projection::Include(names.ok_or_else(|| answer::missing("NonKeyAttributes"))?)
+                .map_err(response::from_wire_error)?;
+            Projection::Include(names.ok_or_else(|| response::missing("NonKeyAttributes"))?)
         }
         Some(ProjectionType::All) | None => Projection::All,
     })
@@ -435,7 +437,7 @@ fn read_projection(members: Members<'_>) -> Result<Projection, Error> {
 /// # Errors
 /// [`Error::Remote`] for an unknown word, which must not count as the default.
 fn known<T: Word>(members: Members<'_>, name: &str) -> Result<Option<T>, Error> {
-    let unknown = |word| answer::unreadable(format_args!("it has the unknown {name} {word:?}"));
+    let unknown = |word| response::unreadable(format_args!("it has the unknown {name} {word:?}"));
     members
         .string(name)
         .map(|word| T::of_word(word).ok_or_else(|| unknown(word)))
@@ -463,8 +465,9 @@ fn settings(members: Members<'_>, mode: BillingMode) -> Result<TableSettings, Er
     let class = members
         .structure("TableClassSummary")
         .and_then(|class| class.string("TableClass"));
-    let view_type =
-        |stream| known(stream, "StreamViewType")?.ok_or_else(|| answer::missing("StreamViewType"));
+    let view_type = |stream| {
+        known(stream, "StreamViewType")?.ok_or_else(|| response::missing("StreamViewType"))
+    };
     Ok(TableSettings {
         stream: stream.map(view_type).transpose()?,
         encryption: members.structure("SSEDescription").and_then(encryption),
@@ -482,7 +485,7 @@ fn encryption(members: Members<'_>) -> Option<Encryption> {
     );
     let key = members
         .owned("KMSMasterKeyArn")
-        .filter(|key| !key.ends_with(OWN_KEY));
+        .filter(|key| !key.ends_with(AWS_MANAGED_KEY));
     is_on.then_some(Encryption {
         enabled: true,
         kms_master_key_id: key,
@@ -495,7 +498,7 @@ fn throughput_settings(
     members: Members<'_>,
     mode: BillingMode,
 ) -> Result<ThroughputSettings, Error> {
-    let ThroughputSettings { on_demand, warm } = table_settings::kept(members);
+    let ThroughputSettings { on_demand, warm } = table_settings::read_or_default(members);
     let above = |units: Option<i64>, base: u64| {
         units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base))
     };
@@ -521,11 +524,11 @@ fn throughput_settings(
 
 fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> Result<TableControl, Error> {
     let mut indexes = BTreeMap::new();
-    for json in answer::list(members, "GlobalSecondaryIndexes")? {
-        let members = answer::members(json)?;
+    for json in response::list(members, "GlobalSecondaryIndexes")? {
+        let members = response::members(json)?;
         let history = history(members)?;
         if history != ThroughputHistory::default() {
-            let name = answer::text(members, "IndexName")?;
+            let name = response::text(members, "IndexName")?;
             indexes.insert(name.to_owned(), history);
         }
     }
@@ -548,7 +551,7 @@ fn history(members: Members<'_>) -> Result<ThroughputHistory, Error> {
     Ok(ThroughputHistory {
         last_increase_ms: members.time_ms("LastIncreaseDateTime"),
         last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
-        decreases: answer::whole(members, "NumberOfDecreasesToday")?,
+        decreases: response::count(members, "NumberOfDecreasesToday")?,
     })
 }
 

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::answer;
 use super::declared::*;
+use super::response;
 use crate::model::TableSettings;
 use crate::model::api::tables::{KeySchemaElement, StreamSpecification};
 use crate::model::error::{ResourceError, SchemaError};
@@ -329,7 +329,7 @@ fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>>
 
 /// Reads the settings of a table, or of a global index, that were checked; the default if they are
 /// malformed.
-pub fn kept<T: Declared + Default>(members: Members<'_>) -> T {
+pub fn read_or_default<T: Declared + Default>(members: Members<'_>) -> T {
     T::read_members(members, None, Sender::Service).unwrap_or_default()
 }
 
@@ -340,7 +340,7 @@ pub fn kept<T: Declared + Default>(members: Members<'_>) -> T {
 pub fn key_schema(members: Members<'_>) -> Result<Vec<KeySchemaElement>, Error> {
     optional::<_, Plain>(members, "KeySchema", Sender::Service)
         .map(Option::unwrap_or_default)
-        .map_err(answer::of_wire)
+        .map_err(response::from_wire_error)
 }
 
 /// Reads `ProvisionedThroughput` of a response, if present.
@@ -348,5 +348,6 @@ pub fn key_schema(members: Members<'_>) -> Result<Vec<KeySchemaElement>, Error> 
 /// # Errors
 /// [`Error::Remote`] if it is malformed.
 pub fn throughput(members: Members<'_>) -> Result<Option<ProvisionedThroughput>, Error> {
-    optional::<_, Plain>(members, "ProvisionedThroughput", Sender::Service).map_err(answer::of_wire)
+    optional::<_, Plain>(members, "ProvisionedThroughput", Sender::Service)
+        .map_err(response::from_wire_error)
 }

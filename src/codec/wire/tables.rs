@@ -10,7 +10,7 @@ use super::table_settings::{
     TAGS, WARM_THROUGHPUT,
 };
 use super::write::{add, object};
-use super::{answer, members, table_description};
+use super::{members, response, table_description};
 use crate::model::api::tables::*;
 use crate::model::api::{IndexDefinition, StreamViewType, TableDescription};
 use crate::model::error::UpdateTableError;
@@ -37,7 +37,7 @@ impl Field for TableDescription {
     });
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
-        Ok(Some(table_description::read(answer::members(json)?)?))
+        Ok(Some(table_description::read(response::members(json)?)?))
     }
 
     fn write(&self, out: &mut Vec<u8>) {

@@ -6,7 +6,7 @@ use super::declared::*;
 use super::items::Condition;
 use super::members::{self, Names, NamesAndValues};
 use super::write::{self};
-use super::{answer, names};
+use super::{names, response};
 use crate::model::api::items::transactions;
 use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
@@ -46,7 +46,10 @@ pub fn until_fault<T>(
 ///
 /// # Errors
 /// A [`WireError`] that is no fault of a value.
-pub fn item(members: Members<'_>, name: &str) -> Result<(Item, Option<ValueError>), WireError> {
+pub fn item_or_fault(
+    members: Members<'_>,
+    name: &str,
+) -> Result<(Item, Option<ValueError>), WireError> {
     match members::item(members, name) {
         Ok(item) => Ok((item, None)),
         Err(WireError::Request(Error::Value(fault))) => Ok((Item::default(), Some(fault))),
@@ -81,7 +84,7 @@ impl Form<Option<Item>> for Found {
         if json.is_null() {
             return Ok(Some(None));
         }
-        optional::<_, Plain>(answer::members(json)?, "Item", sender).map(Some)
+        optional::<_, Plain>(response::members(json)?, "Item", sender).map(Some)
     }
 
     fn write(value: &Option<Item>, out: &mut Vec<u8>) {
@@ -171,7 +174,7 @@ fn get(
     table_name: TableName,
 ) -> Result<(TransactGet, Option<ValueError>), WireError> {
     members::check_placeholders_wanted(members, &[])?;
-    let (key, fault) = item(members, "Key")?;
+    let (key, fault) = item_or_fault(members, "Key")?;
     let get = TransactGet {
         projection_expression: members.owned("ProjectionExpression"),
         placeholders: members::names(members)?,
@@ -316,7 +319,7 @@ fn write(
         ExpressionParameter::OF_CONDITION
     };
     members::check_placeholders_wanted(members, users)?;
-    let (item, fault) = item(members, if name == "Put" { "Item" } else { "Key" })?;
+    let (item, fault) = item_or_fault(members, if name == "Put" { "Item" } else { "Key" })?;
     let action = match name {
         "Put" => TransactAction::Put { item },
         "Delete" => TransactAction::Delete { key: item },
@@ -398,7 +401,7 @@ impl Declared for TransactWriteItemsResponse {
         let metrics = self
             .item_collection_metrics
             .iter()
-            .map(|(name, list)| (context.shown(name), list.as_slice()));
+            .map(|(name, list)| (context.requested_name(name), list.as_slice()));
         capacity::write_metrics_by_table(metrics, object);
     }
 }

@@ -144,7 +144,7 @@ impl Form<String> for Token {
     const SHAPE: Shape = Shape::String;
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<String>, WireError> {
-        Ok(json.as_str().map(of_token).transpose()?)
+        Ok(json.as_str().map(parse_token).transpose()?)
     }
 
     fn write(value: &String, out: &mut Vec<u8>) {
@@ -159,7 +159,7 @@ fn token(arn: &str) -> String {
     hex(&bytes)
 }
 
-fn of_token(token: &str) -> Result<String, ResourceError> {
+fn parse_token(token: &str) -> Result<String, ResourceError> {
     let bytes = unhex(token);
     let text = bytes
         .and_then(|bytes| String::from_utf8(bytes).ok())
@@ -312,9 +312,9 @@ mod tests {
     fn tokens_round_trip() {
         let arn =
             "arn:aws:dynamodb:us-east-1:000000000000:table/abc/import/01700000000000-01234567";
-        assert_eq!(of_token(&token(arn)), Ok(arn.to_owned()));
+        assert_eq!(parse_token(&token(arn)), Ok(arn.to_owned()));
         assert!(token(arn).len().is_multiple_of(16));
-        assert_eq!(of_token("xyz"), Err(ResourceError::NextToken));
+        assert_eq!(parse_token("xyz"), Err(ResourceError::NextToken));
         assert_eq!(
             table_arn(arn),
             "arn:aws:dynamodb:us-east-1:000000000000:table/abc"

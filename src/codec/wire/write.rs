@@ -14,7 +14,7 @@ use crate::model::{Item, TableName, Word, arn};
 pub struct Context {
     /// The tables as the request named them, by their ARNs if these were sent (docs/dynamodb.md
     /// 10.4).
-    pub named: Vec<String>,
+    pub table_names: Vec<String>,
     pub detail: ReturnConsumedCapacity,
     /// The region and account in the ARNs of another service, see [`arn::home`]; empty for our own.
     pub home: String,
@@ -23,7 +23,7 @@ pub struct Context {
 impl Context {
     /// The context of a request without such parameters.
     pub const PLAIN: Self = Self {
-        named: Vec::new(),
+        table_names: Vec::new(),
         detail: ReturnConsumedCapacity::None,
         home: String::new(),
     };
@@ -36,7 +36,7 @@ impl Context {
             .and_then(ReturnConsumedCapacity::of_word)
             .unwrap_or_default();
         Self {
-            named: named(json),
+            table_names: requested_tables(json),
             detail,
             ..Self::PLAIN
         }
@@ -46,7 +46,7 @@ impl Context {
     #[must_use]
     pub fn of_table(table: impl Into<String>, detail: ReturnConsumedCapacity) -> Self {
         Self {
-            named: vec![table.into()],
+            table_names: vec![table.into()],
             detail,
             ..Self::PLAIN
         }
@@ -54,11 +54,11 @@ impl Context {
 
     /// Returns a table as the request named it.
     #[must_use]
-    pub fn shown<'n>(&'n self, table: &'n TableName) -> &'n str {
+    pub fn requested_name<'n>(&'n self, table: &'n TableName) -> &'n str {
         let is_it = |sent: &&String| {
-            *sent == table.as_str() || arn::table_named(sent).is_ok_and(|named| named == *table)
+            *sent == table.as_str() || arn::parse_table(sent).is_ok_and(|named| named == *table)
         };
-        self.named
+        self.table_names
             .iter()
             .find(is_it)
             .map_or(table.as_str(), String::as_str)
@@ -66,7 +66,7 @@ impl Context {
 }
 
 /// Returns the tables that a request names, as it names them.
-fn named(json: Json<'_>) -> Vec<String> {
+fn requested_tables(json: Json<'_>) -> Vec<String> {
     if let Some(table) = json.get("TableName").and_then(Json::as_str) {
         return vec![table.to_owned()];
     }
@@ -92,7 +92,7 @@ fn named(json: Json<'_>) -> Vec<String> {
 #[derive(Debug)]
 pub struct ObjectWriter<'a> {
     out: &'a mut Vec<u8>,
-    empty: bool,
+    is_empty: bool,
     pub context: &'a Context,
 }
 
@@ -108,7 +108,7 @@ impl<'a> ObjectWriter<'a> {
         out.push(b'{');
         Self {
             out,
-            empty: true,
+            is_empty: true,
             context,
         }
     }
@@ -117,17 +117,17 @@ impl<'a> ObjectWriter<'a> {
     pub fn resume_in(context: &'a Context, out: &'a mut Vec<u8>) -> Self {
         Self {
             out,
-            empty: true,
+            is_empty: true,
             context,
         }
     }
 
     /// Writes a member's name; returns the buffer for its value.
     pub fn member(&mut self, name: &str) -> &mut Vec<u8> {
-        if !self.empty {
+        if !self.is_empty {
             self.out.push(b',');
         }
-        self.empty = false;
+        self.is_empty = false;
         string(name, self.out);
         self.out.push(b':');
         self.out

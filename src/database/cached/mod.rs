@@ -10,19 +10,19 @@
 //!
 //! A hit consumes no capacity. It is no faster than the database beneath, which reads from memory.
 
-mod memory;
+mod caches;
 
-use super::item_writes::{Effect, ItemWrite, item_writes};
+use super::item_writes::{ItemEffect, ItemWrite, item_writes};
 use super::layout::Layout;
 use super::prelude::*;
-use super::{BatchRows, Browse, CacheCounters, Done, Rows};
-use crate::codec::record::Row;
+use super::{BatchRowSink, Browse, CacheCounters, Done, RowSink};
+use crate::codec::record::ResultRow;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse,
     QueryRequest, ScanRequest, TableKeys,
 };
 use crate::model::clock::Clock;
-use memory::{Cached, Fill, ItemCache, PageCache, PageKey};
+use caches::{ItemCache, ItemLookup, PageCache, PageKey, PendingFill};
 
 /// The default of `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
 pub const TTL_MS_DEFAULT: u64 = 300_000;
@@ -97,7 +97,7 @@ impl CachedDatabase {
 }
 
 /// The state of an item after a write: the item, or its absence.
-struct Left(Option<Item>);
+struct AfterImage(Option<Item>);
 
 /// A write of an item that may be cached.
 struct CachedWrite {
@@ -105,7 +105,7 @@ struct CachedWrite {
     /// The key attributes by name; `None` if the table's key could not be read, so that the item may be
     /// any of the table.
     key: Option<Item>,
-    left: Option<Left>,
+    left: Option<AfterImage>,
 }
 
 impl Database for CachedDatabase {
@@ -115,7 +115,7 @@ impl Database for CachedDatabase {
             Call::CreateTable(request, done) => {
                 // A table of that name may have been dropped past this cache; its items would
                 // appear in the new table.
-                self.forget_table(&request.table_name);
+                self.invalidate_table(&request.table_name);
                 self.inner.start(Call::CreateTable(request, done));
             }
             Call::DeleteTable(request, done) => {
@@ -123,10 +123,10 @@ impl Database for CachedDatabase {
                 let deleted = self.inner.delete_table(request);
                 // After the delete, which also voids the reads under way: invalidated earlier, they
                 // would leave items of a deleted table.
-                self.forget_table(&table);
+                self.invalidate_table(&table);
                 done.tell(deleted);
             }
-            call => match self.written(&call) {
+            call => match self.written_items(&call) {
                 written if written.is_empty() => self.inner.start(call),
                 written => self.write(call, written),
             },
@@ -136,7 +136,7 @@ impl Database for CachedDatabase {
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         if request.fault.is_some() {
             return self.inner.batch_get_rows(request, rows);
@@ -146,7 +146,7 @@ impl Database for CachedDatabase {
             ..request.clone()
         };
         // For each table with misses: its index in the request, and the misses.
-        let mut places: Vec<(usize, Vec<(Item, Fill)>)> = Vec::new();
+        let mut places: Vec<(usize, Vec<(Item, PendingFill)>)> = Vec::new();
         let mut has_room = true;
         let mut left_over = vec![Vec::new(); request.request_items.len()];
         for (place, table) in request.request_items.iter().enumerate() {
@@ -165,9 +165,11 @@ impl Database for CachedDatabase {
                     Some(self.items.get(&table.table_name, key))
                 };
                 match cached {
-                    Some(Cached::Hit(Some(item))) => has_room = rows(place, Row::Item(&item)),
-                    Some(Cached::Hit(None)) => {}
-                    Some(Cached::Miss(fill)) => {
+                    Some(ItemLookup::Hit(Some(item))) => {
+                        has_room = rows(place, ResultRow::Item(&item))
+                    }
+                    Some(ItemLookup::Hit(None)) => {}
+                    Some(ItemLookup::Miss(fill)) => {
                         keys.push(key.clone());
                         fills.push((key.clone(), fill));
                     }
@@ -206,8 +208,8 @@ impl Database for CachedDatabase {
         });
         let page = match (read, failed) {
             (Ok(page), None) => page,
-            (Ok(_), Some(error)) => return self.batch_failed(places, error.into()),
-            (Err(error), _) => return self.batch_failed(places, error),
+            (Ok(_), Some(error)) => return self.abandon_batch(places, error.into()),
+            (Err(error), _) => return self.abandon_batch(places, error),
         };
         for (at, (place, fills)) in places.into_iter().enumerate() {
             let unprocessed = &page.unprocessed_keys[at];
@@ -229,7 +231,7 @@ impl Database for CachedDatabase {
         Ok(answer)
     }
 
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         if request.consistent_read {
             return self.inner.query_rows(request, rows);
         }
@@ -239,7 +241,7 @@ impl Database for CachedDatabase {
             })
     }
 
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         if request.consistent_read {
             return self.inner.scan_rows(request, rows);
         }
@@ -274,13 +276,13 @@ impl CachedDatabase {
         self.inner.start(call.heard(move |failure| {
             for CachedWrite { table, key, left } in written {
                 match (key, left) {
-                    (Some(key), Some(Left(item))) if failure.is_none() => {
-                        items.written(&table, key, item)
+                    (Some(key), Some(AfterImage(item))) if failure.is_none() => {
+                        items.put(&table, key, item)
                     }
                     // A failed write may have been applied all the same: an absent entry is never
                     // stale.
-                    (Some(key), _) => items.forget(&table, key),
-                    (None, _) => items.forget_table(&table),
+                    (Some(key), _) => items.invalidate(&table, key),
+                    (None, _) => items.invalidate_table(&table),
                 }
             }
         }));
@@ -288,18 +290,18 @@ impl CachedDatabase {
 
     /// Returns the keys of the items that a call writes, and the state it leaves of each if that is
     /// known.
-    fn written(&self, call: &Call) -> Vec<CachedWrite> {
+    fn written_items(&self, call: &Call) -> Vec<CachedWrite> {
         // The unprocessed part of a batch is known only from the answer, too late for the callback:
         // of several writes, entries are only invalidated.
         let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
         let written = |write: ItemWrite<'_>| {
             let (key, left) = match write.effect {
-                Effect::Put => (
+                ItemEffect::Put => (
                     self.key_of(write.table, write.item).transpose()?.ok(),
-                    Some(Left(Some(write.item.clone()))),
+                    Some(AfterImage(Some(write.item.clone()))),
                 ),
-                Effect::Delete => (Some(write.item.clone()), Some(Left(None))),
-                Effect::Update => (Some(write.item.clone()), None),
+                ItemEffect::Delete => (Some(write.item.clone()), Some(AfterImage(None))),
+                ItemEffect::Update => (Some(write.item.clone()), None),
             };
             Some(CachedWrite {
                 table: write.table.clone(),
@@ -319,13 +321,13 @@ impl CachedDatabase {
             return self.inner.start(Call::GetItem(request, done));
         }
         let fill = match self.items.get(&request.table_name, &request.key) {
-            Cached::Hit(item) => {
+            ItemLookup::Hit(item) => {
                 return done.tell(Ok(GetItemResponse {
                     item,
                     consumed_capacity: ConsumedCapacity::default(),
                 }));
             }
-            Cached::Miss(fill) => fill,
+            ItemLookup::Miss(fill) => fill,
         };
         let items = Arc::clone(&self.items);
         let filled = done.after(move |outcome: Result<GetItemResponse, Error>| {
@@ -338,14 +340,14 @@ impl CachedDatabase {
         self.inner.start(Call::GetItem(request, filled));
     }
 
-    fn forget_table(&self, table: &TableName) {
-        self.items.forget_table(table);
-        self.pages.forget_table(table);
+    fn invalidate_table(&self, table: &TableName) {
+        self.items.invalidate_table(table);
+        self.pages.invalidate_table(table);
     }
 
-    fn batch_failed(
+    fn abandon_batch(
         &self,
-        places: Vec<(usize, Vec<(Item, Fill)>)>,
+        places: Vec<(usize, Vec<(Item, PendingFill)>)>,
         error: Error,
     ) -> Result<BatchGetItemPage, Error> {
         for (_, fill) in places.iter().flat_map(|(_, fills)| fills) {

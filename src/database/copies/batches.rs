@@ -3,9 +3,9 @@
 
 use std::sync::mpsc;
 
-use super::journal::Counts;
-use super::scan::{Patience, is_throttled, patiently};
-use super::{CopyError, Side};
+use super::journal::CopyCounts;
+use super::scan::{ThrottleBackoff, is_throttled, retry_throttled};
+use super::{CopyError, CopySide};
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{
     BatchWriteItemRequest, BatchWriteItemResponse, Call, Done, PutItemRequest, TableWrites,
@@ -21,10 +21,10 @@ use crate::model::{Error, Item};
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// A callback for an item that the table refuses, with the error.
-pub type Rejected<'a> = dyn Fn(&Item, &Error) + Sync + 'a;
+pub type OnRejected<'a> = dyn Fn(&Item, &Error) + Sync + 'a;
 
 /// The items of a batch, kept until it is acknowledged, and its outcome.
-type Ended = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
+type BatchOutcome = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
 
 /// Puts the items, each at least once.
 ///
@@ -32,25 +32,25 @@ type Ended = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
 /// A failure that is not caused by one item, or endless throttling; [`Error::Interrupted`] if the
 /// caller has stopped waiting.
 pub fn put_all(
-    side: &Side,
+    side: &CopySide,
     items: Vec<Item>,
-    rejected: &Rejected<'_>,
-) -> Result<Counts, CopyError> {
-    let mut counts = Counts {
+    rejected: &OnRejected<'_>,
+) -> Result<CopyCounts, CopyError> {
+    let mut counts = CopyCounts {
         items: items.len() as u64,
-        ..Counts::default()
+        ..CopyCounts::default()
     };
-    let (mut waiting, mut patience) = (items, Patience::default());
+    let (mut waiting, mut patience) = (items, ThrottleBackoff::default());
     while !waiting.is_empty() {
         let before = waiting.len();
         waiting = put_once(side, waiting, &mut counts, rejected)?;
         if waiting.len() < before {
-            patience.renew();
+            patience.reset();
         }
         if !waiting.is_empty()
             && !patience
                 .wait(&side.caller)
-                .map_err(|error| side.failed(error))?
+                .map_err(|error| side.error(error))?
         {
             // A PutItem of the first item alone yields the service's own error text.
             put_one(side, waiting.swap_remove(0), &mut counts, rejected)?;
@@ -61,14 +61,14 @@ pub fn put_all(
 
 /// Sends all items once; returns the unprocessed ones.
 fn put_once(
-    side: &Side,
+    side: &CopySide,
     items: Vec<Item>,
-    counts: &mut Counts,
-    rejected: &Rejected<'_>,
+    counts: &mut CopyCounts,
+    rejected: &OnRejected<'_>,
 ) -> Result<Vec<Item>, CopyError> {
     let batches = batches(items);
     let mut waiting = Vec::new();
-    for (items, outcome) in send(side, batches) {
+    for (items, outcome) in send_batches(side, batches) {
         match outcome {
             Ok(response) => {
                 counts.write_units += response
@@ -77,8 +77,8 @@ fn put_once(
                     .map(|of| of.total())
                     .sum::<f64>();
                 for write in response.unprocessed_items.into_iter().flatten() {
-                    waiting.push(put_of(write).ok_or_else(|| {
-                        side.failed(StoreError::Corrupt(
+                    waiting.push(item_of_put(write).ok_or_else(|| {
+                        side.error(StoreError::Corrupt(
                             "an unprocessed delete of a batch of puts",
                         ))
                     })?);
@@ -86,25 +86,25 @@ fn put_once(
             }
             Err(error) if is_throttled(&error) => waiting.extend(items),
             // One item of the batch is at fault; single puts tell which.
-            Err(error) if is_of_the_item(&error) => {
+            Err(error) if is_item_error(&error) => {
                 items
                     .into_iter()
                     .try_for_each(|item| put_one(side, item, counts, rejected))?;
             }
-            Err(error) => return Err(side.failed(error)),
+            Err(error) => return Err(side.error(error)),
         }
     }
     Ok(waiting)
 }
 
-fn put_of(write: WriteRequest) -> Option<Item> {
+fn item_of_put(write: WriteRequest) -> Option<Item> {
     match write {
         WriteRequest::Put(item) => Some(item),
         WriteRequest::Delete(_) => None,
     }
 }
 
-fn is_of_the_item(error: &Error) -> bool {
+fn is_item_error(error: &Error) -> bool {
     matches!(
         error.exception(),
         VALIDATION | "ItemCollectionSizeLimitExceededException"
@@ -130,7 +130,7 @@ fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
 }
 
 /// Sends all batches at once, so that they share commits; returns the outcome of each.
-fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
+fn send_batches(side: &CopySide, batches: Vec<Vec<Item>>) -> Vec<BatchOutcome> {
     let (sender, receiver) = mpsc::channel();
     let count = batches.len();
     let mut kept: Vec<Option<Vec<Item>>> = Vec::with_capacity(count);
@@ -147,11 +147,11 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
         };
         let sender = sender.clone();
         // The receiver waits below, so it cannot be gone.
-        let done = Done::of(move |outcome| drop(sender.send((place, outcome))));
+        let done = Done::detached(move |outcome| drop(sender.send((place, outcome))));
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);
-    let mut ended: Vec<Ended> = Vec::with_capacity(count);
+    let mut ended: Vec<BatchOutcome> = Vec::with_capacity(count);
     for (place, outcome) in receiver {
         let items = kept.get_mut(place).and_then(Option::take);
         debug_assert!(items.is_some(), "one outcome for each batch");
@@ -167,20 +167,20 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
 }
 
 fn put_one(
-    side: &Side,
+    side: &CopySide,
     item: Item,
-    counts: &mut Counts,
-    rejected: &Rejected<'_>,
+    counts: &mut CopyCounts,
+    rejected: &OnRejected<'_>,
 ) -> Result<(), CopyError> {
     let mut request = PutItemRequest::new(side.table.clone(), item);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
-    match patiently(&side.caller, || side.database.put_item(request.clone())) {
+    match retry_throttled(&side.caller, || side.database.put_item(request.clone())) {
         Ok(response) => counts.write_units += response.consumed_capacity.total(),
-        Err(error) if is_of_the_item(&error) => {
+        Err(error) if is_item_error(&error) => {
             counts.rejected += 1;
             rejected(&request.item, &error);
         }
-        Err(error) => return Err(side.failed(error)),
+        Err(error) => return Err(side.error(error)),
     }
     Ok(())
 }

@@ -13,9 +13,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::ops::ControlFlow;
 use std::thread;
 
-use super::journal::{Counts, Place};
-use super::scan::{self, Patience, Tally, patiently};
-use super::{CopyError, Side};
+use super::journal::{CopyCounts, SegmentPosition};
+use super::scan::{self, CopyProgress, ThrottleBackoff, retry_throttled};
+use super::{CopyError, CopySide};
 use crate::codec::digest::Digest;
 use crate::codec::{key, record};
 use crate::database::prelude::*;
@@ -53,18 +53,18 @@ impl Difference {
 }
 
 /// A visitor of the differences; `Break` ends the comparison.
-pub type Tell<'a> = dyn FnMut(&Difference) -> ControlFlow<()> + 'a;
+pub type OnDifference<'a> = dyn FnMut(&Difference) -> ControlFlow<()> + 'a;
 
 /// A comparison of two tables with the same key.
 #[derive(Debug)]
 pub struct Comparison<'a> {
-    pub sides: [Side; 2],
+    pub sides: [CopySide; 2],
     pub key: KeySchema,
     /// The approximate number of items of the larger table.
     pub items: u64,
     /// The number of segments in which each table is scanned.
     pub segments: u32,
-    pub tally: &'a Tally,
+    pub tally: &'a CopyProgress,
 }
 
 fn io_failed(source: io::Error) -> CopyError {
@@ -80,7 +80,7 @@ impl Comparison<'_> {
     ///
     /// # Errors
     /// Those of the services and of temporary files.
-    pub fn run(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
+    pub fn run(&self, tell: &mut OnDifference<'_>) -> Result<(), CopyError> {
         let sides = self
             .sides
             .clone()
@@ -90,17 +90,17 @@ impl Comparison<'_> {
             key: self.key.clone(),
             ..*self
         };
-        self.tally.work(|| asking.compare(tell))
+        self.tally.stop_on_error(|| asking.compare(tell))
     }
 
-    fn compare(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
-        let buckets = buckets(self.items);
+    fn compare(&self, tell: &mut OnDifference<'_>) -> Result<(), CopyError> {
+        let buckets = bucket_count(self.items);
         let spills = [
             Spill::new(buckets).map_err(io_failed)?,
             Spill::new(buckets).map_err(io_failed)?,
         ];
         self.read(&spills)?;
-        if self.tally.ends() {
+        if self.tally.is_stopped() {
             return Err(CopyError::Refused(
                 "stopped before both tables were read".to_owned(),
             ));
@@ -109,18 +109,18 @@ impl Comparison<'_> {
         let mut suspects = Vec::new();
         for pair in one.pairs(two) {
             let (one, two) = pair.map_err(io_failed)?;
-            for key in differing(one, two) {
+            for key in differing_keys(one, two) {
                 suspects.push(key_of(&self.key, &key).map_err(io_failed)?);
                 if suspects.len() == BATCH_GET_KEYS_MAX
                     && self
-                        .look_again(std::mem::take(&mut suspects), tell)?
+                        .recheck(std::mem::take(&mut suspects), tell)?
                         .is_break()
                 {
                     return Ok(());
                 }
             }
         }
-        self.look_again(suspects, tell).map(drop)
+        self.recheck(suspects, tell).map(drop)
     }
 
     /// Reads both tables at once.
@@ -137,8 +137,8 @@ impl Comparison<'_> {
         })
     }
 
-    fn read_side(&self, side: &Side, spill: &Spill) -> Result<(), CopyError> {
-        let places = vec![Place::Start; self.segments as usize];
+    fn read_side(&self, side: &CopySide, spill: &Spill) -> Result<(), CopyError> {
+        let places = vec![SegmentPosition::Start; self.segments as usize];
         scan::scan(
             side,
             places,
@@ -149,10 +149,10 @@ impl Comparison<'_> {
                     spill.add(&self.key, &key, item).map_err(io_failed)?;
                 }
                 let read_units = page.consumed_capacity.total();
-                self.tally.add(&Counts {
+                self.tally.add(&CopyCounts {
                     items: items.len() as u64,
                     read_units,
-                    ..Counts::default()
+                    ..CopyCounts::default()
                 });
                 Ok(())
             },
@@ -160,16 +160,16 @@ impl Comparison<'_> {
     }
 
     /// Reads these keys again, and reports the items that still differ.
-    fn look_again(
+    fn recheck(
         &self,
         keys: Vec<Key>,
-        tell: &mut Tell<'_>,
+        tell: &mut OnDifference<'_>,
     ) -> Result<ControlFlow<()>, CopyError> {
         if keys.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
         let [one, two] = &self.sides;
-        let (mut ones, mut twos) = (self.get(one, &keys)?, self.get(two, &keys)?);
+        let (mut ones, mut twos) = (self.get_items(one, &keys)?, self.get_items(two, &keys)?);
         for key in keys {
             let items = [ones.remove(&key), twos.remove(&key)];
             if items[0] != items[1] && tell(&Difference { key, items }).is_break() {
@@ -179,15 +179,15 @@ impl Comparison<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn key_of_item(&self, side: &Side, item: &Item) -> Result<Key, CopyError> {
+    fn key_of_item(&self, side: &CopySide, item: &Item) -> Result<Key, CopyError> {
         item.key(&self.key)
             .ok_or_else(|| CopyError::Refused(format!("{}: an item without its key", side.name)))
     }
 
     /// Returns the items of these keys that exist.
-    fn get(&self, side: &Side, keys: &[Key]) -> Result<HashMap<Key, Item>, CopyError> {
+    fn get_items(&self, side: &CopySide, keys: &[Key]) -> Result<HashMap<Key, Item>, CopyError> {
         let mut waiting: Vec<Item> = keys.iter().map(|key| key.to_item(&self.key)).collect();
-        let (mut found, mut patience) = (HashMap::new(), Patience::default());
+        let (mut found, mut patience) = (HashMap::new(), ThrottleBackoff::default());
         while !waiting.is_empty() {
             let mut of_table = TableKeys::new(side.table.clone(), waiting.clone());
             of_table.consistent_read = true;
@@ -196,29 +196,29 @@ impl Comparison<'_> {
                 fault: None,
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
             };
-            let read = patiently(&side.caller, || side.database.batch_get_item(&request))
-                .map_err(|error| side.failed(error))?;
+            let read = retry_throttled(&side.caller, || side.database.batch_get_item(&request))
+                .map_err(|error| side.error(error))?;
             let read_units = read
                 .page
                 .consumed_capacity
                 .iter()
                 .map(|of| of.total())
                 .sum();
-            self.tally.add(&Counts {
+            self.tally.add(&CopyCounts {
                 read_units,
-                ..Counts::default()
+                ..CopyCounts::default()
             });
             for item in read.responses.into_iter().flatten() {
                 found.insert(self.key_of_item(side, &item)?, item);
             }
             let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
             if left.len() < waiting.len() {
-                patience.renew();
+                patience.reset();
             } else if !patience
                 .wait(&side.caller)
-                .map_err(|error| side.failed(error))?
+                .map_err(|error| side.error(error))?
             {
-                return Err(side.failed(Error::Unavailable(
+                return Err(side.error(Error::Unavailable(
                     "the table gives no more items: it has no capacity left, or it is to end",
                 )));
             }
@@ -229,7 +229,7 @@ impl Comparison<'_> {
 }
 
 /// Returns the keys that only one list has, or that have different digests, in order.
-fn differing(one: Vec<Entry>, two: Vec<Entry>) -> Vec<Vec<u8>> {
+fn differing_keys(one: Vec<SpillEntry>, two: Vec<SpillEntry>) -> Vec<Vec<u8>> {
     let [one, two] = [one, two].map(BTreeSet::from_iter);
     let mut keys: Vec<Vec<u8>> = one
         .symmetric_difference(&two)
@@ -249,7 +249,7 @@ const KEY_BYTES_MAX: usize = 8 * 1024;
 const BUFFER_BYTES: usize = 16 * 1024;
 
 /// An item in a spill: the ordered bytes of its key, and the digest of its content.
-pub type Entry = (Vec<u8>, Digest);
+pub type SpillEntry = (Vec<u8>, Digest);
 
 /// The buckets of one table.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ pub struct Spill(Vec<Mutex<BufWriter<File>>>);
 
 /// Returns the number of buckets for tables of that many items.
 #[must_use]
-pub fn buckets(items: u64) -> u64 {
+pub fn bucket_count(items: u64) -> u64 {
     (items / ITEMS_PER_BUCKET + 1).min(BUCKETS_MAX)
 }
 
@@ -301,11 +301,14 @@ impl Spill {
     }
 
     /// Reads the buckets of two tables pair by pair, each in key order.
-    pub fn pairs(self, other: Self) -> impl Iterator<Item = io::Result<(Vec<Entry>, Vec<Entry>)>> {
+    pub fn pairs(
+        self,
+        other: Self,
+    ) -> impl Iterator<Item = io::Result<(Vec<SpillEntry>, Vec<SpillEntry>)>> {
         self.0
             .into_iter()
             .zip(other.0)
-            .map(|(one, two)| Ok((entries(one)?, entries(two)?)))
+            .map(|(one, two)| Ok((read_bucket(one)?, read_bucket(two)?)))
     }
 }
 
@@ -342,7 +345,7 @@ pub fn key_of(schema: &KeySchema, bytes: &[u8]) -> io::Result<Key> {
     })
 }
 
-fn entries(bucket: Mutex<BufWriter<File>>) -> io::Result<Vec<Entry>> {
+fn read_bucket(bucket: Mutex<BufWriter<File>>) -> io::Result<Vec<SpillEntry>> {
     let mut file = bucket
         .into_inner()
         .into_inner()
@@ -392,7 +395,7 @@ mod tests {
                 .collect()
         };
         let check = |one: &str, two: &str, expected: &str| {
-            let found = differing(list(one), list(two)).concat();
+            let found = differing_keys(list(one), list(two)).concat();
             assert_eq!(found, expected.as_bytes(), "{one} {two}");
         };
         check("", "", "");

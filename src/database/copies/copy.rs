@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::batches::{Rejected, put_all};
-use super::definition::{self, WatchIndex};
-use super::journal::Counts;
-use super::journal::{Head, Journal, JournalError, State};
-use super::scan::Tally;
-use super::{CopyError, Side, scan};
+use super::batches::{OnRejected, put_all};
+use super::definition::{self, OnIndexProgress};
+use super::journal::CopyCounts;
+use super::journal::{CopyHeader, CopyJournal, CopyJournalError, CopyState};
+use super::scan::CopyProgress;
+use super::{CopyError, CopySide, scan};
 use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{Error, KeySchema};
 
 /// The interval at which a deleted table is polled until it is gone.
-const GONE_PAUSE: Duration = Duration::from_millis(100);
+const DELETED_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The treatment of an existing table of the target's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,80 +30,85 @@ pub enum Existing {
 
 /// The options of a copy.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules {
+pub struct CopyOptions {
     pub existing: Existing,
     /// True if a missing table is created.
     pub create: bool,
     /// True if global indexes and stream are created after the items.
-    pub late: bool,
+    pub indexes_last: bool,
     pub segments: u32,
     /// True if the progress of an earlier run is discarded.
     pub restart: bool,
     /// The command-line option for a restart, for error texts.
-    pub anew: &'static str,
+    pub restart_option: &'static str,
 }
 
 /// An estimate of a copy, from the table's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Estimate {
+pub struct CopyEstimate {
     /// The items of the whole table.
     pub items: u64,
     pub bytes: u64,
     /// The reads and writes still to do.
-    pub left: Counts,
+    pub left: CopyCounts,
 }
 
 /// A checked copy that has not begun.
 #[derive(Debug)]
-pub struct Plan {
-    from: Side,
-    to: Side,
-    rules: Rules,
+pub struct CopyPlan {
+    from: CopySide,
+    to: CopySide,
+    rules: CopyOptions,
     source: TableDescription,
     /// The TTL attribute of the source table; an error here does not prevent the copy.
-    pub expiry: Result<Option<String>, Error>,
-    there: Option<TableDescription>,
+    pub ttl_attribute: Result<Option<String>, Error>,
+    existing_target: Option<TableDescription>,
     path: PathBuf,
-    earlier: Option<(Journal, State)>,
+    earlier_run: Option<(CopyJournal, CopyState)>,
 }
 
 /// The outcome of a copy that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum CopyOutcome {
     Whole,
     /// The copy was stopped on request; the same copy resumes here.
     Stopped,
 }
 
-impl Plan {
+impl CopyPlan {
     /// Checks both sides and the progress of an earlier run in `journal`, without changes.
     ///
     /// # Errors
     /// `Refused` if one of them does not allow the copy; errors of the services and of the journal.
-    pub fn new(from: Side, to: Side, rules: Rules, journal: &Path) -> Result<Self, CopyError> {
+    pub fn new(
+        from: CopySide,
+        to: CopySide,
+        rules: CopyOptions,
+        journal: &Path,
+    ) -> Result<Self, CopyError> {
         let source = definition::describe(&from)?;
         let source = source
             .ok_or_else(|| CopyError::Refused(format!("{}: there is no such table", from.name)))?;
         let earlier = if journal.exists() {
-            Some(Journal::open(journal)?)
+            Some(CopyJournal::open(journal)?)
         } else {
             None
         };
         let earlier =
             earlier.and_then(|(journal, state)| Some((journal, state.filter(|_| !rules.restart)?)));
         let there = definition::describe(&to)?;
-        let expiry = definition::expiry(&from);
+        let expiry = definition::ttl_attribute(&from);
         let plan = Self {
             from,
             to,
             rules,
             source,
-            expiry,
-            there,
+            ttl_attribute: expiry,
+            existing_target: there,
             path: journal.to_owned(),
-            earlier,
+            earlier_run: earlier,
         };
-        match &plan.earlier {
+        match &plan.earlier_run {
             Some((_, state)) => plan.check_earlier(state)?,
             None => plan.check_target()?,
         }
@@ -115,8 +120,8 @@ impl Plan {
     }
 
     /// Checks that an earlier run began the same copy and that its target still exists.
-    fn check_earlier(&self, state: &State) -> Result<(), CopyError> {
-        let anew = self.rules.anew;
+    fn check_earlier(&self, state: &CopyState) -> Result<(), CopyError> {
+        let anew = self.rules.restart_option;
         if state.head.from != self.from.name {
             return self.refuse(format!(
                 "a copy of {} was begun and is not whole; {anew} begins anew",
@@ -129,7 +134,7 @@ impl Plan {
                 self.from.name
             ));
         }
-        match (&state.to_id, &self.there) {
+        match (&state.to_id, &self.existing_target) {
             (Some(to_id), Some(there)) if *to_id == there.table_id => Ok(()),
             (Some(_), _) => self.refuse(format!(
                 "the table is not the one that the copy was begun with; {anew} begins anew"
@@ -145,7 +150,7 @@ impl Plan {
     }
 
     fn check_target(&self) -> Result<(), CopyError> {
-        match (&self.there, self.rules.existing) {
+        match (&self.existing_target, self.rules.existing) {
             (None, _) if self.rules.create => Ok(()),
             (None, _) => self.refuse("there is no such table; --create makes it"),
             (Some(_), Existing::Refuse) => {
@@ -158,7 +163,7 @@ impl Plan {
                 // A read, not the counters, which may be hours old.
                 let mut request = ScanRequest::new(self.to.table.clone());
                 request.limit = Some(1);
-                let found = self.to.database.scan(&request).map_err(|error| self.to.failed(error))?;
+                let found = self.to.database.scan(&request).map_err(|error| self.to.error(error))?;
                 if found.page.scanned_count == 0 {
                     return Ok(());
                 }
@@ -180,15 +185,15 @@ impl Plan {
 
     /// Returns the counts of an earlier run.
     #[must_use]
-    pub fn done(&self) -> Option<Counts> {
-        self.earlier.as_ref().map(|(_, state)| state.counts)
+    pub fn earlier_counts(&self) -> Option<CopyCounts> {
+        self.earlier_run.as_ref().map(|(_, state)| state.counts)
     }
 
     /// Estimates the work that is left.
     #[must_use]
-    pub fn estimate(&self) -> Estimate {
+    pub fn estimate(&self) -> CopyEstimate {
         let (items, bytes) = (self.source.item_count, self.source.table_size_bytes);
-        let done = self.done().unwrap_or_default().items;
+        let done = self.earlier_counts().unwrap_or_default().items;
         let part = if items == 0 {
             1.0
         } else {
@@ -198,7 +203,7 @@ impl Plan {
             items as f64 * (bytes as f64 / items.max(1) as f64 / WRITE_UNIT_BYTES as f64).ceil()
         };
         let indexed = self
-            .there
+            .existing_target
             .as_ref()
             .filter(|_| self.rules.existing != Existing::Replace)
             .unwrap_or(&self.source);
@@ -211,7 +216,7 @@ impl Plan {
                 units(state.item_count, state.index_size_bytes)
             })
         });
-        let left = Counts {
+        let left = CopyCounts {
             // Eventually consistent reads cost half.
             items: items.saturating_sub(done),
             // Eventually consistent: half.
@@ -219,7 +224,7 @@ impl Plan {
             write_units: part * (units(items, bytes) + of_indexes.sum::<f64>()),
             rejected: 0,
         };
-        Estimate { items, bytes, left }
+        CopyEstimate { items, bytes, left }
     }
 
     /// Creates the table if necessary, copies the items, and then creates indexes and stream.
@@ -230,69 +235,69 @@ impl Plan {
     /// Those of the services and of the journal; the same copy resumes where it was.
     pub fn run(
         self,
-        tally: &Tally,
-        rejected: &Rejected<'_>,
-        watch: &mut WatchIndex<'_>,
-    ) -> Result<Ended, CopyError> {
+        tally: &CopyProgress,
+        rejected: &OnRejected<'_>,
+        watch: &mut OnIndexProgress<'_>,
+    ) -> Result<CopyOutcome, CopyError> {
         let caller = tally.caller();
         let asking = Self {
             from: self.from.for_caller(&caller),
             to: self.to.for_caller(&caller),
             ..self
         };
-        match tally.work(|| asking.copy(tally, rejected, watch)) {
+        match tally.stop_on_error(|| asking.copy(tally, rejected, watch)) {
             Err(CopyError::Database {
                 error: Error::Interrupted,
                 ..
-            }) => Ok(Ended::Stopped),
+            }) => Ok(CopyOutcome::Stopped),
             ended => ended,
         }
     }
 
     fn copy(
         mut self,
-        tally: &Tally,
-        rejected: &Rejected<'_>,
-        watch: &mut WatchIndex<'_>,
-    ) -> Result<Ended, CopyError> {
-        let (journal, state) = match self.earlier.take() {
+        tally: &CopyProgress,
+        rejected: &OnRejected<'_>,
+        watch: &mut OnIndexProgress<'_>,
+    ) -> Result<CopyOutcome, CopyError> {
+        let (journal, state) = match self.earlier_run.take() {
             Some(earlier) => earlier,
             None => self.begin()?,
         };
         if state.to_id.is_none() {
-            journal.target(self.target()?)?;
+            journal.record_target(self.ensure_target()?)?;
         }
         tally.add(&state.counts);
         scan::scan(&self.from, state.places, tally, &|segment, items, page| {
             let mut counts = put_all(&self.to, items, rejected)?;
             counts.read_units = page.consumed_capacity.total();
-            journal.page(segment, page.last_evaluated_key.as_ref(), counts)?;
+            journal.record_page(segment, page.last_evaluated_key.as_ref(), counts)?;
             tally.add(&counts);
             Ok(())
         })?;
-        if tally.ends() {
-            return Ok(Ended::Stopped);
+        if tally.is_stopped() {
+            return Ok(CopyOutcome::Stopped);
         }
         if state.head.makes {
-            definition::complete(&self.to, &self.source.schema, watch)?;
-            if let Ok(Some(attribute)) = &self.expiry {
-                definition::set_expiry(&self.to, attribute)?;
+            definition::create_late_parts(&self.to, &self.source.schema, watch)?;
+            if let Ok(Some(attribute)) = &self.ttl_attribute {
+                definition::enable_ttl(&self.to, attribute)?;
             }
         }
         journal.remove()?;
-        Ok(Ended::Whole)
+        Ok(CopyOutcome::Whole)
     }
 
-    fn begin(&self) -> Result<(Journal, State), CopyError> {
-        if self.rules.existing == Existing::Replace && self.there.is_some() {
+    fn begin(&self) -> Result<(CopyJournal, CopyState), CopyError> {
+        if self.rules.existing == Existing::Replace && self.existing_target.is_some() {
             self.drop_target()?;
         }
-        let (journal, earlier) = Journal::open(&self.path)?;
+        let (journal, earlier) = CopyJournal::open(&self.path)?;
         if earlier.is_some() && !self.rules.restart {
-            return Err(JournalError::Busy.into());
+            return Err(CopyJournalError::Busy.into());
         }
-        let makes = self.there.is_none() || self.rules.existing == Existing::Replace;
-        let head = Head::new(
+        let makes = self.existing_target.is_none() || self.rules.existing == Existing::Replace;
+        let head = CopyHeader::new(
             self.from.name.clone(),
             self.source.table_id.clone(),
             self.rules.segments,
@@ -303,22 +308,25 @@ impl Plan {
     }
 
     fn drop_target(&self) -> Result<(), CopyError> {
-        let failed = |error| self.to.failed(error);
+        let failed = |error| self.to.error(error);
         self.to
             .database
             .delete_table(DeleteTableRequest::new(self.to.table.clone()))
             .map_err(failed)?;
         while definition::describe(&self.to)?.is_some() {
-            self.to.caller.sleep(GONE_PAUSE).map_err(failed)?;
+            self.to
+                .caller
+                .sleep(DELETED_POLL_INTERVAL)
+                .map_err(failed)?;
         }
         Ok(())
     }
 
     /// Returns the id of the target table, which is created if it does not exist.
-    fn target(&self) -> Result<String, CopyError> {
+    fn ensure_target(&self) -> Result<String, CopyError> {
         let table = match definition::describe(&self.to)? {
             Some(there) => there,
-            None => definition::create(&self.to, &self.source.schema, self.rules.late)?,
+            None => definition::create(&self.to, &self.source.schema, self.rules.indexes_last)?,
         };
         Ok(table.table_id)
     }

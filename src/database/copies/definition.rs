@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use super::{CopyError, Side};
+use super::{CopyError, CopySide};
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, tables};
-use crate::database::caller::Pauses;
+use crate::database::cancel::Backoff;
 use crate::model::api::tables::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
     CreateTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus,
@@ -21,27 +21,27 @@ use crate::model::schema::WarmThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
 
 /// The backoff of polls for a table or index that is not ready.
-const LOOK_MIN: Duration = Duration::from_millis(20);
-const LOOK_MAX: Duration = Duration::from_secs(2);
+const POLL_MIN: Duration = Duration::from_millis(20);
+const POLL_MAX: Duration = Duration::from_secs(2);
 
 /// A callback with the index under construction.
-pub type WatchIndex<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
+pub type OnIndexProgress<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
 
 /// Returns the description of the table; `None` if there is no such table.
 ///
 /// # Errors
 /// An error of the service, with the side.
-pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
+pub fn describe(side: &CopySide) -> Result<Option<TableDescription>, CopyError> {
     side.database
-        .described(&side.table)
-        .map_err(|error| side.failed(error))
+        .find_table(&side.table)
+        .map_err(|error| side.error(error))
 }
 
 /// Returns the TTL attribute of the table, if TTL is enabled.
 ///
 /// # Errors
 /// The service refuses the request or does not answer.
-pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
+pub fn ttl_attribute(side: &CopySide) -> Result<Option<String>, Error> {
     let described = side
         .database
         .describe_time_to_live(DescribeTimeToLiveRequest {
@@ -55,7 +55,7 @@ pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
 }
 
 /// Returns the definition as it is created in `to`, without settings of the place.
-fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
+fn portable_schema(schema: &TableSchema, to: &CopySide) -> TableSchema {
     let mut schema = TableSchema {
         name: to.table.clone(),
         deletion_protection: false,
@@ -72,8 +72,8 @@ fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
 }
 
 /// Returns the CreateTable request of a definition.
-fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
-    let json = Document::of(&tables::definition_to_json(schema));
+fn create_request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
+    let json = Document::from_value(&tables::definition_to_json(schema));
     wire::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
 }
 
@@ -81,24 +81,31 @@ fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
 ///
 /// # Errors
 /// An error of the service, with the side.
-pub fn create(to: &Side, schema: &TableSchema, late: bool) -> Result<TableDescription, CopyError> {
-    let mut schema = taken_over(schema, to);
+pub fn create(
+    to: &CopySide,
+    schema: &TableSchema,
+    late: bool,
+) -> Result<TableDescription, CopyError> {
+    let mut schema = portable_schema(schema, to);
     if late {
         schema
             .indexes
             .retain(|index| index.kind == IndexKind::Local);
         schema.settings.stream = None;
     }
-    let request = request(&schema).map_err(|error| to.failed(error))?;
+    let request = create_request(&schema).map_err(|error| to.error(error))?;
     to.database
         .create_table(request)
-        .map_err(|error| to.failed(error))?;
-    wait(to, &mut |_, _| ())
+        .map_err(|error| to.error(error))?;
+    wait_active(to, &mut |_, _| ())
 }
 
 /// Waits until the table and its indexes are active.
-fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyError> {
-    let mut pauses = Pauses::new(LOOK_MIN, LOOK_MAX);
+fn wait_active(
+    to: &CopySide,
+    watch: &mut OnIndexProgress<'_>,
+) -> Result<TableDescription, CopyError> {
+    let mut pauses = Backoff::new(POLL_MIN, POLL_MAX);
     loop {
         let table = describe(to)?;
         let table = table.ok_or_else(|| {
@@ -115,7 +122,7 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
             None if table.status == TableStatus::Active => return Ok(table),
             None => {}
         }
-        pauses.wait(&to.caller).map_err(|error| to.failed(error))?;
+        pauses.wait(&to.caller).map_err(|error| to.error(error))?;
     }
 }
 
@@ -123,20 +130,20 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
 ///
 /// # Errors
 /// An error of the service, with the side.
-pub fn complete(
-    to: &Side,
+pub fn create_late_parts(
+    to: &CopySide,
     schema: &TableSchema,
-    watch: &mut WatchIndex<'_>,
+    watch: &mut OnIndexProgress<'_>,
 ) -> Result<(), CopyError> {
-    let schema = taken_over(schema, to);
-    let mut there = wait(to, watch)?;
+    let schema = portable_schema(schema, to);
+    let mut there = wait_active(to, watch)?;
     for index in schema.indexes_of(IndexKind::Global) {
         if there.schema.index(index.name.as_str()).is_none() {
             update(
                 to,
-                index_request(&schema, index).map_err(|error| to.failed(error))?,
+                index_request(&schema, index).map_err(|error| to.error(error))?,
             )?;
-            there = wait(to, watch)?;
+            there = wait_active(to, watch)?;
         }
     }
     if let (Some(view_type), None) = (schema.settings.stream, there.schema.settings.stream) {
@@ -146,20 +153,20 @@ pub fn complete(
             view_type: Some(view_type),
         });
         update(to, request)?;
-        wait(to, watch)?;
+        wait_active(to, watch)?;
     }
     Ok(())
 }
 
-fn update(to: &Side, request: UpdateTableRequest) -> Result<(), CopyError> {
+fn update(to: &CopySide, request: UpdateTableRequest) -> Result<(), CopyError> {
     to.database
         .update_table(request)
         .map(drop)
-        .map_err(|error| to.failed(error))
+        .map_err(|error| to.error(error))
 }
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
-    let definitions = request(schema)?.global_indexes.unwrap_or_default();
+    let definitions = create_request(schema)?.global_indexes.unwrap_or_default();
     // Without the definition, the request would create nothing, and succeed.
     let create = definitions
         .into_iter()
@@ -182,9 +189,9 @@ fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTabl
 ///
 /// # Errors
 /// An error of the service, with the side.
-pub fn set_expiry(to: &Side, attribute_name: &str) -> Result<(), CopyError> {
-    let failed = |error| to.failed(error);
-    if expiry(to).map_err(failed)?.as_deref() == Some(attribute_name) {
+pub fn enable_ttl(to: &CopySide, attribute_name: &str) -> Result<(), CopyError> {
+    let failed = |error| to.error(error);
+    if ttl_attribute(to).map_err(failed)?.as_deref() == Some(attribute_name) {
         return Ok(());
     }
     let specification = TimeToLiveSpecification {

@@ -45,7 +45,7 @@ pub fn path(data: &Path, words: &[&str]) -> PathBuf {
 
 /// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
 #[must_use]
-pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
+pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<String> {
     let path = path(data, &[PULL, table.schema.name.as_str()]);
     unfinished_at(&path, table.schema.name.as_str(), |to_id| match to_id {
         Some(to_id) => to_id == table.table_id,
@@ -60,29 +60,29 @@ fn unfinished_at(
     name: &str,
     is_it: impl FnOnce(Option<&str>) -> bool,
 ) -> Option<String> {
-    let unknown = |error: JournalError| {
+    let unknown = |error: CopyJournalError| {
         Some(format!(
             "whether {name} is whole is not known, as the journal of its pull cannot be read: {error}"
         ))
     };
-    let damaged = || unknown(JournalError::Damaged(path.display().to_string()));
+    let damaged = || unknown(CopyJournalError::Damaged(path.display().to_string()));
     let mut text = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD_BYTES_MAX).read_to_end(&mut text));
     match read {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return unknown(failed(path, error)),
+        Err(error) => return unknown(io_error(path, error)),
     }
     // A copy that has just begun may have written no whole line yet.
     let mut lines = text
         .split_inclusive(|&byte| byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
         .map(serde_json::from_slice);
-    let Ok(Line::Head(head)) = lines.next()? else {
+    let Ok(CopyJournalLine::Head(head)) = lines.next()? else {
         return damaged();
     };
     let is_it = match lines.next() {
-        Some(Ok(Line::Target { to_id })) => is_it(Some(&to_id)),
+        Some(Ok(CopyJournalLine::Target { to_id })) => is_it(Some(&to_id)),
         Some(_) => return damaged(),
         None => is_it(None),
     };
@@ -94,7 +94,7 @@ fn unfinished_at(
 
 /// The work of a copy or comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Counts {
+pub struct CopyCounts {
     /// Items read and, in a copy, put.
     pub items: u64,
     /// Read units of the reads.
@@ -105,7 +105,7 @@ pub struct Counts {
     pub rejected: u64,
 }
 
-impl Counts {
+impl CopyCounts {
     pub fn add(&mut self, other: &Self) {
         self.items += other.items;
         self.read_units += other.read_units;
@@ -116,7 +116,7 @@ impl Counts {
 
 /// The position at which a segment resumes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Place {
+pub enum SegmentPosition {
     #[default]
     Start,
     /// The segment resumes after this key.
@@ -126,7 +126,7 @@ pub enum Place {
 
 /// The identity of a copy, and its number of segments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct CopyHeader {
     version: u32,
     /// The name of the source table in messages.
     pub from: String,
@@ -137,7 +137,7 @@ pub struct Head {
     pub makes: bool,
 }
 
-impl Head {
+impl CopyHeader {
     #[must_use]
     pub fn new(from: String, from_id: String, segments: u32, makes: bool) -> Self {
         Self {
@@ -152,12 +152,12 @@ impl Head {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
-    Head(Head),
+enum CopyJournalLine {
+    Head(CopyHeader),
     Page {
         segment: u32,
         after: Option<Value>,
-        counts: Counts,
+        counts: CopyCounts,
     },
     Target {
         to_id: String,
@@ -165,7 +165,7 @@ enum Line {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum JournalError {
+pub enum CopyJournalError {
     #[error("{path}: {source}")]
     Io { path: String, source: io::Error },
     #[error("another process is copying this table; wait for it or end it")]
@@ -176,40 +176,40 @@ pub enum JournalError {
 
 /// The state of a copy in its journal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
-    pub head: Head,
+pub struct CopyState {
+    pub head: CopyHeader,
     /// `TableId` of the target table, once it is known.
     pub to_id: Option<String>,
-    pub places: Vec<Place>,
-    pub counts: Counts,
+    pub places: Vec<SegmentPosition>,
+    pub counts: CopyCounts,
 }
 
-impl State {
-    fn new(head: Head) -> Self {
-        let places = vec![Place::Start; head.segments as usize];
+impl CopyState {
+    fn new(head: CopyHeader) -> Self {
+        let places = vec![SegmentPosition::Start; head.segments as usize];
         Self {
             head,
             to_id: None,
             places,
-            counts: Counts::default(),
+            counts: CopyCounts::default(),
         }
     }
 }
 
 /// An open journal; its lock excludes other copies of the same table.
 #[derive(Debug)]
-pub struct Journal {
+pub struct CopyJournal {
     path: PathBuf,
     file: Mutex<File>,
 }
 
-impl Journal {
+impl CopyJournal {
     /// Opens the journal at `path`, and returns its state; `None` if it is new.
     ///
     /// # Errors
     /// `Busy` if it is open elsewhere, `Damaged` if it is not a journal; errors of the file.
-    pub fn open(path: &Path) -> Result<(Self, Option<State>), JournalError> {
-        let failed = |source| failed(path, source);
+    pub fn open(path: &Path) -> Result<(Self, Option<CopyState>), CopyJournalError> {
+        let failed = |source| io_error(path, source);
         let directory = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(directory).map_err(failed)?;
         let mut file = OpenOptions::new()
@@ -220,7 +220,7 @@ impl Journal {
             .map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::Busy),
+            Err(TryLockError::WouldBlock) => return Err(CopyJournalError::Busy),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         let mut text = Vec::new();
@@ -234,8 +234,8 @@ impl Journal {
         File::open(directory)
             .and_then(|directory| directory.sync_all())
             .map_err(failed)?;
-        let state = read(&text[..whole])
-            .ok_or_else(|| JournalError::Damaged(path.display().to_string()))?;
+        let state = parse_lines(&text[..whole])
+            .ok_or_else(|| CopyJournalError::Damaged(path.display().to_string()))?;
         Ok((
             Self {
                 path: path.to_owned(),
@@ -249,93 +249,93 @@ impl Journal {
     ///
     /// # Errors
     /// The journal cannot be truncated or written.
-    pub fn begin(&self, head: Head) -> Result<State, JournalError> {
+    pub fn begin(&self, head: CopyHeader) -> Result<CopyState, CopyJournalError> {
         self.file
             .lock()
             .set_len(0)
-            .map_err(|source| failed(&self.path, source))?;
-        self.append(&Line::Head(head.clone()))?;
-        Ok(State::new(head))
+            .map_err(|source| io_error(&self.path, source))?;
+        self.append(&CopyJournalLine::Head(head.clone()))?;
+        Ok(CopyState::new(head))
     }
 
     /// Records the target table.
     ///
     /// # Errors
     /// The journal cannot be written or synced.
-    pub fn target(&self, to_id: String) -> Result<(), JournalError> {
-        self.append(&Line::Target { to_id })
+    pub fn record_target(&self, to_id: String) -> Result<(), CopyJournalError> {
+        self.append(&CopyJournalLine::Target { to_id })
     }
 
     /// Records a page of which all items are acknowledged.
     ///
     /// # Errors
     /// The journal cannot be written or synced.
-    pub fn page(
+    pub fn record_page(
         &self,
         segment: u32,
         last_key: Option<&Item>,
-        counts: Counts,
-    ) -> Result<(), JournalError> {
+        counts: CopyCounts,
+    ) -> Result<(), CopyJournalError> {
         let after = last_key
-            .map(typed)
+            .map(typed_json)
             .transpose()
-            .map_err(|error| failed(&self.path, error.into()))?;
-        self.append(&Line::Page {
+            .map_err(|error| io_error(&self.path, error.into()))?;
+        self.append(&CopyJournalLine::Page {
             segment,
             after,
             counts,
         })
     }
 
-    fn append(&self, line: &Line) -> Result<(), JournalError> {
+    fn append(&self, line: &CopyJournalLine) -> Result<(), CopyJournalError> {
         let mut text =
-            serde_json::to_vec(line).map_err(|error| failed(&self.path, error.into()))?;
+            serde_json::to_vec(line).map_err(|error| io_error(&self.path, error.into()))?;
         text.push(b'\n');
         let mut file = self.file.lock();
         file.write_all(&text)
             .and_then(|()| file.sync_data())
-            .map_err(|source| failed(&self.path, source))
+            .map_err(|source| io_error(&self.path, source))
     }
 
     /// Removes the journal: the copy is complete, or is discarded.
     ///
     /// # Errors
     /// The file system refuses to remove the file.
-    pub fn remove(self) -> Result<(), JournalError> {
-        fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))
+    pub fn remove(self) -> Result<(), CopyJournalError> {
+        fs::remove_file(&self.path).map_err(|source| io_error(&self.path, source))
     }
 }
 
-fn failed(path: &Path, source: io::Error) -> JournalError {
-    JournalError::Io {
+fn io_error(path: &Path, source: io::Error) -> CopyJournalError {
+    CopyJournalError::Io {
         path: path.display().to_string(),
         source,
     }
 }
 
 /// Returns a key as typed JSON. An error must not become `null`, which marks the end of a segment.
-fn typed(key: &Item) -> serde_json::Result<Value> {
+fn typed_json(key: &Item) -> serde_json::Result<Value> {
     let mut text = Vec::new();
     dynamodb_json::write_item(key, &mut text);
     serde_json::from_slice(&text)
 }
 
 /// Parses whole lines; the outer `None` means that they are damaged.
-fn read(text: &[u8]) -> Option<Option<State>> {
-    let mut state: Option<State> = None;
+fn parse_lines(text: &[u8]) -> Option<Option<CopyState>> {
+    let mut state: Option<CopyState> = None;
     for line in text
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())
     {
         match (serde_json::from_slice(line).ok()?, &mut state) {
-            (Line::Head(head), None)
+            (CopyJournalLine::Head(head), None)
                 if head.version == VERSION && (1..=SEGMENTS_MAX).contains(&head.segments) =>
             {
-                state = Some(State::new(head));
+                state = Some(CopyState::new(head));
             }
-            (Line::Target { to_id }, Some(state)) => state.to_id = Some(to_id),
+            (CopyJournalLine::Target { to_id }, Some(state)) => state.to_id = Some(to_id),
             (
-                Line::Page {
+                CopyJournalLine::Page {
                     segment,
                     after,
                     counts,
@@ -343,15 +343,15 @@ fn read(text: &[u8]) -> Option<Option<State>> {
                 Some(state),
             ) => {
                 let place = match after {
-                    None => Place::End,
-                    Some(key) => {
-                        Place::After(dynamodb_json::parse(key.to_string().as_bytes()).ok()?)
-                    }
+                    None => SegmentPosition::End,
+                    Some(key) => SegmentPosition::After(
+                        dynamodb_json::parse(key.to_string().as_bytes()).ok()?,
+                    ),
                 };
                 *state.places.get_mut(segment as usize)? = place;
                 state.counts.add(&counts);
             }
-            (Line::Head(_), _) | (_, None) => return None,
+            (CopyJournalLine::Head(_), _) | (_, None) => return None,
         }
     }
     Some(state)
@@ -372,37 +372,47 @@ mod tests {
             ("k", AttributeValue::B(vec![0, 255])),
             ("s", AttributeValue::N("-1.50".parse().unwrap())),
         ]);
-        let counts = Counts {
+        let counts = CopyCounts {
             items: 3,
             read_units: 1.5,
             write_units: 2.0,
             rejected: 1,
         };
         {
-            let (journal, state) = Journal::open(&path).unwrap();
+            let (journal, state) = CopyJournal::open(&path).unwrap();
             assert_eq!(state, None);
-            assert!(matches!(Journal::open(&path), Err(JournalError::Busy)));
+            assert!(matches!(
+                CopyJournal::open(&path),
+                Err(CopyJournalError::Busy)
+            ));
             journal
-                .begin(Head::new("A".into(), "id".into(), 3, true))
+                .begin(CopyHeader::new("A".into(), "id".into(), 3, true))
                 .unwrap();
-            journal.target("to".into()).unwrap();
-            journal.page(1, Some(&key), counts).unwrap();
-            journal.page(2, None, counts).unwrap();
+            journal.record_target("to".into()).unwrap();
+            journal.record_page(1, Some(&key), counts).unwrap();
+            journal.record_page(2, None, counts).unwrap();
         }
         let mut text = fs::read(&path).unwrap();
         let whole = text.len();
         text.extend_from_slice(br#"{"segment":0,"after":nu"#);
         fs::write(&path, &text).unwrap();
-        let (journal, state) = Journal::open(&path).unwrap();
+        let (journal, state) = CopyJournal::open(&path).unwrap();
         let state = state.unwrap();
         assert_eq!(
             (state.head.segments, state.to_id.as_deref()),
             (3, Some("to"))
         );
-        assert_eq!(state.places, [Place::Start, Place::After(key), Place::End]);
+        assert_eq!(
+            state.places,
+            [
+                SegmentPosition::Start,
+                SegmentPosition::After(key),
+                SegmentPosition::End
+            ]
+        );
         assert_eq!(
             state.counts,
-            Counts {
+            CopyCounts {
                 items: 6,
                 read_units: 3.0,
                 write_units: 4.0,
@@ -458,7 +468,7 @@ mod tests {
         ] {
             fs::write(&path, text).unwrap();
             assert!(
-                matches!(Journal::open(&path), Err(JournalError::Damaged(_))),
+                matches!(CopyJournal::open(&path), Err(CopyJournalError::Damaged(_))),
                 "{text}"
             );
         }

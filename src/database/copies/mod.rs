@@ -16,21 +16,21 @@ pub mod scan;
 
 use std::sync::Arc;
 
-use super::{Database, caller::Caller};
+use super::{Database, cancel::CancelToken};
 use crate::model::{Error, TableName};
 
 /// One side of a copy or comparison: a table of a database.
 #[derive(Clone)]
-pub struct Side {
+pub struct CopySide {
     pub database: Arc<dyn Database>,
     pub table: TableName,
     /// The name in messages: `Orders`, `http://127.0.0.1:8000/Orders`.
     pub name: String,
     /// The caller for which the database is asked.
-    pub caller: Caller,
+    pub caller: CancelToken,
 }
 
-impl std::fmt::Debug for Side {
+impl std::fmt::Debug for CopySide {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.name)
     }
@@ -42,7 +42,7 @@ pub enum CopyError {
     #[error("{side}: {error}")]
     Database { side: String, error: Error },
     #[error(transparent)]
-    Journal(#[from] journal::JournalError),
+    Journal(#[from] journal::CopyJournalError),
     #[error("{0}")]
     Refused(String),
     #[error("{doing}: {source}")]
@@ -52,20 +52,20 @@ pub enum CopyError {
     },
 }
 
-impl Side {
+impl CopySide {
     #[must_use]
     pub fn new(database: Arc<dyn Database>, table: TableName, name: String) -> Self {
         Self {
             database,
             table,
             name,
-            caller: Caller::default(),
+            caller: CancelToken::default(),
         }
     }
 
     /// Returns the same side with cancellable waits.
     #[must_use]
-    pub fn for_caller(self, caller: &Caller) -> Self {
+    pub fn for_caller(self, caller: &CancelToken) -> Self {
         let database = self.database.for_caller(caller).unwrap_or(self.database);
         Self {
             database,
@@ -75,7 +75,7 @@ impl Side {
     }
 
     /// Attributes an error to this side.
-    pub(super) fn failed(&self, error: impl Into<Error>) -> CopyError {
+    pub(super) fn error(&self, error: impl Into<Error>) -> CopyError {
         CopyError::Database {
             side: self.name.clone(),
             error: error.into(),

@@ -5,9 +5,9 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::journal::{Counts, Place, SEGMENTS_MAX};
-use super::{CopyError, Side};
-use crate::database::caller::{Caller, Pauses};
+use super::journal::{CopyCounts, SEGMENTS_MAX, SegmentPosition};
+use super::{CopyError, CopySide};
+use crate::database::cancel::{Backoff, CancelToken};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
@@ -15,17 +15,17 @@ use crate::model::error::StoreError;
 
 /// A callback with a segment, the items of its next page and the page, on the thread of that
 /// segment.
-type EachPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
+type OnPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
 
 /// Reads every segment from its position to its end, or until the tally stops all threads.
 ///
 /// # Errors
 /// The first error of any thread; the others end with their page.
 pub fn scan(
-    side: &Side,
-    places: Vec<Place>,
-    tally: &Tally,
-    each: &EachPage<'_>,
+    side: &CopySide,
+    places: Vec<SegmentPosition>,
+    tally: &CopyProgress,
+    each: &OnPage<'_>,
 ) -> Result<(), CopyError> {
     debug_assert!(places.len() <= SEGMENTS_MAX as usize);
     let total = u32::try_from(places.len()).unwrap_or(u32::MAX);
@@ -33,11 +33,12 @@ pub fn scan(
         let mut threads = Vec::new();
         for (index, place) in (0..).zip(places) {
             let segment = Segment { index, total };
-            let read = move || tally.work(|| read(side, segment, place, tally, each));
+            let read =
+                move || tally.stop_on_error(|| read_segment(side, segment, place, tally, each));
             let thread = thread::Builder::new()
                 .name(format!("segment {index}"))
                 .spawn_scoped(scope, read);
-            threads.push(tally.work(|| {
+            threads.push(tally.stop_on_error(|| {
                 thread.map_err(|source| CopyError::Io {
                     doing: "no thread for a segment",
                     source,
@@ -53,81 +54,85 @@ pub fn scan(
     })
 }
 
-fn read(
-    side: &Side,
+fn read_segment(
+    side: &CopySide,
     segment: Segment,
-    mut place: Place,
-    tally: &Tally,
-    each: &EachPage<'_>,
+    mut place: SegmentPosition,
+    tally: &CopyProgress,
+    each: &OnPage<'_>,
 ) -> Result<(), CopyError> {
     let mut request = ScanRequest::new(side.table.clone());
     request.segment = Some(segment);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
     loop {
         request.exclusive_start_key = match place {
-            Place::Start => None,
-            Place::After(key) => Some(key),
-            Place::End => return Ok(()),
+            SegmentPosition::Start => None,
+            SegmentPosition::After(key) => Some(key),
+            SegmentPosition::End => return Ok(()),
         };
-        let page = patiently(&side.caller, || side.database.scan(&request))
-            .map_err(|error| side.failed(error))
+        let page = retry_throttled(&side.caller, || side.database.scan(&request))
+            .map_err(|error| side.error(error))
             .and_then(|mut read| {
                 // Taken for an empty page, it would leave its items out of the copy.
                 let items = read.items.take().ok_or_else(|| {
-                    side.failed(StoreError::Corrupt("a page of a scan without its items"))
+                    side.error(StoreError::Corrupt("a page of a scan without its items"))
                 })?;
                 each(segment.index, items, &read.page)?;
                 Ok(read.page)
             });
         match page {
             // A wait that was cancelled by the stop is no failure.
-            _ if tally.ends() => return Ok(()),
-            page => place = page?.last_evaluated_key.map_or(Place::End, Place::After),
+            _ if tally.is_stopped() => return Ok(()),
+            page => {
+                place = page?
+                    .last_evaluated_key
+                    .map_or(SegmentPosition::End, SegmentPosition::After)
+            }
         }
     }
 }
 
 /// The counts of all threads, and the flag that stops them.
-pub struct Tally {
-    counts: Mutex<Counts>,
+pub struct CopyProgress {
+    counts: Mutex<CopyCounts>,
     /// Set by a signal, and by a thread that failed: all threads end, and cancel their waits.
     stop: Arc<AtomicBool>,
-    watch: Box<dyn Fn(&Counts) + Send + Sync>,
+    on_change: Box<dyn Fn(&CopyCounts) + Send + Sync>,
 }
 
-impl std::fmt::Debug for Tally {
+impl std::fmt::Debug for CopyProgress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.counts.lock().fmt(f)
     }
 }
 
-impl Tally {
+impl CopyProgress {
     /// Creates a tally. `watch` is called after every page; `stop` may be set at any time.
-    pub fn new(stop: Arc<AtomicBool>, watch: impl Fn(&Counts) + Send + Sync + 'static) -> Self {
+    pub fn new(stop: Arc<AtomicBool>, watch: impl Fn(&CopyCounts) + Send + Sync + 'static) -> Self {
         Self {
             counts: Mutex::default(),
             stop,
-            watch: Box::new(watch),
+            on_change: Box::new(watch),
         }
     }
 
-    pub fn add(&self, more: &Counts) {
+    pub fn add(&self, more: &CopyCounts) {
         let now = {
             let mut counts = self.counts.lock();
             counts.add(more);
             *counts
         };
-        (self.watch)(&now);
+        (self.on_change)(&now);
     }
 
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CopyCounts {
         *self.counts.lock()
     }
 
     /// True if each thread must end.
     #[must_use]
-    pub fn ends(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         // Relaxed: the flag orders nothing else.
         self.stop.load(Ordering::Relaxed)
     }
@@ -136,54 +141,54 @@ impl Tally {
     ///
     /// # Errors
     /// The error of `work`, after the stop flag is set.
-    pub fn work<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub fn stop_on_error<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         work().inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
     }
 
     /// Returns the caller for requests, which stops waiting with this tally.
     #[must_use]
-    pub fn caller(&self) -> Caller {
-        Caller::Command(Arc::clone(&self.stop))
+    pub fn caller(&self) -> CancelToken {
+        CancelToken::Flag(Arc::clone(&self.stop))
     }
 }
 
 /// The limit of repetitions of a throttled request without progress.
-const ROUNDS_MAX: u32 = 12;
+const RETRIES_MAX: u32 = 12;
 const DELAY_MIN: Duration = Duration::from_millis(25);
 const DELAY_MAX: Duration = Duration::from_secs(5);
 
 /// The backoff of throttled requests.
 #[derive(Debug)]
-pub struct Patience {
-    pauses: Pauses,
-    rounds: u32,
+pub struct ThrottleBackoff {
+    backoff: Backoff,
+    retries: u32,
 }
 
-impl Default for Patience {
+impl Default for ThrottleBackoff {
     fn default() -> Self {
         Self {
-            pauses: Pauses::new(DELAY_MIN, DELAY_MAX),
-            rounds: 0,
+            backoff: Backoff::new(DELAY_MIN, DELAY_MAX),
+            retries: 0,
         }
     }
 }
 
-impl Patience {
+impl ThrottleBackoff {
     /// Sleeps for the next pause; returns false if the limit of repetitions is reached.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if the caller has stopped waiting.
-    pub fn wait(&mut self, caller: &Caller) -> Result<bool, Error> {
-        self.rounds += 1;
-        if self.rounds > ROUNDS_MAX {
+    pub fn wait(&mut self, caller: &CancelToken) -> Result<bool, Error> {
+        self.retries += 1;
+        if self.retries > RETRIES_MAX {
             Ok(false)
         } else {
-            self.pauses.wait(caller).map(|()| true)
+            self.backoff.wait(caller).map(|()| true)
         }
     }
 
     /// Resets the backoff after progress.
-    pub fn renew(&mut self) {
+    pub fn reset(&mut self) {
         *self = Self::default();
     }
 }
@@ -201,11 +206,11 @@ pub fn is_throttled(error: &Error) -> bool {
 ///
 /// # Errors
 /// Those of the call; [`Error::Interrupted`] if the caller has stopped waiting.
-pub fn patiently<T>(
-    caller: &Caller,
+pub fn retry_throttled<T>(
+    caller: &CancelToken,
     mut call: impl FnMut() -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let mut patience = Patience::default();
+    let mut patience = ThrottleBackoff::default();
     loop {
         match call() {
             Err(error) if is_throttled(&error) && patience.wait(caller)? => {}

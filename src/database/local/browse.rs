@@ -10,32 +10,32 @@ use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::copies::journal;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows,
-    SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
+    Bill, Browse, Collection, Done, EntryKey, EntryRange, EntryStat, ListPosition, PartitionKey,
+    RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
 };
-use crate::engine::base::counters::CollectionValue;
+use crate::engine::base::counters::CollectionRecord;
 use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
 use crate::engine::base::read_units;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::violations;
 use crate::engine::read::source;
 use crate::engine::read::source::ReadSource;
-use crate::engine::runtime::View;
+use crate::engine::runtime::ReadView;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::CommitObserver;
 use crate::model::api::table_control::{
-    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange,
-    SavedQueryOutcome,
+    SavedQueries, SavedQueryChange, SavedQueryOutcome, TrashChange, TrashKey, TrashRequest,
+    TrashStat,
 };
-use crate::model::api::tables::{Absence, IndexForecast};
+use crate::model::api::tables::{AbsentEntry, IndexEstimate};
 use crate::model::api::{
     CreateTableRequest, DeleteItemResponse, IndexDefinition, Segment, TableDescription,
     UpdateTableRequest,
 };
 use crate::model::error::StoreError;
-use crate::model::layout::{MeteredOperation, PlaceRange};
+use crate::model::metrics::{HashRange, MeteredOperation};
 use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
-use crate::store::{Direction, Keeper, KeyRange, StoreInfo, try_walk};
+use crate::store::{Direction, KeyRange, LeaseHolder, StoreInfo, try_walk};
 
 impl Browse for LocalDatabase {
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
@@ -53,15 +53,15 @@ impl Browse for LocalDatabase {
         Ok(catalog::all_tables(self.engine.view()?.read())?)
     }
 
-    fn unfinished(&self, table: &TableName) -> Result<Option<String>, Error> {
-        let Some(data) = &self.data else {
+    fn incomplete_pull(&self, table: &TableName) -> Result<Option<String>, Error> {
+        let Some(data) = &self.data_dir else {
             return Ok(None);
         };
         let described = self.engine.describe(table)?;
-        Ok(described.and_then(|table| journal::unfinished(data, &table)))
+        Ok(described.and_then(|table| journal::incomplete_pull(data, &table)))
     }
 
-    fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
+    fn stats(&self, source: &SourceName) -> Result<SourceStats, Error> {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let counters = view.counters(source.id())?;
@@ -72,7 +72,7 @@ impl Browse for LocalDatabase {
         })
     }
 
-    fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
+    fn stat(&self, source: &SourceName, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
         self.read(source, |view, source| {
             let Some(address) = address(source, key) else {
                 return Ok(None);
@@ -83,7 +83,7 @@ impl Browse for LocalDatabase {
 
     fn text(
         &self,
-        source: &Source,
+        source: &SourceName,
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
@@ -98,7 +98,7 @@ impl Browse for LocalDatabase {
         })
     }
 
-    fn count_get(&self, source: &Source, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
+    fn count_get(&self, source: &SourceName, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
         let view = self.engine.view()?;
         let source = find(&view, source)?;
         let Some(address) = address(&source, key) else {
@@ -127,7 +127,7 @@ impl Browse for LocalDatabase {
         &self,
         request: &UpdateTableRequest,
         index: &IndexDefinition,
-    ) -> Result<Option<IndexForecast>, Error> {
+    ) -> Result<Option<IndexEstimate>, Error> {
         self.engine.forecast_index(request, index).map(Some)
     }
 
@@ -137,7 +137,7 @@ impl Browse for LocalDatabase {
 
     fn collection(
         &self,
-        source: &Source,
+        source: &SourceName,
         partition: &PartitionKey,
     ) -> Result<Option<Collection>, Error> {
         let digest = partition_digest(partition);
@@ -148,7 +148,7 @@ impl Browse for LocalDatabase {
 
     fn partition_by_digest(
         &self,
-        source: &Source,
+        source: &SourceName,
         digest: Digest,
     ) -> Result<Option<PartitionKey>, Error> {
         self.read(source, |view, source| {
@@ -158,40 +158,40 @@ impl Browse for LocalDatabase {
 
     fn collections(
         &self,
-        source: &Source,
-        range: Option<&PlaceRange>,
-        after: Option<&Position>,
-        visit: &mut Visit<'_, (Collection, Position)>,
+        source: &SourceName,
+        range: Option<&HashRange>,
+        after: Option<&ListPosition>,
+        visit: &mut Visit<'_, (Collection, ListPosition)>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else {
+        let Some(source) = find_readable(&view, source)? else {
             return Ok(());
         };
-        let space = if is_grouped(&source) {
+        let space = if stores_collections(&source) {
             Space::Collection
         } else {
             Space::Entry
         };
-        let mut places = space.of(source.id());
+        let mut places = space.range(source.id());
         if let Some(range) = range {
             // A collection that a boundary cuts is listed in both partitions.
             let first = range
                 .from
                 .first_chunk::<{ size_of::<Digest>() }>()
                 .map_or(&range.from[..], |digest| &digest[..]);
-            places.lower = Bound::Included(space.at(source.id(), first));
+            places.lower = Bound::Included(space.key(source.id(), first));
             places.upper = range.to.as_deref().map_or(places.upper, |to| {
-                Bound::Excluded(space.at(source.id(), to))
+                Bound::Excluded(space.key(source.id(), to))
             });
         }
         walk(
             &view,
             places,
-            after.map(|place| space.at(source.id(), &place.0)),
+            after.map(|place| space.key(source.id(), &place.0)),
             &mut |key, bytes| {
                 Ok(visit((
                     collection_of(&source, bytes)?,
-                    Position(keys::place_in_source(key).into()),
+                    ListPosition(keys::place_in_source(key).into()),
                 )))
             },
         )
@@ -199,23 +199,23 @@ impl Browse for LocalDatabase {
 
     fn entries(
         &self,
-        source: &Source,
-        range: &Entries,
-        after: Option<&Position>,
+        source: &SourceName,
+        range: &EntryRange,
+        after: Option<&ListPosition>,
         visit: &mut VisitEntry<'_>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else {
+        let Some(source) = find_readable(&view, source)? else {
             return Ok(());
         };
         let range = match range {
-            Entries::All => Space::Entry.of(source.id()),
-            Entries::Collection {
+            EntryRange::All => Space::Entry.range(source.id()),
+            EntryRange::Collection {
                 partition,
                 sort_prefix,
             } => {
                 let digest = partition_digest(partition);
-                let mut prefix = Space::Entry.at(source.id(), &digest);
+                let mut prefix = Space::Entry.key(source.id(), &digest);
                 // Strings and binaries have the same encoding, and a prefix may end inside a
                 // character.
                 let sort = sort_prefix
@@ -224,9 +224,9 @@ impl Browse for LocalDatabase {
                 prefix.extend(sort.unwrap_or_default());
                 KeyRange::prefix(&prefix)
             }
-            Entries::Within(range) => within(source.id(), range),
+            EntryRange::Within(range) => place_key_range(source.id(), range),
         };
-        let start = after.map(|place| Space::Entry.at(source.id(), &place.0));
+        let start = after.map(|place| Space::Entry.key(source.id(), &place.0));
         // One key is filled again for every entry, which saves an allocation each.
         let mut entry = EntryKey {
             index: None,
@@ -248,37 +248,37 @@ impl Browse for LocalDatabase {
 
     fn records(
         &self,
-        source: &Source,
+        source: &SourceName,
         segment: Option<Segment>,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         visit: &mut VisitRecord<'_>,
-    ) -> Result<Option<Position>, Error> {
+    ) -> Result<Option<ListPosition>, Error> {
         self.read(source, |view, source| {
             let begin =
                 |strip: u64, strips: u64| (strip * (u64::MAX / strips)).to_be_bytes().to_vec();
             let range = segment.map_or(
-                PlaceRange {
+                HashRange {
                     from: Vec::new(),
                     to: None,
                 },
                 |Segment { index, total }| {
                     let (strip, strips) = (u64::from(index), u64::from(total.max(1)));
-                    PlaceRange {
+                    HashRange {
                         from: begin(strip, strips),
                         to: (strip + 1 < strips).then(|| begin(strip + 1, strips)),
                     }
                 },
             );
-            let start = after.map(|after| Space::Entry.at(source.id(), &after.0));
+            let start = after.map(|after| Space::Entry.key(source.id(), &after.0));
             let mut ended_at = None;
             walk(
                 view,
-                within(source.id(), &range),
+                place_key_range(source.id(), &range),
                 start,
                 &mut |key, bytes| {
                     let next = visit(&Record::parse(bytes)?);
                     if next.is_break() {
-                        ended_at = Some(Position(keys::place_in_source(key).into()));
+                        ended_at = Some(ListPosition(keys::place_in_source(key).into()));
                     }
                     Ok(next)
                 },
@@ -289,9 +289,9 @@ impl Browse for LocalDatabase {
 
     fn absences(
         &self,
-        source: &Source,
+        source: &SourceName,
         only_refused: bool,
-        visit: &mut Visit<'_, Absence>,
+        visit: &mut Visit<'_, AbsentEntry>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
@@ -299,8 +299,8 @@ impl Browse for LocalDatabase {
             return Ok(());
         };
         Ok(match only_refused {
-            true => violations::listed(&view, &source.table, index.index, visit),
-            false => violations::missing(&view, &source.table, &index, visit),
+            true => violations::each_listed(&view, &source.table, index.index, visit),
+            false => violations::each_missing(&view, &source.table, &index, visit),
         }?)
     }
 
@@ -324,10 +324,10 @@ impl Browse for LocalDatabase {
         Ok(self.engine.view()?.read().commit_id())
     }
 
-    fn page_on_account(
+    fn read_page_unbilled(
         &self,
         request: &ReadRequest,
-        rows: &mut Rows<'_>,
+        rows: &mut RowSink<'_>,
     ) -> Result<(Page, Bill), Error> {
         let operation = match request.range {
             ReadRange::Query { .. } => MeteredOperation::Query,
@@ -335,10 +335,10 @@ impl Browse for LocalDatabase {
         };
         let table = &request.table_name;
         let (timer, started) = (self.engine.timer(operation), Instant::now());
-        let read = self.engine.read_page_on_account(request.clone(), rows);
+        let read = self.engine.read_page_unbilled(request.clone(), rows);
         let (page, bill) = match read {
             Ok(read) => read,
-            Err(error) => return timer.end([table], Err(error), |_| None),
+            Err(error) => return timer.finish([table], Err(error), |_| None),
         };
         let (engine, table, took, count) = (
             Arc::clone(&self.engine),
@@ -348,19 +348,19 @@ impl Browse for LocalDatabase {
         );
         // Timed by the read, however much later the page is delivered.
         let settle = move || {
-            let settled = engine.view().and_then(|view| bill.settle(&view));
+            let settled = engine.view().and_then(|view| bill.spend(&view));
             engine
                 .timer(operation)
-                .after(took)
-                .end([&table], settled, |()| Some(count))
+                .with_elapsed(took)
+                .finish([&table], settled, |()| Some(count))
         };
         Ok((page, Bill::new(settle)))
     }
 
-    fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        match self.engine.read_page_on_account(request.clone(), rows) {
+    fn peek_page(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        match self.engine.read_page_unbilled(request.clone(), rows) {
             Err(Error::ResourceNotFound) if self.describe(&request.table_name)?.is_some() => {
-                Ok(Page::nothing(request.table_name.clone()))
+                Ok(Page::empty(request.table_name.clone()))
             }
             page => Ok(page?.0),
         }
@@ -374,30 +374,30 @@ impl Browse for LocalDatabase {
         self.engine.expiring(table, count)
     }
 
-    fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
+    fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
         let timer = self.engine.timer(MeteredOperation::DeleteItem);
         let tables = vec![request.delete.table_name.clone()];
-        self.engine.park_item_then(
+        self.engine.trash_item(
             request,
-            done.after(move |outcome| timer.end(&tables, outcome, |_| None)),
+            done.after(move |outcome| timer.finish(&tables, outcome, |_| None)),
         );
     }
 
-    fn parked(
+    fn trashed(
         &self,
         table: &TableName,
         folder: Option<Option<&AttributeValue>>,
-        visit: &mut Visit<'_, ParkedStat>,
+        visit: &mut Visit<'_, TrashStat>,
     ) -> Result<(), Error> {
-        self.engine.view()?.parked(table, folder, visit)
+        self.engine.view()?.trash_files(table, folder, visit)
     }
 
-    fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
-        self.engine.view()?.parked_at(place)
+    fn trashed_at(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
+        self.engine.view()?.trash_file(place)
     }
 
-    fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
-        self.engine.change_parked(change)
+    fn change_trash(&self, change: TrashChange) -> Result<bool, Error> {
+        self.engine.change_trash(change)
     }
 
     fn store_info(&self) -> StoreInfo {
@@ -412,8 +412,8 @@ impl Browse for LocalDatabase {
         self.engine.unobserve(observer);
     }
 
-    fn keep_alone(&self, keeper: Arc<dyn Keeper>) -> Result<(), Error> {
-        self.engine.keep_alone(keeper)
+    fn hold_lease(&self, keeper: Arc<dyn LeaseHolder>) -> Result<(), Error> {
+        self.engine.take_lease(keeper)
     }
 }
 
@@ -421,21 +421,25 @@ impl LocalDatabase {
     /// Reads a source in one view; returns the default while its table is being created or deleted.
     pub(super) fn read<T: Default>(
         &self,
-        source: &Source,
-        read: impl FnOnce(&View<'_>, &ReadSource) -> Result<T, Error>,
+        source: &SourceName,
+        read: impl FnOnce(&ReadView<'_>, &ReadSource) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let view = self.engine.view()?;
-        readable(&view, source)?.map_or_else(|| Ok(T::default()), |source| read(&view, &source))
+        find_readable(&view, source)?
+            .map_or_else(|| Ok(T::default()), |source| read(&view, &source))
     }
 }
 
-pub(super) fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error> {
+pub(super) fn find(view: &ReadView<'_>, source: &SourceName) -> Result<ReadSource, Error> {
     ReadSource::find(view, &source.table, source.index.as_ref())
 }
 
 /// Finds a readable source; `None` while its table is being created or deleted: such a table exists
 /// and shows nothing.
-pub(super) fn readable(view: &View<'_>, source: &Source) -> Result<Option<ReadSource>, Error> {
+pub(super) fn find_readable(
+    view: &ReadView<'_>,
+    source: &SourceName,
+) -> Result<Option<ReadSource>, Error> {
     match find(view, source) {
         Err(Error::ResourceNotFound) if view.table(&source.table)?.is_some() => Ok(None),
         found => found.map(Some),
@@ -447,7 +451,7 @@ type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreErro
 
 /// Walks a range, strictly after `start`; an error of the visitor ends the walk.
 fn walk(
-    view: &View<'_>,
+    view: &ReadView<'_>,
     range: KeyRange,
     start: Option<Vec<u8>>,
     visit: &mut TryVisit<'_>,
@@ -459,15 +463,15 @@ fn walk(
     Ok(try_walk(view.read(), &range, Direction::Forward, visit)?)
 }
 
-fn within(source: SourceId, range: &PlaceRange) -> KeyRange {
+fn place_key_range(source: SourceId, range: &HashRange) -> KeyRange {
     let to = range
         .to
         .as_deref()
-        .map(|to| Bound::Excluded(Space::Entry.at(source, to)));
-    let lower = Bound::Included(Space::Entry.at(source, &range.from));
+        .map(|to| Bound::Excluded(Space::Entry.key(source, to)));
+    let lower = Bound::Included(Space::Entry.key(source, &range.from));
     KeyRange {
         lower,
-        upper: to.unwrap_or_else(|| Space::Entry.of(source).upper),
+        upper: to.unwrap_or_else(|| Space::Entry.range(source).upper),
     }
 }
 
@@ -531,19 +535,19 @@ fn read_entry_key(
 
 /// True if the source stores its item collections. In a table without sort key each item is its own
 /// collection.
-fn is_grouped(source: &ReadSource) -> bool {
+fn stores_collections(source: &ReadSource) -> bool {
     source.index().is_some() || source.table.has_collections()
 }
 
 pub(super) fn collection_at(
-    view: &View<'_>,
+    view: &ReadView<'_>,
     source: &ReadSource,
     digest: Digest,
 ) -> Result<Option<Collection>, StoreError> {
-    if is_grouped(source) {
+    if stores_collections(source) {
         return view
             .collection(source.id(), digest)?
-            .map(|bytes| grouped(source, bytes))
+            .map(|bytes| stored_collection(source, bytes))
             .transpose();
     }
     let address = EntryAddress {
@@ -553,22 +557,22 @@ pub(super) fn collection_at(
     };
     view.read()
         .get(&address.encode())?
-        .map(|bytes| alone(source, bytes))
+        .map(|bytes| item_as_collection(source, bytes))
         .transpose()
 }
 
 /// Returns the item collection of a walked record.
 fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
-    if is_grouped(source) {
-        grouped(source, bytes)
+    if stores_collections(source) {
+        stored_collection(source, bytes)
     } else {
-        alone(source, bytes)
+        item_as_collection(source, bytes)
     }
 }
 
 /// Decodes a stored item collection.
-fn grouped(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
-    let value = CollectionValue::parse(bytes)?;
+fn stored_collection(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
+    let value = CollectionRecord::parse(bytes)?;
     let names: Vec<&str> = source
         .key_schema()
         .partition
@@ -585,7 +589,7 @@ fn grouped(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> 
 }
 
 /// Returns the collection of a single item, in a table without sort key.
-fn alone(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
+fn item_as_collection(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     let record = Record::parse(bytes)?;
     let key = entry_key(source, &record)?.base;
     let bytes = u64::from(record.item_bytes());

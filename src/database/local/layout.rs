@@ -3,18 +3,19 @@
 use crate::database::prelude::*;
 
 use super::LocalDatabase;
-use super::browse::{address, collection_at, entry_key, find, readable};
+use super::browse::{address, collection_at, entry_key, find, find_readable};
 use crate::codec::digest::Digest;
 use crate::codec::key::{self, partition_digest};
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, EntryKey, PartitionKey};
 use crate::engine::base::keys::Space;
-use crate::engine::ops::layout::Partitioned;
+use crate::engine::ops::metrics::PartitionedSource;
 use crate::model::error::StoreError;
-use crate::model::layout::{
-    BigCollection, BoundKey, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent,
-    PartitionLimits, PartitionReport, SplitCandidate, ThrottleWarning, TimeSpan, Window,
+use crate::model::metrics::{
+    BoundKey, CollectionWarning, HotKey, LargeCollection, Metrics, PartitionContent,
+    PartitionLimits, PartitionReport, PeakSecond, Period, SplitCandidate, ThrottleWarning,
+    TimeSpan,
 };
 use crate::model::prices::PriceTable;
 use crate::model::schema::KeyAttributeType;
@@ -52,21 +53,25 @@ impl Layout for LocalDatabase {
         self.engine.throttle_warnings()
     }
 
-    fn span(&self, window: Window) -> TimeSpan {
+    fn time_span(&self, window: Period) -> TimeSpan {
         self.engine.span(window)
     }
 
-    fn partitions(&self, source: &Source, window: Window) -> Result<Vec<PartitionReport>, Error> {
+    fn partitions(
+        &self,
+        source: &SourceName,
+        window: Period,
+    ) -> Result<Vec<PartitionReport>, Error> {
         self.engine
             .partition_reports(&self.partitioned(source)?, window)
     }
 
-    fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error> {
+    fn partition_of(&self, source: &SourceName, key: &PartitionKey) -> Result<u32, Error> {
         let digest = partition_digest(key);
         Ok(partition_of(&self.partitioned(source)?, &digest))
     }
 
-    fn partition_of_entry(&self, source: &Source, key: &EntryKey) -> Result<u32, Error> {
+    fn partition_of_entry(&self, source: &SourceName, key: &EntryKey) -> Result<u32, Error> {
         let of = self.partitioned(source)?;
         let view = self.engine.view()?;
         let address = address(&find(&view, source)?, key).ok_or(Error::ResourceNotFound)?;
@@ -76,7 +81,7 @@ impl Layout for LocalDatabase {
 
     fn partition_content(
         &self,
-        source: &Source,
+        source: &SourceName,
         partition: &PartitionReport,
     ) -> Result<(PartitionContent, SplitCandidate), Error> {
         let of = self.partitioned(source)?;
@@ -85,19 +90,19 @@ impl Layout for LocalDatabase {
         Ok((content, candidate))
     }
 
-    fn bound_key(&self, source: &Source, place: &[u8]) -> Result<Option<BoundKey>, Error> {
+    fn bound_key(&self, source: &SourceName, place: &[u8]) -> Result<Option<BoundKey>, Error> {
         let Some((digest, order)) = place.split_first_chunk::<{ size_of::<Digest>() }>() else {
             return Ok(None);
         };
         let view = self.engine.view()?;
-        let Some(found) = readable(&view, source)? else {
+        let Some(found) = find_readable(&view, source)? else {
             return Ok(None);
         };
         // A local index shares its table's partitions.
         let found = match found.table.base_of_local_index(found.id()) {
             Some(_) => find(
                 &view,
-                &Source {
+                &SourceName {
                     table: source.table.clone(),
                     index: None,
                 },
@@ -117,7 +122,7 @@ impl Layout for LocalDatabase {
                 .map(|attribute| attribute.attribute_type);
             return Ok(Some(BoundKey {
                 partition,
-                sort: sort_of(types, order),
+                sort: decode_sort_values(types, order),
                 is_after: false,
             }));
         }
@@ -135,8 +140,8 @@ impl Layout for LocalDatabase {
 
     fn hot_keys(
         &self,
-        source: &Source,
-        window: Window,
+        source: &SourceName,
+        window: Period,
         count: usize,
     ) -> Result<Vec<HotKey>, Error> {
         let of = self.partitioned(source)?;
@@ -149,7 +154,7 @@ impl Layout for LocalDatabase {
                 key,
                 partition,
                 load: heat.load,
-                busiest: heat.busiest,
+                peak: heat.peak,
                 total,
             })
         })
@@ -158,7 +163,7 @@ impl Layout for LocalDatabase {
 
     fn hot_items(
         &self,
-        source: &Source,
+        source: &SourceName,
         count: usize,
     ) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
         let of = self.partitioned(source)?;
@@ -171,19 +176,23 @@ impl Layout for LocalDatabase {
                 key: self.entry_at(source, &counter.name)?,
                 partition: partition_of(&of, &counter.name),
                 load: last_minute,
-                busiest: Busiest::default(),
+                peak: PeakSecond::default(),
                 total: counter.total,
             })
         });
         hot.collect::<Result<_, _>>().map(Some)
     }
 
-    fn big_collections(&self, source: &Source, count: usize) -> Result<Vec<BigCollection>, Error> {
+    fn big_collections(
+        &self,
+        source: &SourceName,
+        count: usize,
+    ) -> Result<Vec<LargeCollection>, Error> {
         let of = self.partitioned(source)?;
         let big = self.engine.largest_collections(&of, count)?.into_iter();
         big.map(|(billed_bytes, items, digest)| {
             let key = self.partition_by_digest(source, digest)?;
-            Ok(BigCollection {
+            Ok(LargeCollection {
                 key,
                 partition: partition_of(&of, &digest),
                 items,
@@ -195,16 +204,16 @@ impl Layout for LocalDatabase {
 }
 
 impl LocalDatabase {
-    fn partitioned(&self, source: &Source) -> Result<Partitioned, Error> {
+    fn partitioned(&self, source: &SourceName) -> Result<PartitionedSource, Error> {
         self.engine
-            .partitioned(&source.table, source.index.as_ref())
+            .partitioned_source(&source.table, source.index.as_ref())
     }
 
-    fn entry_at(&self, source: &Source, place: &[u8]) -> Result<Option<EntryKey>, Error> {
+    fn entry_at(&self, source: &SourceName, place: &[u8]) -> Result<Option<EntryKey>, Error> {
         self.read(source, |view, source| {
             let record = view
                 .read()
-                .get(&Space::Entry.at(source.id(), place))?
+                .get(&Space::Entry.key(source.id(), place))?
                 .map(Record::parse)
                 .transpose()?;
             Ok(record
@@ -214,13 +223,16 @@ impl LocalDatabase {
     }
 }
 
-fn partition_of(of: &Partitioned, place: &[u8]) -> u32 {
+fn partition_of(of: &PartitionedSource, place: &[u8]) -> u32 {
     of.map.partitions()[of.map.position_of(place)].id
 }
 
 /// Decodes the sort key values at the beginning of an order inside an item collection, as far as it
 /// has whole values.
-fn sort_of(types: impl Iterator<Item = KeyAttributeType>, mut order: &[u8]) -> Vec<AttributeValue> {
+fn decode_sort_values(
+    types: impl Iterator<Item = KeyAttributeType>,
+    mut order: &[u8],
+) -> Vec<AttributeValue> {
     let mut values = Vec::new();
     for of in types {
         let Ok((value, rest)) = key::decode(of, order) else {

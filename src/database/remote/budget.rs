@@ -15,26 +15,26 @@ use std::time::Instant;
 
 use parking_lot::Condvar;
 
-use super::consumption::{Charged, Consumed, Kind, Units};
-use super::service::{Answer, Service, is_free};
-use crate::database::caller::{Caller, SLICE};
+use super::consumption::{CapacityKind, Consumption, MeteredRequest, RequestUnits};
+use super::transport::{AnswerBody, Transport, is_free};
+use crate::database::cancel::{CancelToken, POLL_INTERVAL};
 use crate::database::layout;
 use crate::database::prelude::*;
-use crate::engine::meter::Outcome;
+use crate::engine::meter::OperationOutcome;
 use crate::engine::meter::sums::{SumSlots, count_operation};
 use crate::model::IndexName;
 use crate::model::api::TableDescription;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::error::{RemoteCause, RemoteError};
-use crate::model::layout::{
-    Billing, MeteredOperation, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window,
+use crate::model::metrics::{
+    Billing, MeteredOperation, Metrics, Period, SourceMetrics, TableMetrics, TimeSpan,
 };
-use crate::model::prices::{PriceTable, Spent};
+use crate::model::prices::{MountSpending, PriceTable};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 
 /// The limits of spending.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct SpendLimits {
     /// Read units per second.
     pub reads: Option<f64>,
     /// Write units per second.
@@ -47,28 +47,28 @@ pub struct Limits {
 
 /// The spending of all meters that share it.
 #[derive(Debug, Clone, Default)]
-pub struct Purse(Arc<Mutex<Account>>);
+pub struct Budget(Arc<Mutex<BudgetUse>>);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Account {
-    spent: Units,
+struct BudgetUse {
+    spent: RequestUnits,
     /// The units reserved by requests under way.
-    reserved: Units,
+    reserved: RequestUnits,
 }
 
 /// A service with spending limits; see the module.
-pub struct Meter {
-    service: Arc<dyn Service>,
-    limits: Limits,
-    purse: Purse,
+pub struct MeteredTransport {
+    inner: Arc<dyn Transport>,
+    limits: SpendLimits,
+    budget: Budget,
     prices: PriceTable,
     since_ms: u64,
-    state: Mutex<State>,
+    state: Mutex<MeterState>,
     /// Notified when a request ends.
     request_ended: Condvar,
 }
 
-impl std::fmt::Debug for Meter {
+impl std::fmt::Debug for MeteredTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Meter")
             .field("limits", &self.limits)
@@ -78,22 +78,22 @@ impl std::fmt::Debug for Meter {
 }
 
 #[derive(Default)]
-struct State {
-    reads: Bucket,
-    writes: Bucket,
+struct MeterState {
+    reads: TokenBucket,
+    writes: TokenBucket,
     throttles: u64,
-    tables: BTreeMap<TableName, OfTable>,
+    tables: BTreeMap<TableName, TableUsage>,
 }
 
 #[derive(Default)]
-struct OfTable {
+struct TableUsage {
     sources: BTreeMap<Option<IndexName>, SumSlots>,
     operations: SumSlots,
 }
 
 /// A token bucket of capacity units.
 #[derive(Debug, Default)]
-struct Bucket {
+struct TokenBucket {
     /// The units that may be taken; negative while consumption is to be made up for.
     level: f64,
     /// The units reserved by requests under way.
@@ -101,7 +101,7 @@ struct Bucket {
     filled: Option<Instant>,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// Fills the bucket, and returns how long a request must wait; zero if it waits only for
     /// answers of others, `None` if it may begin.
     fn wait(&mut self, per_second: f64, now: Instant) -> Option<Duration> {
@@ -130,14 +130,14 @@ impl Bucket {
 
 /// The maximal consumption of a request under way, released on drop.
 struct Reservation<'m> {
-    meter: &'m Meter,
-    kind: Kind,
-    most: Units,
+    meter: &'m MeteredTransport,
+    kind: CapacityKind,
+    units: RequestUnits,
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let (meter, most) = (self.meter, self.most);
+        let (meter, most) = (self.meter, self.units);
         // The two locks follow each other and are never nested here, so `begin` may nest them.
         {
             let mut state = meter.state.lock();
@@ -145,7 +145,7 @@ impl Drop for Reservation<'_> {
             *reserved -= most.read + most.write;
             debug_assert!(*reserved > -1e-3, "more released than reserved");
         }
-        meter.purse.0.lock().reserved.add(Units {
+        meter.budget.0.lock().reserved.add(RequestUnits {
             read: -most.read,
             write: -most.write,
         });
@@ -153,14 +153,14 @@ impl Drop for Reservation<'_> {
     }
 }
 
-impl Meter {
+impl MeteredTransport {
     #[must_use]
-    pub fn new(service: Arc<dyn Service>, limits: Limits, prices: PriceTable) -> Self {
+    pub fn new(service: Arc<dyn Transport>, limits: SpendLimits, prices: PriceTable) -> Self {
         let since_ms = SystemClock.now_ms();
         Self {
-            service,
+            inner: service,
             limits,
-            purse: Purse::default(),
+            budget: Budget::default(),
             prices,
             since_ms,
             state: Mutex::default(),
@@ -170,19 +170,22 @@ impl Meter {
 
     /// Shares the spending of other meters.
     #[must_use]
-    pub fn spending(self, purse: Purse) -> Self {
-        Self { purse, ..self }
+    pub fn with_budget(self, purse: Budget) -> Self {
+        Self {
+            budget: purse,
+            ..self
+        }
     }
 
     /// Returns the spending since the mount began, and its limits.
     #[must_use]
-    pub fn spent(&self) -> Spent {
-        let spent = self.purse.0.lock().spent;
-        Spent {
+    pub fn spent(&self) -> MountSpending {
+        let spent = self.budget.0.lock().spent;
+        MountSpending {
             since_ms: self.since_ms,
             read: spent.read,
             write: spent.write,
-            throttles: self.state.lock().throttles + self.service.throttles(),
+            throttles: self.state.lock().throttles + self.inner.throttle_count(),
             money: self.money(spent),
             reads_max: self.limits.reads,
             writes_max: self.limits.writes,
@@ -190,16 +193,16 @@ impl Meter {
         }
     }
 
-    fn money(&self, units: Units) -> f64 {
-        self.prices.of_reads(units.read) + self.prices.of_writes(units.write)
+    fn money(&self, units: RequestUnits) -> f64 {
+        self.prices.read_cost(units.read) + self.prices.write_cost(units.write)
     }
 
     /// True if money is left beside the reservations.
-    fn within_budget(&self, account: Account) -> Result<bool, Error> {
+    fn within_budget(&self, account: BudgetUse) -> Result<bool, Error> {
         let Some(most) = self.limits.money else {
             return Ok(true);
         };
-        let Account {
+        let BudgetUse {
             spent,
             mut reserved,
         } = account;
@@ -222,25 +225,29 @@ impl Meter {
         )))
     }
 
-    fn limit_of(&self, kind: Kind) -> Option<(f64, &'static str)> {
+    fn limit_of(&self, kind: CapacityKind) -> Option<(f64, &'static str)> {
         match kind {
-            Kind::Read => self.limits.reads.map(|limit| (limit, "--max-rcu")),
-            Kind::Write => self.limits.writes.map(|limit| (limit, "--max-wcu")),
+            CapacityKind::Read => self.limits.reads.map(|limit| (limit, "--max-rcu")),
+            CapacityKind::Write => self.limits.writes.map(|limit| (limit, "--max-wcu")),
         }
     }
 
     /// Waits until a request may begin, and reserves its maximal consumption.
-    fn begin(&self, caller: &Caller, charged: &Charged) -> Result<Reservation<'_>, Error> {
+    fn reserve(
+        &self,
+        caller: &CancelToken,
+        charged: &MeteredRequest,
+    ) -> Result<Reservation<'_>, Error> {
         let (deadline, kind, most) = (
             Instant::now() + self.limits.timeout,
             charged.kind,
-            charged.most(),
+            charged.max_units(),
         );
         // Lock order: the bucket state, then the shared account.
         let mut state = self.state.lock();
         loop {
             let (now, limit, mut account) =
-                (Instant::now(), self.limit_of(kind), self.purse.0.lock());
+                (Instant::now(), self.limit_of(kind), self.budget.0.lock());
             let has_money = self.within_budget(*account)?;
             let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
             // Both limits must admit the request before anything is reserved.
@@ -250,7 +257,7 @@ impl Meter {
                 return Ok(Reservation {
                     meter: self,
                     kind,
-                    most,
+                    units: most,
                 });
             }
             drop(account);
@@ -260,7 +267,7 @@ impl Meter {
                 return Err(RemoteError::new(
                     "ThrottlingException",
                     400,
-                    used_up(limit.filter(|_| has_money), wait),
+                    exhausted_text(limit.filter(|_| has_money), wait),
                 )
                 .into());
             }
@@ -269,9 +276,9 @@ impl Meter {
             self.request_ended.wait_for(
                 &mut state,
                 if wait.is_zero() {
-                    SLICE
+                    POLL_INTERVAL
                 } else {
-                    wait.min(SLICE)
+                    wait.min(POLL_INTERVAL)
                 },
             );
             if !caller.is_waiting() {
@@ -281,10 +288,10 @@ impl Meter {
     }
 
     /// Counts the consumption of a request.
-    fn settle(&self, charged: &Charged, consumed: &Consumed) {
+    fn spend(&self, charged: &MeteredRequest, consumed: &Consumption) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
-        self.purse.0.lock().spent.add(total);
+        self.budget.0.lock().spent.add(total);
         // The level may become negative here: the consumption is known only afterwards.
         state.reads.level -= total.read;
         state.writes.level -= total.write;
@@ -303,14 +310,14 @@ impl Meter {
     /// Counts the outcome of a request.
     fn count_outcome(
         &self,
-        charged: &Charged,
-        outcome: Outcome,
+        charged: &MeteredRequest,
+        outcome: OperationOutcome,
         latency_ms: f64,
         returned: Option<u64>,
     ) {
         let Some(table) = charged.table() else { return };
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
-        let is_throttled = outcome == Outcome::Throttled;
+        let is_throttled = outcome == OperationOutcome::Throttled;
         state.throttles += u64::from(is_throttled);
         let of = state.tables.entry(table).or_default();
         count_operation(
@@ -322,7 +329,7 @@ impl Meter {
         // The refusal does not name an index, so the table gets the count.
         if is_throttled {
             let usage = &mut of.sources.entry(None).or_default().now(now_ms).usage;
-            let throttles = if charged.kind == Kind::Read {
+            let throttles = if charged.kind == CapacityKind::Read {
                 &mut usage.read_throttles
             } else {
                 &mut usage.write_throttles
@@ -332,18 +339,18 @@ impl Meter {
     }
 }
 
-impl State {
-    fn bucket(&mut self, kind: Kind) -> &mut Bucket {
+impl MeterState {
+    fn bucket(&mut self, kind: CapacityKind) -> &mut TokenBucket {
         match kind {
-            Kind::Read => &mut self.reads,
-            Kind::Write => &mut self.writes,
+            CapacityKind::Read => &mut self.reads,
+            CapacityKind::Write => &mut self.writes,
         }
     }
 }
 
-impl OfTable {
+impl TableUsage {
     /// Counts units of the table or an index.
-    fn count(&mut self, index: Option<&IndexName>, now_ms: u64, units: Units) {
+    fn count(&mut self, index: Option<&IndexName>, now_ms: u64, units: RequestUnits) {
         let usage = &mut self
             .sources
             .entry(index.cloned())
@@ -359,7 +366,7 @@ impl OfTable {
     }
 
     /// Counts a page of Query or Scan.
-    fn count_page(&mut self, charged: &Charged, now_ms: u64, consumed: &Consumed) {
+    fn count_page(&mut self, charged: &MeteredRequest, now_ms: u64, consumed: &Consumption) {
         let usage = &mut self
             .sources
             .entry(charged.index())
@@ -380,7 +387,7 @@ impl OfTable {
 
 /// Returns the error text of a request that does not begin: the exhausted option, or the budget,
 /// for this time or until other requests end.
-fn used_up(limit: Option<(f64, &str)>, wait: Duration) -> String {
+fn exhausted_text(limit: Option<(f64, &str)>, wait: Duration) -> String {
     let what = limit.map_or("--budget".to_owned(), |(limit, option)| {
         format!("{option} {limit}")
     });
@@ -391,37 +398,48 @@ fn used_up(limit: Option<(f64, &str)>, wait: Duration) -> String {
     format!("{what} is used up {how}, longer than --timeout: try again then, or with a larger one")
 }
 
-fn outcome(error: &Error) -> Outcome {
+fn outcome(error: &Error) -> OperationOutcome {
     match error {
-        Error::Remote(error) if error.cause() == RemoteCause::Throttled => Outcome::Throttled,
-        Error::Remote(error) if error.cause() == RemoteCause::Failed => Outcome::SystemError,
-        other => Outcome::of(other),
+        Error::Remote(error) if error.cause() == RemoteCause::Throttled => {
+            OperationOutcome::Throttled
+        }
+        Error::Remote(error) if error.cause() == RemoteCause::Failed => {
+            OperationOutcome::SystemError
+        }
+        other => OperationOutcome::of(other),
     }
 }
 
-impl Service for Meter {
-    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
-        let Some(charged) = Charged::of(operation, body) else {
+impl Transport for MeteredTransport {
+    fn call(
+        &self,
+        caller: &CancelToken,
+        operation: &'static str,
+        body: &[u8],
+    ) -> Result<AnswerBody, Error> {
+        let Some(charged) = MeteredRequest::of(operation, body) else {
             // Control operations consume no units, but some create what is paid for by the hour:
             // they are refused once the budget is spent.
             if !is_free(operation) {
-                self.within_budget(*self.purse.0.lock())?;
+                self.within_budget(*self.budget.0.lock())?;
             }
-            return self.service.call(caller, operation, body);
+            return self.inner.call(caller, operation, body);
         };
         let reservation = self
-            .begin(caller, &charged)
+            .reserve(caller, &charged)
             .inspect_err(|error| self.count_outcome(&charged, outcome(error), 0.0, None))?;
         let begun = Instant::now();
-        let mut answer = self.service.call(caller, operation, body);
+        let mut answer = self.inner.call(caller, operation, body);
         let consumed = match &mut answer {
-            Ok(answer) => charged.answered(answer),
-            Err(error) => charged.failed(error),
+            Ok(answer) => charged.consumed(answer),
+            Err(error) => charged.consumed_by_failure(error),
         };
-        self.settle(&charged, &consumed);
+        self.spend(&charged, &consumed);
         // Released after the spending is counted: in between, the units would look free.
         drop(reservation);
-        let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
+        let ended = answer
+            .as_ref()
+            .map_or_else(outcome, |_| OperationOutcome::Success);
         self.count_outcome(
             &charged,
             ended,
@@ -434,17 +452,17 @@ impl Service for Meter {
 
 /// The time for which a description is cached: its counters change every six hours, its units
 /// rarely.
-const KNOWN_FOR: Duration = Duration::from_secs(10);
+const DESCRIPTION_TTL: Duration = Duration::from_secs(10);
 
 /// Cached descriptions with the time of their arrival.
-type Known = HashMap<TableName, (Instant, Arc<TableDescription>)>;
+type DescriptionCache = HashMap<TableName, (Instant, Arc<TableDescription>)>;
 
 /// The metrics of a remote service: the consumption of this mount itself.
 pub struct RemoteLayout {
-    meter: Arc<Meter>,
+    meter: Arc<MeteredTransport>,
     /// The database that describes the tables.
-    tables: Arc<dyn Database>,
-    known: Arc<Mutex<Known>>,
+    database: Arc<dyn Database>,
+    descriptions: Arc<Mutex<DescriptionCache>>,
 }
 
 impl std::fmt::Debug for RemoteLayout {
@@ -457,39 +475,39 @@ impl std::fmt::Debug for RemoteLayout {
 
 impl RemoteLayout {
     #[must_use]
-    pub fn new(meter: Arc<Meter>, tables: Arc<dyn Database>) -> Self {
+    pub fn new(meter: Arc<MeteredTransport>, tables: Arc<dyn Database>) -> Self {
         Self {
             meter,
-            tables,
-            known: Arc::default(),
+            database: tables,
+            descriptions: Arc::default(),
         }
     }
 
     /// Returns a description that may be some seconds old.
-    fn described(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
+    fn describe(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
         if let Some((_, described)) = self
-            .known
+            .descriptions
             .lock()
             .get(table)
-            .filter(|(at, _)| at.elapsed() < KNOWN_FOR)
+            .filter(|(at, _)| at.elapsed() < DESCRIPTION_TTL)
         {
             return Ok(Some(Arc::clone(described)));
         }
-        let Some(described) = self.tables.described(table)?.map(Arc::new) else {
+        let Some(described) = self.database.find_table(table)?.map(Arc::new) else {
             return Ok(None);
         };
-        let mut known = self.known.lock();
+        let mut known = self.descriptions.lock();
         // Expired descriptions go, so that the map stays as small as the set of tables in use.
-        known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
+        known.retain(|_, (at, _)| at.elapsed() < DESCRIPTION_TTL);
         known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));
         Ok(Some(described))
     }
 
-    fn of_table(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
-        let Some(described) = self.described(table)? else {
+    fn table_metrics(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
+        let Some(described) = self.describe(table)? else {
             return Ok(None);
         };
-        let (state, nothing) = (self.meter.state.lock(), OfTable::default());
+        let (state, nothing) = (self.meter.state.lock(), TableUsage::default());
         let of = state.tables.get(table).unwrap_or(&nothing);
         let counts = of.operations.history().series(now_ms, |sums| {
             sums.counts.as_deref().cloned().unwrap_or_default()
@@ -550,7 +568,7 @@ fn all_sources(
         SourceMetrics {
             index: index.cloned(),
             usage: history.series(now_ms, |sums| sums.usage),
-            windows: Window::ALL.map(|window| history.within(window, now_ms).usage),
+            windows: Period::ALL.map(|window| history.within(window, now_ms).usage),
             is_local,
             billing,
             entries,
@@ -565,12 +583,12 @@ fn all_sources(
 }
 
 impl layout::Layout for RemoteLayout {
-    fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn layout::Layout>> {
-        let tables = self.tables.for_caller(caller)?;
+    fn for_caller(&self, caller: &CancelToken) -> Option<Arc<dyn layout::Layout>> {
+        let tables = self.database.for_caller(caller)?;
         Some(Arc::new(Self {
             meter: Arc::clone(&self.meter),
-            tables,
-            known: Arc::clone(&self.known),
+            database: tables,
+            descriptions: Arc::clone(&self.descriptions),
         }))
     }
 
@@ -578,7 +596,7 @@ impl layout::Layout for RemoteLayout {
         let now_ms = SystemClock.now_ms();
         let tables = tables
             .iter()
-            .map(|table| self.of_table(table, now_ms))
+            .map(|table| self.table_metrics(table, now_ms))
             .filter_map(Result::transpose)
             .collect::<Result<_, _>>()?;
         Ok(Metrics {
@@ -594,7 +612,7 @@ impl layout::Layout for RemoteLayout {
         self.metrics(&counted)
     }
 
-    fn spent(&self) -> Option<Spent> {
+    fn spent(&self) -> Option<MountSpending> {
         Some(self.meter.spent())
     }
 
@@ -602,7 +620,7 @@ impl layout::Layout for RemoteLayout {
         &self.meter.prices
     }
 
-    fn span(&self, window: Window) -> TimeSpan {
+    fn time_span(&self, window: Period) -> TimeSpan {
         window.span(SystemClock.now_ms())
     }
 }
@@ -613,7 +631,7 @@ mod tests {
 
     #[test]
     fn a_bucket_lends_to_one_at_a_time_and_is_paid_back() {
-        let (mut bucket, begun) = (Bucket::default(), Instant::now());
+        let (mut bucket, begun) = (TokenBucket::default(), Instant::now());
         let at = |ms: u64| begun + Duration::from_millis(ms);
         // The bucket begins with the units of one second.
         assert_eq!(bucket.wait(10.0, at(0)), None);

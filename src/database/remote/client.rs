@@ -8,16 +8,16 @@ mod requests;
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::service::Service;
+use super::transport::Transport;
 use crate::codec::digest::{Digest, digest};
 use crate::codec::json::document::Json;
-use crate::codec::wire::{self, Declared, answer, batches, pages, table_description};
-use crate::database::bounded::OfEntries;
-use crate::database::caller::Caller;
-use crate::database::pool::{Pool, WithoutThread};
+use crate::codec::wire::{self, Declared, batches, pages, response, table_description};
+use crate::database::cancel::CancelToken;
+use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
-use crate::database::{BatchRows, Rows};
-use crate::expr::{KeyConditionShape, Scope};
+use crate::database::thread_pool::{SpawnFailure, ThreadPool};
+use crate::database::{BatchRowSink, RowSink};
+use crate::expr::{KeyConditionShape, PlaceholderScope};
 use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
 use crate::model::arn;
@@ -30,40 +30,40 @@ const WORKERS_MAX: usize = 16;
 /// A service as a database, for one caller. Clones share the connection.
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
-    caller: Caller,
+    shared: Arc<ClientShared>,
+    caller: CancelToken,
 }
 
-struct Shared {
-    service: Arc<dyn Service>,
+struct ClientShared {
+    transport: Arc<dyn Transport>,
     /// The threads for requests that must not block their starter.
-    workers: Pool,
-    chains: Chains,
+    workers: ThreadPool,
+    cycles: CycleDetector,
     /// Partition, region and account of the service's ARNs, once one of them was seen.
-    home: OnceLock<String>,
+    arn_prefix: OnceLock<String>,
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("home", &self.shared.home)
+            .field("home", &self.shared.arn_prefix)
             .finish_non_exhaustive()
     }
 }
 
 impl Client {
     #[must_use]
-    pub fn new(service: Arc<dyn Service>) -> Self {
+    pub fn new(service: Arc<dyn Transport>) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                service,
+            shared: Arc::new(ClientShared {
+                transport: service,
                 // Without a thread the job is dropped, which fails its waiter: the starter may be a
                 // thread that must not block.
-                workers: Pool::new("ddbfs-remote", WORKERS_MAX, WithoutThread::Dropped),
-                chains: Chains::default(),
-                home: OnceLock::new(),
+                workers: ThreadPool::new("ddbfs-remote", WORKERS_MAX, SpawnFailure::Drop),
+                cycles: CycleDetector::default(),
+                arn_prefix: OnceLock::new(),
             }),
-            caller: Caller::default(),
+            caller: CancelToken::default(),
         }
     }
 
@@ -78,7 +78,7 @@ impl Client {
         write(&mut body);
         read(
             self.shared
-                .service
+                .transport
                 .call(&self.caller, operation, &body)?
                 .json()?,
         )
@@ -90,44 +90,48 @@ impl Client {
         operation: &'static str,
         request: &impl Declared,
     ) -> Result<T, Error> {
-        self.call(operation, |out| wire::ask(request, out), wire::answer)
+        self.call(
+            operation,
+            |out| wire::encode_request(request, out),
+            wire::decode_response,
+        )
     }
 
     /// Sends a request about a stream, with the stream's ARN in the service's partition, region and
     /// account.
-    fn of_stream<T: Declared>(
+    fn call_of_stream<T: Declared>(
         &self,
         operation: &'static str,
         stream: &StreamName,
         request: &impl Declared,
     ) -> Result<T, Error> {
         let context = wire::Context {
-            home: self.home(&stream.table_name)?,
+            home: self.arn_prefix(&stream.table_name)?,
             ..wire::Context::PLAIN
         };
         self.call(
             operation,
-            |out| wire::write(request, &context, out),
-            wire::answer,
+            |out| wire::encode(request, &context, out),
+            wire::decode_response,
         )
     }
 
     /// Learns partition, region and account from an ARN in the answer's `member`.
-    fn learn(&self, members: Json<'_>, member: &str) {
+    fn learn_arn_prefix(&self, members: Json<'_>, member: &str) {
         if let Some(home) = members
             .get(member)
             .and_then(Json::as_str)
-            .and_then(arn::home)
+            .and_then(arn::table_prefix)
         {
             // The first is as good as any: they are all the same.
-            let _ = self.shared.home.set(home.to_owned());
+            let _ = self.shared.arn_prefix.set(home.to_owned());
         }
     }
 
     /// Returns partition, region and account of the service's ARNs, and requests one if none is
     /// known yet.
-    pub(super) fn home(&self, table: &TableName) -> Result<String, Error> {
-        let is_unknown = self.shared.home.get().is_none();
+    pub(super) fn arn_prefix(&self, table: &TableName) -> Result<String, Error> {
+        let is_unknown = self.shared.arn_prefix.get().is_none();
         // The table may be deleted: streams outlive their tables.
         if is_unknown
             && self
@@ -141,15 +145,15 @@ impl Client {
         // A service without ARNs gets those of the local engine.
         let own = || {
             let table = arn::table(table);
-            debug_assert!(arn::home(&table).is_some(), "{table}");
-            arn::home(&table).unwrap_or_default().to_owned()
+            debug_assert!(arn::table_prefix(&table).is_some(), "{table}");
+            arn::table_prefix(&table).unwrap_or_default().to_owned()
         };
-        Ok(self.shared.home.get().cloned().unwrap_or_else(own))
+        Ok(self.shared.arn_prefix.get().cloned().unwrap_or_else(own))
     }
 
     /// Sends a request about a table; returns the description in the answer's `member`, with the
     /// present time.
-    fn ask_table(
+    fn call_table(
         &self,
         operation: &'static str,
         request: &impl Declared,
@@ -158,7 +162,7 @@ impl Client {
     ) -> Result<TableDescription, Error> {
         self.call(
             operation,
-            |out| wire::ask(request, out),
+            |out| wire::encode_request(request, out),
             |json| self.read_table(table, json, member),
         )
     }
@@ -169,15 +173,15 @@ impl Client {
         json: Json<'_>,
         member: &str,
     ) -> Result<TableDescription, Error> {
-        let described = answer::structure(answer::members(json)?, member)?;
+        let described = response::structure(response::members(json)?, member)?;
         // Any description has an ARN, which saves a request for it later.
         if let Some(described) = json.get(member) {
-            self.learn(described, "TableArn");
+            self.learn_arn_prefix(described, "TableArn");
         }
         let name = described.string("TableName").unwrap_or_default();
         // The answer for another table must not become this table's schema.
-        if answer::table_name(name)? != *table {
-            return Err(answer::unreadable(format_args!(
+        if response::table_name(name)? != *table {
+            return Err(response::unreadable(format_args!(
                 "it describes {name} where {table} was asked for"
             )));
         }
@@ -191,7 +195,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::call`]; pages that do not advance.
-    fn page(
+    fn read_page(
         &self,
         operation: &'static str,
         write: impl Fn(Option<&Item>, &mut Vec<u8>),
@@ -207,7 +211,7 @@ impl Client {
             };
             // The body of a request holds its start key and everything else that distinguishes the
             // read, so its digest identifies the position.
-            self.shared.chains.follow(
+            self.shared.cycles.record_page(
                 start.map(|start| body_after(Some(start))),
                 &body_after(Some(last)),
             )?;
@@ -218,7 +222,7 @@ impl Client {
 
 /// Checks that an item of a page lies behind the page's start key: if it came again, a reader that
 /// continues after the last item shown would never end.
-fn is_behind(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
+fn check_is_after(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
     match start {
         Some(start)
             if start
@@ -233,7 +237,7 @@ fn is_behind(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
 }
 
 /// Fails with the error that the parser of the request recorded.
-fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
+fn check_fault(fault: Option<Box<Error>>) -> Result<(), Error> {
     fault.map_or(Ok(()), |fault| Err(*fault))
 }
 
@@ -277,7 +281,7 @@ impl Database for Client {
         }
     }
 
-    fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn Database>> {
+    fn for_caller(&self, caller: &CancelToken) -> Option<Arc<dyn Database>> {
         Some(Arc::new(Self {
             caller: caller.clone(),
             ..self.clone()
@@ -287,7 +291,7 @@ impl Database for Client {
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         // The recorded error needs no check: the service finds it too, since all keys are sent.
         let request = BatchGetItemRequest {
@@ -296,13 +300,13 @@ impl Database for Client {
         };
         self.call(
             "BatchGetItem",
-            |out| wire::ask(&request, out),
-            |json| batches::read_got(json, &request, rows),
+            |out| wire::encode_request(&request, out),
+            |json| batches::read_get_response(json, &request, rows),
         )
     }
 
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        check(
+    fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        check_fault(
             request
                 .start_key_fault
                 .clone()
@@ -314,15 +318,16 @@ impl Database for Client {
             .as_deref()
             .and_then(|text| {
                 // The service refuses a condition that does not parse.
-                KeyConditionShape::parse(text, &mut Scope::new(&request.placeholders)).ok()
+                KeyConditionShape::parse(text, &mut PlaceholderScope::new(&request.placeholders))
+                    .ok()
             });
         // A wrong item would appear in another collection's folder, so the service's answer is
         // checked.
         let fits = |item: &Item| match &shape {
-            Some(shape) if !shape.admits(item) => {
+            Some(shape) if !shape.matches(item) => {
                 Err("it has an item that does not fit the key condition")
             }
-            _ => is_behind(start, item),
+            _ => check_is_after(start, item),
         };
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
@@ -331,20 +336,20 @@ impl Database for Client {
                 return_consumed_capacity: DETAIL,
                 ..request.clone()
             };
-            wire::ask(&request, out);
+            wire::encode_request(&request, out);
         };
-        self.page("Query", write, start, |json| {
+        self.read_page("Query", write, start, |json| {
             pages::read(json, table, fits, rows)
         })
     }
 
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let fault = request
             .start_key_fault
             .clone()
             .map(QueryError::StartKeyValue)
             .or(request.segment_fault.clone());
-        check(fault.map(|fault| Box::new(fault.into())))?;
+        check_fault(fault.map(|fault| Box::new(fault.into())))?;
         let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
@@ -353,14 +358,14 @@ impl Database for Client {
                 return_consumed_capacity: DETAIL,
                 ..request.clone()
             };
-            wire::ask(&request, out);
+            wire::encode_request(&request, out);
         };
-        self.page("Scan", write, start, |json| {
-            pages::read(json, table, |item| is_behind(start, item), rows)
+        self.read_page("Scan", write, start, |json| {
+            pages::read(json, table, |item| check_is_after(start, item), rows)
         })
     }
 
-    fn is_elsewhere(&self) -> bool {
+    fn is_remote(&self) -> bool {
         true
     }
 }
@@ -371,7 +376,7 @@ const CHAINS_MAX: usize = 4096;
 
 /// The progress of a chain of pages.
 #[derive(Debug, Clone, Copy)]
-struct Chain {
+struct PageChain {
     pages: u64,
     earlier: Digest,
 }
@@ -380,25 +385,25 @@ struct Chain {
 /// followed by the same pages forever. The earlier position is replaced at each power of two
 /// (Brent's algorithm).
 #[derive(Debug, Default)]
-pub struct Chains(Mutex<OfEntries<Digest, Chain, CHAINS_MAX>>);
+pub struct CycleDetector(Mutex<LruMap<Digest, PageChain, CHAINS_MAX>>);
 
-impl Chains {
+impl CycleDetector {
     /// Records that the page from `start` (`None` is the first page) ended at `next`.
     ///
     /// # Errors
     /// An earlier page of the chain ended at `next` too.
-    pub fn follow(&self, start: Option<Vec<u8>>, next: &[u8]) -> Result<(), Error> {
+    pub fn record_page(&self, start: Option<Vec<u8>>, next: &[u8]) -> Result<(), Error> {
         // Digests, because bodies are long and 4,096 reads may be tracked.
         let (start, next) = (start.map(|start| digest(&start)), digest(next));
         let mut chains = self.0.lock();
         let mut chain = start
             .and_then(|start| chains.get(&start).copied())
-            .unwrap_or(Chain {
+            .unwrap_or(PageChain {
                 pages: 0,
                 earlier: next,
             });
         if start == Some(next) || chain.pages > 0 && chain.earlier == next {
-            return Err(answer::unreadable(
+            return Err(response::unreadable(
                 "its pages do not move on: one ends where an earlier one did",
             ));
         }
@@ -420,14 +425,14 @@ mod tests {
     /// Returns the number of pages that are read before the chain ends, or as an error before a
     /// cycle is found.
     fn pages(next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
-        let (chains, mut at, mut pages) = (Chains::default(), None, 0);
+        let (chains, mut at, mut pages) = (CycleDetector::default(), None, 0);
         loop {
             pages += 1;
             let Some(last) = next(at.unwrap_or(0)) else {
                 return Ok(pages);
             };
             let start = at.map(|at: u32| at.to_be_bytes().to_vec());
-            if chains.follow(start, &last.to_be_bytes()).is_err() {
+            if chains.record_page(start, &last.to_be_bytes()).is_err() {
                 return Err(pages);
             }
             at = Some(last);
@@ -447,12 +452,12 @@ mod tests {
 
     #[test]
     fn who_reads_the_same_again_or_at_the_same_time_is_not_in_a_circle() {
-        let chains = Chains::default();
+        let chains = CycleDetector::default();
         for _ in 0..3 {
-            chains.follow(None, b"1").unwrap();
-            chains.follow(Some(b"1".to_vec()), b"2").unwrap();
-            chains.follow(Some(b"1".to_vec()), b"2").unwrap();
-            chains.follow(Some(b"2".to_vec()), b"3").unwrap();
+            chains.record_page(None, b"1").unwrap();
+            chains.record_page(Some(b"1".to_vec()), b"2").unwrap();
+            chains.record_page(Some(b"1".to_vec()), b"2").unwrap();
+            chains.record_page(Some(b"2".to_vec()), b"3").unwrap();
         }
     }
 }

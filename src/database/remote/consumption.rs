@@ -3,24 +3,24 @@
 
 use std::collections::BTreeMap;
 
-use super::service::{Answer, is_select, statements};
-use crate::codec::json::document::{Document, Json, Kind as JsonKind};
+use super::transport::{AnswerBody, is_select, partiql_statements};
+use crate::codec::json::document::{Document, Json, JsonKind};
 use crate::model::error::RemoteCause;
-use crate::model::layout::MeteredOperation;
 use crate::model::limits::{
     BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, TRANSACTION_BYTES_MAX,
     WRITE_UNIT_BYTES,
 };
+use crate::model::metrics::MeteredOperation;
 use crate::model::{Error, IndexName, TableName, arn};
 
 /// Capacity units of both kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Units {
+pub struct RequestUnits {
     pub read: f64,
     pub write: f64,
 }
 
-impl Units {
+impl RequestUnits {
     pub fn add(&mut self, other: Self) {
         self.read += other.read;
         self.write += other.write;
@@ -29,19 +29,19 @@ impl Units {
 
 /// The kind of units that a request consumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CapacityKind {
     Read,
     Write,
 }
 
-impl Kind {
-    fn units(self, count: f64) -> Units {
+impl CapacityKind {
+    fn units(self, count: f64) -> RequestUnits {
         match self {
-            Self::Read => Units {
+            Self::Read => RequestUnits {
                 read: count,
                 write: 0.0,
             },
-            Self::Write => Units {
+            Self::Write => RequestUnits {
                 read: 0.0,
                 write: count,
             },
@@ -51,9 +51,9 @@ impl Kind {
 
 /// A request that consumes capacity units.
 #[derive(Debug)]
-pub struct Charged {
+pub struct MeteredRequest {
     pub operation: MeteredOperation,
-    pub kind: Kind,
+    pub kind: CapacityKind,
     /// The parsed request; `None` if it is not JSON.
     request: Option<Document>,
     bytes: usize,
@@ -61,23 +61,23 @@ pub struct Charged {
 
 /// The consumption of one table: of its base (`None`) and of its indexes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OfTable {
+pub struct TableUnits {
     pub table: TableName,
-    pub sources: BTreeMap<Option<IndexName>, Units>,
+    pub sources: BTreeMap<Option<IndexName>, RequestUnits>,
 }
 
 /// The consumption that an answer reports.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Consumed {
-    pub tables: Vec<OfTable>,
+pub struct Consumption {
+    pub tables: Vec<TableUnits>,
     /// `ScannedCount` of Query and Scan.
     pub evaluated: u64,
     pub returned: Option<u64>,
 }
 
-impl Consumed {
-    pub fn total(&self) -> Units {
-        let mut sum = Units::default();
+impl Consumption {
+    pub fn total(&self) -> RequestUnits {
+        let mut sum = RequestUnits::default();
         self.tables
             .iter()
             .flat_map(|of| of.sources.values())
@@ -86,7 +86,7 @@ impl Consumed {
     }
 }
 
-impl Charged {
+impl MeteredRequest {
     /// Classifies a request; `None` if the operation consumes no units.
     pub fn of(operation: &str, body: &[u8]) -> Option<Self> {
         use MeteredOperation as Of;
@@ -98,23 +98,23 @@ impl Charged {
         let request = Document::parse(body.to_vec()).ok();
         let kind = match operation {
             Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => {
-                Kind::Read
+                CapacityKind::Read
             }
             Of::PutItem
             | Of::UpdateItem
             | Of::DeleteItem
             | Of::BatchWriteItem
-            | Of::TransactWriteItems => Kind::Write,
+            | Of::TransactWriteItems => CapacityKind::Write,
             Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => {
                 // All statements of one request read, or all write.
                 let statements = request
                     .as_ref()
-                    .map(|request| statements(request.root()))
+                    .map(|request| partiql_statements(request.root()))
                     .unwrap_or_default();
                 if statements.into_iter().any(is_select) {
-                    Kind::Read
+                    CapacityKind::Read
                 } else {
-                    Kind::Write
+                    CapacityKind::Write
                 }
             }
         };
@@ -132,7 +132,7 @@ impl Charged {
 
     /// Returns the maximal consumption: of a read by the limit of its answer, of a write by its own
     /// length; writes to indexes come on top.
-    pub fn most(&self) -> Units {
+    pub fn max_units(&self) -> RequestUnits {
         use MeteredOperation as Of;
         let (bytes, has_one_table) = match self.operation {
             Of::GetItem => (ITEM_BYTES_MAX, true),
@@ -153,8 +153,8 @@ impl Charged {
             1.0
         };
         self.kind.units(match self.kind {
-            Kind::Read => bytes.div_ceil(READ_UNIT_BYTES) as f64 * part,
-            Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES) as f64,
+            CapacityKind::Read => bytes.div_ceil(READ_UNIT_BYTES) as f64 * part,
+            CapacityKind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES) as f64,
         })
     }
 
@@ -169,25 +169,25 @@ impl Charged {
     }
 
     /// Returns the consumption that the answer reports, or an estimate.
-    pub fn answered(&self, answer: &mut Answer) -> Consumed {
+    pub fn consumed(&self, answer: &mut AnswerBody) -> Consumption {
         let bytes = answer.bytes();
         let json = answer.json().ok();
         let count = |name: &str| json?.get(name)?.as_number()?.as_u64();
         let told = json.and_then(|json| json.get("ConsumedCapacity"));
         // One unreadable entry voids all: the budget must not count too little.
-        let told: Option<Vec<OfTable>> = match told.map(|told| (told, told.as_list())) {
+        let told: Option<Vec<TableUnits>> = match told.map(|told| (told, told.as_list())) {
             None => None,
             Some((_, Some(mut tables))) => tables.try_fold(Vec::new(), |mut all, of| {
-                all.push(self.of_table(of)?);
+                all.push(self.parse_table(of)?);
                 Some(all)
             }),
-            Some((of, None)) => self.of_table(of).map(|of| vec![of]),
+            Some((of, None)) => self.parse_table(of).map(|of| vec![of]),
         };
         // An emulator may leave out the capacity although it was requested.
         let tables = told
             .filter(|told| !told.is_empty())
-            .unwrap_or_else(|| self.guessed(bytes));
-        Consumed {
+            .unwrap_or_else(|| self.estimated(bytes));
+        Consumption {
             tables,
             evaluated: count("ScannedCount").unwrap_or(0),
             returned: count("Count"),
@@ -196,7 +196,7 @@ impl Charged {
 
     /// Returns the consumption of a failed request: a condition that does not hold costs as much as
     /// the write.
-    pub fn failed(&self, error: &Error) -> Consumed {
+    pub fn consumed_by_failure(&self, error: &Error) -> Consumption {
         let may_have_written = match error {
             // An interrupted caller does not know the outcome, and the service may have executed
             // the write.
@@ -206,40 +206,40 @@ impl Charged {
             Error::Remote(remote) => remote.cause() == RemoteCause::Failed,
             _ => false,
         };
-        let is_charged = may_have_written && self.kind == Kind::Write;
-        Consumed {
+        let is_charged = may_have_written && self.kind == CapacityKind::Write;
+        Consumption {
             tables: if is_charged {
-                self.guessed(0)
+                self.estimated(0)
             } else {
                 Vec::new()
             },
-            ..Consumed::default()
+            ..Consumption::default()
         }
     }
 
-    fn of_table(&self, of: Json<'_>) -> Option<OfTable> {
+    fn parse_table(&self, of: Json<'_>) -> Option<TableUnits> {
         let mut sources = BTreeMap::new();
         for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
             .into_iter()
             .filter_map(|name| of.get(name)?.as_object())
         {
             for (name, units) in indexes.iter() {
-                sources.insert(Some(IndexName::new(name).ok()?), self.units(units)?);
+                sources.insert(Some(IndexName::new(name).ok()?), self.parse_units(units)?);
             }
         }
         // Without the detail by index, the object itself has the table's units.
         let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
         if let Some(base) = base {
-            sources.insert(None, self.units(base)?);
+            sources.insert(None, self.parse_units(base)?);
         }
-        Some(OfTable {
+        Some(TableUnits {
             table: table(of)?,
             sources,
         })
     }
 
     /// Returns the units of a table or index; `None` if they are missing or no amount.
-    fn units(&self, of: Json<'_>) -> Option<Units> {
+    fn parse_units(&self, of: Json<'_>) -> Option<RequestUnits> {
         let count = |name: &str| {
             of.get(name)
                 .and_then(Json::as_f64)
@@ -248,7 +248,7 @@ impl Charged {
         match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
             // `CapacityUnits` does not say which kind of units it counts; the operation does.
             (None, None) => Some(self.kind.units(count("CapacityUnits")?)),
-            (read, write) => Some(Units {
+            (read, write) => Some(RequestUnits {
                 read: read.unwrap_or(0.0),
                 write: write.unwrap_or(0.0),
             }),
@@ -256,21 +256,21 @@ impl Charged {
     }
 
     /// Estimates the consumption by the bytes of the answer, or of the request.
-    fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
+    fn estimated(&self, answer_bytes: usize) -> Vec<TableUnits> {
         let units = match self.kind {
             // As an eventually consistent read, which is the default.
-            Kind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
-            Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
+            CapacityKind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
+            CapacityKind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };
         // The shares of several tables are unknown; all of it counts for the first.
         let of_batch =
-            || arn::table_named(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
+            || arn::parse_table(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
         let table = self
             .table()
             .or_else(of_batch)
             .or_else(|| first_table(self.request.as_ref()?.root()));
         table
-            .map(|table| OfTable {
+            .map(|table| TableUnits {
                 table,
                 sources: [(None, self.kind.units(units))].into(),
             })
@@ -280,7 +280,7 @@ impl Charged {
 }
 
 fn table(json: Json<'_>) -> Option<TableName> {
-    arn::table_named(json.get("TableName")?.as_str()?).ok()
+    arn::parse_table(json.get("TableName")?.as_str()?).ok()
 }
 
 /// Returns the first table that is named anywhere in a transaction.
@@ -297,9 +297,9 @@ mod tests {
     use super::*;
 
     fn check(operation: &str, body: &str, answer: &str, expected: (f64, f64)) {
-        let consumed = Charged::of(operation, body.as_bytes())
+        let consumed = MeteredRequest::of(operation, body.as_bytes())
             .unwrap()
-            .answered(&mut answer.as_bytes().to_vec().into())
+            .consumed(&mut answer.as_bytes().to_vec().into())
             .total();
         assert_eq!(
             (consumed.read, consumed.write),
@@ -376,20 +376,26 @@ mod tests {
     #[test]
     fn a_failed_condition_costs_and_a_refused_request_does_not() {
         let failed = |operation: &str, error: Error| {
-            Charged::of(operation, br#"{"TableName":"Pets"}"#)
+            MeteredRequest::of(operation, br#"{"TableName":"Pets"}"#)
                 .unwrap()
-                .failed(&error)
+                .consumed_by_failure(&error)
                 .total()
         };
         assert_eq!(
             failed("PutItem", Error::ConditionalCheckFailed { item: None }),
-            Units {
+            RequestUnits {
                 read: 0.0,
                 write: 1.0
             }
         );
-        assert_eq!(failed("PutItem", Error::ResourceNotFound), Units::default());
-        assert_eq!(failed("GetItem", Error::Interrupted), Units::default());
-        assert!(Charged::of("DescribeTable", b"{}").is_none());
+        assert_eq!(
+            failed("PutItem", Error::ResourceNotFound),
+            RequestUnits::default()
+        );
+        assert_eq!(
+            failed("GetItem", Error::Interrupted),
+            RequestUnits::default()
+        );
+        assert!(MeteredRequest::of("DescribeTable", b"{}").is_none());
     }
 }

@@ -16,10 +16,10 @@ pub mod browse;
 pub mod budget;
 pub mod client;
 mod consumption;
-pub mod service;
 mod shards;
+pub mod transport;
 
 pub use browse::{RemoteDatabase, RemoteOptions};
 pub use budget::RemoteLayout;
 pub use client::Client;
-pub use service::{Answer, Service};
+pub use transport::{AnswerBody, Transport};

@@ -17,13 +17,13 @@ use crate::model::error::StreamError;
 use crate::model::{Error, TableName};
 
 /// The id of the combined shard.
-const ALL: &str = "shardId-00000000000000000000-00000000";
+const COMBINED_ID: &str = "shardId-00000000000000000000-00000000";
 /// The first character of an iterator over all shards; no service's iterator begins with it.
-const MARK: char = '{';
+const COMBINED_MARK: char = '{';
 
 /// A position in a stream.
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct StreamPosition {
     table: TableName,
     label: String,
     /// The time in milliseconds since the epoch before which records are skipped.
@@ -33,7 +33,7 @@ struct Place {
     shards: Vec<(String, Option<String>)>,
 }
 
-impl Place {
+impl StreamPosition {
     fn stream(&self) -> StreamName {
         StreamName {
             table_name: self.table.clone(),
@@ -60,7 +60,10 @@ pub trait Streams {
 }
 
 /// Describes a stream with all its shards, page by page.
-fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamResponse, Error> {
+fn describe_all_shards(
+    service: &dyn Streams,
+    stream: &StreamName,
+) -> Result<DescribeStreamResponse, Error> {
     let mut shards = Vec::new();
     loop {
         let start = shards.last().map(|shard: &Shard| shard.shard_id.clone());
@@ -88,7 +91,7 @@ pub fn describe(
     service: &dyn Streams,
     request: &DescribeStreamRequest,
 ) -> Result<DescribeStreamResponse, Error> {
-    let answer = whole(service, &request.stream)?;
+    let answer = describe_all_shards(service, &request.stream)?;
     // The combined shard stays open as long as any shard is open or may still come.
     let is_open = answer.status == StreamStatus::Enabled
         || answer
@@ -103,7 +106,7 @@ pub fn describe(
         .max()
         .filter(|_| !is_open);
     let one = |starting| Shard {
-        shard_id: ALL.to_owned(),
+        shard_id: COMBINED_ID.to_owned(),
         parent_shard_id: None,
         range: ShardRange { starting, ending },
     };
@@ -121,14 +124,14 @@ pub fn describe(
 ///
 /// # Errors
 /// The service refuses the request or does not answer.
-pub fn iterator(
+pub fn combined_iterator(
     service: &dyn Streams,
     request: GetShardIteratorRequest,
 ) -> Result<GetShardIteratorResponse, Error> {
-    if request.shard_id != ALL {
+    if request.shard_id != COMBINED_ID {
         return service.get_shard_iterator(request);
     }
-    let shards = whole(service, &request.stream)?.shards;
+    let shards = describe_all_shards(service, &request.stream)?.shards;
     let since_ms = if let ShardPosition::AtTimestamp(ms) = request.position {
         // The creation time of records has whole seconds.
         ms / 1000 * 1000
@@ -146,11 +149,11 @@ pub fn iterator(
             Some(service.get_shard_iterator(one)?.shard_iterator),
         ))
     };
-    let shards = begin(&shards, request.position)
+    let shards = starting_shards(&shards, request.position)
         .into_iter()
         .map(iterator)
         .collect::<Result<_, Error>>()?;
-    let place = Place {
+    let place = StreamPosition {
         table: request.stream.table_name.clone(),
         label: request.stream.label.clone(),
         since_ms,
@@ -162,7 +165,7 @@ pub fn iterator(
 }
 
 /// Returns the shards to begin with, and the position in each.
-fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)> {
+fn starting_shards(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)> {
     let of = |wanted: &dyn Fn(&Shard) -> bool, position| -> Vec<(&str, ShardPosition)> {
         shards
             .iter()
@@ -181,7 +184,7 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
         ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
             // The shards that contain the number are read from there. Later shards are read from
             // their beginning, unless they come up as children of a shard that is read.
-            let mut begun = of(&|shard| has(shard, number), position);
+            let mut begun = of(&|shard| contains(shard, number), position);
             if begun.is_empty() {
                 // The service's refusal says what is wrong with the number.
                 return shards
@@ -210,7 +213,7 @@ fn is_before(shard: &Shard, number: SequenceNumber) -> bool {
     shard.range.ending.is_some_and(|ending| ending < number)
 }
 
-fn has(shard: &Shard, number: SequenceNumber) -> bool {
+fn contains(shard: &Shard, number: SequenceNumber) -> bool {
     shard.range.starting <= number && !is_before(shard, number)
 }
 
@@ -218,14 +221,14 @@ fn has(shard: &Shard, number: SequenceNumber) -> bool {
 ///
 /// # Errors
 /// `Iterator` if the iterator is malformed; errors of the service.
-pub fn records(
+pub fn combined_records(
     service: &dyn Streams,
     request: GetRecordsRequest,
 ) -> Result<GetRecordsResponse, Error> {
-    if !request.shard_iterator.starts_with(MARK) {
+    if !request.shard_iterator.starts_with(COMBINED_MARK) {
         return service.get_records(request);
     }
-    let mut place: Place =
+    let mut place: StreamPosition =
         serde_json::from_str(&request.shard_iterator).map_err(|_| StreamError::Iterator)?;
     let mut records = Vec::new();
     for (_, iterator) in &mut place.shards {
@@ -251,7 +254,7 @@ pub fn records(
     if !place.shards.is_empty() {
         place.shards.rotate_left(1);
     }
-    go_on(service, &mut place)?;
+    follow_children(service, &mut place)?;
     records.sort_by_key(|record| record.sequence_number);
     let next_shard_iterator = (!place.shards.is_empty())
         .then(|| place.text())
@@ -263,12 +266,12 @@ pub fn records(
 }
 
 /// Replaces shards that were read to their end by their children.
-fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
+fn follow_children(service: &dyn Streams, place: &mut StreamPosition) -> Result<(), Error> {
     if place.shards.iter().all(|(_, iterator)| iterator.is_some()) {
         return Ok(());
     }
     let stream = place.stream();
-    let answer = whole(service, &stream)?;
+    let answer = describe_all_shards(service, &stream)?;
     let mut shards = Vec::new();
     for (shard_id, iterator) in std::mem::take(&mut place.shards) {
         let children = answer.shards.iter().filter(|shard| {
@@ -306,7 +309,7 @@ mod tests {
 
     use super::*;
     use crate::model::Item;
-    use crate::model::api::{Origin, StreamEvent, StreamRecord, StreamViewType};
+    use crate::model::api::{ChangeOrigin, StreamEvent, StreamRecord, StreamViewType};
 
     /// Shards with the numbers of their records, described one at a time; a page has two records.
     struct Family {
@@ -332,8 +335,8 @@ mod tests {
             shard_id: id.to_owned(),
             parent_shard_id: parent.map(str::to_owned),
             range: ShardRange {
-                starting: SequenceNumber::of(starting),
-                ending: ending.map(SequenceNumber::of),
+                starting: SequenceNumber::from_version(starting),
+                ending: ending.map(SequenceNumber::from_version),
             },
         };
         (shard, records.to_vec())
@@ -344,8 +347,8 @@ mod tests {
         StreamRecord {
             event_id: String::new(),
             event: StreamEvent::Insert,
-            origin: Origin::Client,
-            sequence_number: SequenceNumber::of(number),
+            origin: ChangeOrigin::Client,
+            sequence_number: SequenceNumber::from_version(number),
             created_ms: number * 1000,
             view_type: StreamViewType::KeysOnly,
             keys: Item::default(),
@@ -396,7 +399,7 @@ mod tests {
             let from = |first: &dyn Fn(SequenceNumber) -> bool| {
                 records
                     .iter()
-                    .filter(|&&number| !first(SequenceNumber::of(number)))
+                    .filter(|&&number| !first(SequenceNumber::from_version(number)))
                     .count()
             };
             let at = match request.position {
@@ -404,7 +407,7 @@ mod tests {
                 ShardPosition::Latest => records.len(),
                 ShardPosition::AtSequenceNumber(number)
                 | ShardPosition::AfterSequenceNumber(number)
-                    if !has(shard, number) =>
+                    if !contains(shard, number) =>
                 {
                     return Err(StreamError::SequenceNumber.into());
                 }
@@ -450,7 +453,7 @@ mod tests {
             children_of: None,
         };
         let shard_id = describe(family, &request)?.shards[0].shard_id.clone();
-        Ok(iterator(
+        Ok(combined_iterator(
             family,
             GetShardIteratorRequest {
                 stream: stream(),
@@ -469,7 +472,7 @@ mod tests {
             let Some(shard_iterator) = next.take() else {
                 break;
             };
-            let answer = records(
+            let answer = combined_records(
                 family,
                 GetRecordsRequest {
                     shard_iterator,
@@ -536,15 +539,15 @@ mod tests {
         );
         check(ShardPosition::Latest, &[]);
         check(
-            ShardPosition::AtSequenceNumber(SequenceNumber::of(12)),
+            ShardPosition::AtSequenceNumber(SequenceNumber::from_version(12)),
             &[12, 13, 21, 22, 23, 25, 27],
         );
         check(
-            ShardPosition::AfterSequenceNumber(SequenceNumber::of(13)),
+            ShardPosition::AfterSequenceNumber(SequenceNumber::from_version(13)),
             &[21, 22, 23, 25, 27],
         );
         check(
-            ShardPosition::AfterSequenceNumber(SequenceNumber::of(23)),
+            ShardPosition::AfterSequenceNumber(SequenceNumber::from_version(23)),
             &[25, 27],
         );
         check(
@@ -553,7 +556,7 @@ mod tests {
         );
         let unknown = start(
             &family,
-            ShardPosition::AtSequenceNumber(SequenceNumber::of(1)),
+            ShardPosition::AtSequenceNumber(SequenceNumber::from_version(1)),
         );
         assert_eq!(unknown, Err(StreamError::SequenceNumber.into()));
     }
@@ -570,7 +573,7 @@ mod tests {
         let (numbers, next) = read(&family, next);
         assert_eq!(numbers, [28]);
         // The shard ends before the service reports its child.
-        family.shards.lock().unwrap()[1].0.range.ending = Some(SequenceNumber::of(29));
+        family.shards.lock().unwrap()[1].0.range.ending = Some(SequenceNumber::from_version(29));
         let (numbers, next) = read(&family, next);
         assert_eq!((numbers.len(), next.is_some()), (0, true));
         family

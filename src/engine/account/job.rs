@@ -2,7 +2,7 @@
 
 use super::AccountRecord;
 use crate::engine::{
-    base::{keys::RecordKind, stored::Stored},
+    base::{keys::RecordKind, stored_form::StoredForm},
     prelude::*,
 };
 
@@ -14,9 +14,9 @@ pub struct JobRecord {
     pub job: Job,
 }
 
-impl Stored for JobRecord {
+impl StoredForm for JobRecord {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "a background job";
+    const NAME: &'static str = "a background job";
 }
 
 impl AccountRecord for JobRecord {
@@ -144,7 +144,7 @@ mod hex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::base::stored::{decode, encode};
+    use crate::engine::base::stored_form::{decode, encode};
 
     #[test]
     fn forms_are_fixed_and_those_without_version_are_read() {

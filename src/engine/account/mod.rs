@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     base::{
         keys::RecordKind,
-        stored::{Stored, decode, encode},
+        stored_form::{StoredForm, decode, encode},
     },
     prelude::*,
 };
@@ -16,13 +16,13 @@ use crate::codec::digest;
 use crate::model::{
     api::{
         backup::BackupStatus,
-        common::Failure,
+        common::JobFailure,
         resource::{Insights, InsightsMode, InsightsTarget},
         transfer::{Export, Import, TransferStatus},
     },
     arn,
     error::RecoveryError,
-    limits::SYSTEM_BACKUP_KEPT_MS,
+    limits::SYSTEM_BACKUP_RETENTION_MS,
 };
 
 pub use job::JobRecord;
@@ -49,7 +49,7 @@ pub fn new_arn(
 
 /// A record of the account. Its methods fail with errors of the store, and with `Corrupt` or
 /// `Format` for a record that cannot be read.
-pub trait AccountRecord: Stored {
+pub trait AccountRecord: StoredForm {
     const KIND: RecordKind;
 
     /// Reads the record of that name, if there is one.
@@ -63,7 +63,7 @@ pub trait AccountRecord: Stored {
     ///
     /// # Errors
     /// Fails with `missing` of the name if there is none; otherwise as [`Self::get`] does.
-    fn known(
+    fn require(
         read: &dyn Read,
         name: &str,
         missing: impl FnOnce(String) -> RecoveryError,
@@ -107,11 +107,13 @@ pub trait AccountRecord: Stored {
         read: &dyn Read,
         mut visit: impl FnMut(Result<Self, StoreError>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        walks::each(read, &Self::after(None), |_, bytes| visit(decode(bytes)))
+        walks::each(read, &Self::range_after(None), |_, bytes| {
+            visit(decode(bytes))
+        })
     }
 
     /// Returns the range of the keys after a name.
-    fn after(name: Option<&str>) -> KeyRange {
+    fn range_after(name: Option<&str>) -> KeyRange {
         let key = |name: &str| StoreKey::Account(Self::KIND, name).encode();
         KeyRange::prefix(&key("")).after(name.map(key))
     }
@@ -127,7 +129,7 @@ pub trait AccountRecord: Stored {
         limit: usize,
         mut take: impl FnMut(Self) -> Result<Option<T>, StoreError>,
     ) -> Result<(Vec<T>, bool), StoreError> {
-        walks::page(read, &Self::after(after), limit, |_, bytes| {
+        walks::page(read, &Self::range_after(after), limit, |_, bytes| {
             take(decode(bytes)?)
         })
     }
@@ -152,7 +154,7 @@ pub struct BackupRecord {
     #[serde(default, rename = "system")]
     pub is_system: bool,
     /// The failure of a backup that failed.
-    pub failure: Option<Failure>,
+    pub failure: Option<JobFailure>,
     /// The table's entry when the backup was made.
     pub table: Arc<TableEntry>,
 }
@@ -177,7 +179,7 @@ pub struct ImportRecord {
 
 impl ExportRecord {
     /// Marks the export as completed, or as failed.
-    pub fn end(&mut self, now_ms: u64, failure: Option<Failure>) {
+    pub fn finish(&mut self, now_ms: u64, failure: Option<JobFailure>) {
         self.export.status = if failure.is_none() {
             TransferStatus::Completed
         } else {
@@ -187,14 +189,14 @@ impl ExportRecord {
     }
 }
 
-impl Stored for BackupRecord {
+impl StoredForm for BackupRecord {
     /// Rises with the version of the table entry inside.
     const VERSION: u8 = TableEntry::VERSION;
-    const WHAT: &'static str = "a backup";
+    const NAME: &'static str = "a backup";
 
     fn upgrade(_version: u64, mut record: Value) -> Option<Value> {
         let members = record.as_object_mut()?;
-        gather_failure(members);
+        join_failure(members);
         let table = members.get_mut("table")?;
         *table = TableEntry::upgrade(table.get("v")?.as_u64()?, table.take())?;
         Some(record)
@@ -205,19 +207,19 @@ impl Stored for BackupRecord {
     }
 }
 
-impl Stored for ExportRecord {
+impl StoredForm for ExportRecord {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "an export";
+    const NAME: &'static str = "an export";
 
     fn upgrade(_version: u64, mut record: Value) -> Option<Value> {
-        gather_failure(record.as_object_mut()?);
+        join_failure(record.as_object_mut()?);
         Some(record)
     }
 }
 
-impl Stored for ImportRecord {
+impl StoredForm for ImportRecord {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "an import";
+    const NAME: &'static str = "an import";
 
     fn upgrade(version: u64, record: Value) -> Option<Value> {
         ExportRecord::upgrade(version, record)
@@ -226,7 +228,7 @@ impl Stored for ImportRecord {
 
 /// Joins the parts of a failure, which forms without a version had as two members, null without a
 /// failure.
-fn gather_failure(members: &mut Map<String, Value>) {
+fn join_failure(members: &mut Map<String, Value>) {
     if let (Some(code @ Value::String(_)), Some(message)) = (
         members.remove("failure_code"),
         members.remove("failure_message"),
@@ -251,8 +253,8 @@ impl BackupRecord {
     /// Returns the time until which the backup of a deleted table is kept, in milliseconds since
     /// the epoch.
     #[must_use]
-    pub fn kept_until_ms(&self) -> u64 {
-        self.created_ms.saturating_add(SYSTEM_BACKUP_KEPT_MS)
+    pub fn expires_ms(&self) -> u64 {
+        self.created_ms.saturating_add(SYSTEM_BACKUP_RETENTION_MS)
     }
 }
 
@@ -261,7 +263,7 @@ impl BackupRecord {
 /// # Errors
 /// Fails with `Corrupt` or `Format` for a record that cannot be read, because its sources are
 /// unknown; also errors of the store.
-pub fn kept_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
+pub fn owned_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut found = Vec::new();
     BackupRecord::each(read, |record| {
         record.map(|record| found.push(record.source))
@@ -286,9 +288,9 @@ struct InsightsRecord {
     changed: Option<u64>,
 }
 
-impl Stored for InsightsRecord {
+impl StoredForm for InsightsRecord {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "a record of contributor insights";
+    const NAME: &'static str = "a record of contributor insights";
 }
 
 impl AccountRecord for InsightsRecord {
@@ -365,11 +367,11 @@ pub fn put_insights(
 #[cfg(test)]
 mod records_tests {
     use super::*;
-    use crate::engine::base::stored::{decode, encode};
+    use crate::engine::base::stored_form::{decode, encode};
 
     /// Checks a form without version, written by an earlier program, and the form written of it
     /// today.
-    fn check<T: Stored + PartialEq + std::fmt::Debug>(first: &str, today: &str) {
+    fn check<T: StoredForm + PartialEq + std::fmt::Debug>(first: &str, today: &str) {
         let value: T = decode(first.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(encode(&value).unwrap()).unwrap(), today);
         assert_eq!(decode(today.as_bytes()), Ok(value));

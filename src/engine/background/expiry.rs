@@ -5,11 +5,11 @@ use crate::engine::{
     catalog::ExpiryList,
     purge,
     runtime::prelude::*,
-    time_to_live::{self, item_that_expires, listed},
-    write::{self, guard::Stored},
+    time_to_live::{self, expiring_item, list_expiries},
+    write::{self, condition::StoredItem},
 };
 use crate::model::{
-    api::{Origin, TimeToLiveStatus},
+    api::{ChangeOrigin, TimeToLiveStatus},
     limits::TTL_PAST_MS_MAX,
 };
 
@@ -20,8 +20,8 @@ const ITEMS_PER_JOB: usize = 100;
 ///
 /// # Errors
 /// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
-pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
-    for Work { name, unbuilt } in work(shared)? {
+pub fn sweep(shared: &Arc<EngineShared>) -> Result<(), Error> {
+    for ExpiryWork { name, unbuilt } in pending_work(shared)? {
         if let Some(list) = unbuilt {
             time_to_live::build_list(shared, &name, list.id)?;
         }
@@ -31,14 +31,14 @@ pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
 }
 
 /// A table with expired items or an unbuilt list.
-struct Work {
+struct ExpiryWork {
     name: TableName,
     /// The list to build first.
     unbuilt: Option<ExpiryList>,
 }
 
 /// Returns the tables with work, from a view that is closed before the work begins.
-fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
+fn pending_work(shared: &EngineShared) -> Result<Vec<ExpiryWork>, Error> {
     let view = shared.view()?;
     let mut work = Vec::new();
     for name in shared.expiring_tables.names(view.read(), &shared.catalog)? {
@@ -46,14 +46,16 @@ fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
             continue;
         };
         match table.expiry_list() {
-            Some(list) if !list.is_built => work.push(Work {
+            Some(list) if !list.is_built => work.push(ExpiryWork {
                 name,
                 unbuilt: Some(list),
             }),
-            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work {
-                name,
-                unbuilt: None,
-            }),
+            Some(_) if !due_items(view.read(), shared, &table, 1)?.is_empty() => {
+                work.push(ExpiryWork {
+                    name,
+                    unbuilt: None,
+                })
+            }
             _ => {}
         }
     }
@@ -61,15 +63,15 @@ fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
 }
 
 /// The expiry time and the place of an item.
-type Due = (u64, Vec<u8>);
+type DueItem = (u64, Vec<u8>);
 
 /// Returns the first expired items of the list.
-fn due(
+fn due_items(
     read: &dyn Read,
-    shared: &Shared,
+    shared: &EngineShared,
     table: &TableEntry,
     count: usize,
-) -> Result<Vec<Due>, StoreError> {
+) -> Result<Vec<DueItem>, StoreError> {
     let now_ms = shared.now_ms();
     let Some((time_to_live, list)) = table.time_to_live.as_ref().zip(table.expiry_list()) else {
         return Ok(Vec::new());
@@ -81,14 +83,14 @@ fn due(
     let from_ms = now_ms
         .checked_sub(TTL_PAST_MS_MAX)
         .map_or(0, |past| past + 1);
-    listed(read, list.id, from_ms, now_ms, count)
+    list_expiries(read, list.id, from_ms, now_ms, count)
 }
 
-fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
+fn expire(shared: &Arc<EngineShared>, name: &TableName) -> Result<(), Error> {
     loop {
         let of_job = name.clone();
         let (expired, goes_on) =
-            shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
+            shared.submit_in_background(move |transaction| expire_batch(transaction, &of_job))?;
         if expired > 0 {
             shared
                 .meter
@@ -104,18 +106,18 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
 }
 
 /// Deletes a batch of items; returns their number, and whether there may be more.
-fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
-    let Ok(table) = catalog::active(transaction.table(name)?) else {
+fn expire_batch(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
+    let Ok(table) = catalog::require_active(transaction.table(name)?) else {
         return Ok((0, false));
     };
-    let due = due(
+    let due = due_items(
         transaction.read(),
         transaction.shared,
         &table,
         ITEMS_PER_JOB,
     )?;
     // The origin marks the deletes in stream records; they consume no capacity, as in the service.
-    transaction.origin = Origin::TimeToLive;
+    transaction.origin = ChangeOrigin::TimeToLive;
     transaction.charges.is_off = true;
     let mut expired = 0;
     for (ms, place) in &due {
@@ -131,9 +133,9 @@ fn expire_item(
     ms: u64,
     place: &[u8],
 ) -> Result<bool, Error> {
-    match item_that_expires(transaction.read(), table, ms, place) {
+    match expiring_item(transaction.read(), table, ms, place) {
         Ok(Some(key)) => {
-            let stored = Stored::read(transaction.read(), table, key)?;
+            let stored = StoredItem::read(transaction.read(), table, key)?;
             write::replace(transaction, &stored, None).map(|_| true)
         }
         // The expiry is removed in both cases, because it would block others forever. `check`
@@ -169,9 +171,9 @@ fn drop_expiry(
 ///
 /// # Errors
 /// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
-pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
+pub fn expire_backups(shared: &Arc<EngineShared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
-    if !shared.system_backups_due.begins(now_ms) {
+    if !shared.system_backups_due.take_due(now_ms) {
         return Ok(());
     }
     let (mut over, mut next) = (Vec::new(), u64::MAX);
@@ -180,7 +182,7 @@ pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
         if let Ok(record) = record
             && record.is_system
         {
-            match record.kept_until_ms() {
+            match record.expires_ms() {
                 due if due <= now_ms && record.readers == 0 => over.push(record),
                 due => next = next.min(due.max(now_ms + 1)),
             }
@@ -198,7 +200,7 @@ pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
             if found.is_none_or(|record| record.readers > 0) {
                 return Ok(false);
             }
-            transaction.removes();
+            transaction.mark_removal();
             BackupRecord::delete(transaction.batch, &arn)?;
             purge::mark(transaction, source)?;
             Ok(true)

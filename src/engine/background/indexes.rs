@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use crate::engine::{
-    catalog::entry::Phase,
+    catalog::entry::BuildPhase,
     index_lag::{self, NextStep},
     index_life::{self, backfill},
     purge,
-    runtime::{hold::Stage, prelude::*},
+    runtime::{prelude::*, test_hooks::IndexStage},
     table_states,
 };
 
@@ -21,7 +21,7 @@ const FULL_DISK_WAIT_MS: u64 = 1_000;
 ///
 /// # Errors
 /// Fails with errors of the store; with `Closed` if the engine ends.
-pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
+pub fn round(shared: &Arc<EngineShared>) -> Result<Option<Duration>, Error> {
     let mut soonest = NextStep::Nothing;
     let mut names = shared
         .busy_tables
@@ -46,7 +46,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     })
 }
 
-fn step(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
+fn step(shared: &Arc<EngineShared>, name: &TableName) -> Result<NextStep, Error> {
     let Some(table) = shared.view()?.table(name)? else {
         return Ok(NextStep::Nothing);
     };
@@ -59,7 +59,7 @@ fn step(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
 
 /// Runs a step of a table's work in a transaction.
 fn run<T: Send + 'static>(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineShared>,
     name: &TableName,
     step: fn(&mut Transaction<'_>, &TableName) -> Result<T, StoreError>,
 ) -> Result<T, Error> {
@@ -68,7 +68,11 @@ fn run<T: Send + 'static>(
 }
 
 /// Ends CREATING or DELETING when its time is over.
-fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<NextStep, Error> {
+fn state_step(
+    shared: &Arc<EngineShared>,
+    name: &TableName,
+    end_ms: u64,
+) -> Result<NextStep, Error> {
     let now_ms = shared.now_ms();
     if end_ms > now_ms {
         return Ok(NextStep::Later(end_ms - now_ms));
@@ -81,7 +85,11 @@ fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<Nex
 }
 
 /// Applies pending writes.
-fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<NextStep, Error> {
+fn lag_step(
+    shared: &Arc<EngineShared>,
+    name: &TableName,
+    table: &TableEntry,
+) -> Result<NextStep, Error> {
     if table.index_life.lag.is_none() {
         return Ok(NextStep::Nothing);
     }
@@ -99,7 +107,7 @@ fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resul
 
 /// Runs a step of the index that is being made or removed.
 fn life_step(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineShared>,
     name: &TableName,
     table: &TableEntry,
 ) -> Result<NextStep, Error> {
@@ -111,19 +119,19 @@ fn life_step(
         return Ok(NextStep::Later(from_ms - now_ms));
     }
     // After the time check, so that a held allocation uses up no steps while it lasts.
-    if !shared.options.index_hold.passes(stage) {
+    if !shared.options.index_hold.allows(stage) {
         return Ok(NextStep::Nothing);
     }
     let done = match stage {
-        Stage::Allocation => run(shared, name, backfill::begin).map(|()| NextStep::Again),
-        Stage::Backfill => run(shared, name, backfill::step).map(|step| {
+        IndexStage::Allocation => run(shared, name, backfill::begin).map(|()| NextStep::Again),
+        IndexStage::Backfill => run(shared, name, backfill::step).map(|step| {
             step.map_or(NextStep::Nothing, |step| {
                 step.count(shared.now_ms());
                 step.next
             })
         }),
-        Stage::Removal => run(shared, name, index_life::removal_step).map(|goes_on| {
-            shared.pieces.grow();
+        IndexStage::Removal => run(shared, name, index_life::remove_step).map(|goes_on| {
+            shared.batch_size.grow();
             if goes_on {
                 NextStep::Again
             } else {
@@ -132,25 +140,27 @@ fn life_step(
         }),
     };
     match (stage, done) {
-        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) if shared.pieces.halve() => {
+        (IndexStage::Removal, Err(Error::Store(StoreError::NoSpace)))
+            if shared.batch_size.halve() =>
+        {
             Ok(NextStep::Again)
         }
-        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) => {
+        (IndexStage::Removal, Err(Error::Store(StoreError::NoSpace))) => {
             Ok(NextStep::Later(FULL_DISK_WAIT_MS))
         }
-        (Stage::Allocation | Stage::Backfill, Err(Error::Store(StoreError::NoSpace))) => {
-            give_up(shared, name)
+        (IndexStage::Allocation | IndexStage::Backfill, Err(Error::Store(StoreError::NoSpace))) => {
+            cancel_build(shared, name)
         }
         (_, done) => done,
     }
 }
 
 /// Drops the index that is being made, because the disk is full.
-fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
+fn cancel_build(shared: &Arc<EngineShared>, name: &TableName) -> Result<NextStep, Error> {
     log::warn!(
         "the disk is full: the index that table {name} is making is dropped; make it again when there is room"
     );
-    match run(shared, name, index_life::give_up) {
+    match run(shared, name, index_life::cancel_build) {
         Ok(()) => Ok(NextStep::Again),
         Err(Error::Store(StoreError::NoSpace)) => Ok(NextStep::Later(FULL_DISK_WAIT_MS)),
         Err(error) => Err(error),
@@ -158,13 +168,13 @@ fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
 }
 
 /// Returns the next stage and its time, in milliseconds since the epoch.
-fn stage_of(table: &TableEntry) -> Option<(Stage, u64)> {
+fn stage_of(table: &TableEntry) -> Option<(IndexStage, u64)> {
     if table.index_life.leaving.is_some() {
-        return Some((Stage::Removal, 0));
+        return Some((IndexStage::Removal, 0));
     }
     let building = table.index_life.building.as_ref()?;
     Some(match building.phase {
-        Phase::Allocation { until_ms } => (Stage::Allocation, until_ms),
-        Phase::Backfill => (Stage::Backfill, 0),
+        BuildPhase::Allocation { until_ms } => (IndexStage::Allocation, until_ms),
+        BuildPhase::Backfill => (IndexStage::Backfill, 0),
     })
 }

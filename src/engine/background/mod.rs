@@ -5,17 +5,17 @@
 //! Several processes on one data directory may run the same rounds: everything is decided again
 //! inside the write transaction.
 
-pub mod counting;
 mod expiry;
 mod indexes;
+pub mod meter_flush;
 mod splits;
 
 use std::time::Duration;
 
 use super::{
-    parked,
     runtime::{Round, prelude::*},
     streams::trim,
+    trash,
 };
 
 /// The threads: name and round. Indexes have a thread of their own, so that a long backfill blocks
@@ -29,20 +29,20 @@ pub const ROUNDS: [(&str, Round); 2] = [
 ///
 /// # Errors
 /// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
-pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
+pub fn round(shared: &Arc<EngineShared>) -> Result<(), Error> {
     ROUNDS
         .iter()
         .try_for_each(|(_, round)| round(shared).map(drop))
 }
 
-fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
+fn housekeeping(shared: &Arc<EngineShared>) -> Result<Option<Duration>, Error> {
     // First, so that no failure below keeps the counts from the store.
-    counting::keep(shared, false)?;
+    meter_flush::flush(shared, false)?;
     expiry::sweep(shared)?;
     trim::trim(shared)?;
     expiry::expire_backups(shared)?;
-    parked::expire(shared)?;
+    trash::expire(shared)?;
     splits::round(shared)?;
-    counting::forget(shared)?;
+    meter_flush::prune(shared)?;
     Ok(None)
 }

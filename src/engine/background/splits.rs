@@ -8,15 +8,15 @@
 use std::collections::HashSet;
 
 use crate::engine::{
-    base::stored,
+    base::stored_form,
     partitions::{
         self, Partition, PartitionMap, content,
         hot::{self, HotPartition},
-        needed_for,
+        required,
     },
     runtime::prelude::*,
 };
-use crate::model::layout::PartitionOrigin;
+use crate::model::metrics::PartitionOrigin;
 
 /// The greatest number of splits of one table or index in one round.
 const SPLITS_MAX: usize = 64;
@@ -34,10 +34,10 @@ struct ChangedMap {
 ///
 /// # Errors
 /// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
-pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
+pub fn round(shared: &Arc<EngineShared>) -> Result<(), Error> {
     let commit = shared.store.commit_id();
     let is_new = shared.split_rounds.is_new(commit);
-    if !is_new && !shared.meter.is_warm(shared.now_ms()) {
+    if !is_new && !shared.meter.is_active(shared.now_ms()) {
         return Ok(());
     }
     let mut changed = Vec::new();
@@ -49,7 +49,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     };
     for table in &tables {
         for source in partitions::sources(table) {
-            changed.extend(look_at(shared, table, source)?);
+            changed.extend(plan_splits(shared, table, source)?);
         }
     }
     let live: HashSet<SourceId> = tables
@@ -58,8 +58,8 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
         .collect();
     // Sources from `next` on may have been made after the tables were read.
     let is_live = |source: SourceId| source >= next || live.contains(&source);
-    shared.meter.keep_only(is_live);
-    shared.split_rounds.keep_only(is_live);
+    shared.meter.retain(is_live);
+    shared.split_rounds.retain(is_live);
     if changed.is_empty() {
         return Ok(());
     }
@@ -67,8 +67,8 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 }
 
 /// Returns the changed map of a table's base or global index, if it changes.
-fn look_at(
-    shared: &Shared,
+fn plan_splits(
+    shared: &EngineShared,
     table: &TableEntry,
     source: SourceId,
 ) -> Result<Option<ChangedMap>, Error> {
@@ -83,10 +83,10 @@ fn look_at(
     };
     let now_ms = shared.now_ms();
     let mut splits = 0;
-    map.grow_to(needed_for(table.throughput_of(source)), now_ms);
+    map.grow_to(required(table.throughput_of(source)), now_ms);
     split_full(shared, table, source, &mut map, bytes, &mut splits)?;
     split_hot(shared, table, source, &mut map, &mut splits)?;
-    let is_stored = before.as_deref() == Some(&stored::encode(&map)?);
+    let is_stored = before.as_deref() == Some(&stored_form::encode(&map)?);
     let map = Arc::new(map);
     if is_stored {
         // Another process may have split it.
@@ -108,7 +108,7 @@ fn look_at(
 }
 
 /// Returns the bytes with overhead; for a base table with its local indexes.
-fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result<u64, Error> {
+fn billed_bytes(view: &ReadView<'_>, table: &TableEntry, source: SourceId) -> Result<u64, Error> {
     let local = table
         .sources_of(IndexKind::Local)
         .filter(|_| source == table.source);
@@ -121,7 +121,7 @@ fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result
 /// Splits partitions over their size limit. They are measured only after the table has grown by a
 /// twentieth of a partition.
 fn split_full(
-    shared: &Shared,
+    shared: &EngineShared,
     table: &TableEntry,
     source: SourceId,
     map: &mut PartitionMap,
@@ -138,7 +138,7 @@ fn split_full(
     while position < map.partitions().len() && *splits < SPLITS_MAX {
         let range = map.range(position);
         if content::count(&*views, table, source, &range)?.billed_bytes > bytes_max
-            && let Some(place) = content::half(&*views, table, source, &range)?
+            && let Some(place) = content::midpoint(&*views, table, source, &range)?
             && map.split(place, shared.now_ms(), PartitionOrigin::Size)
         {
             *splits += 1;
@@ -154,7 +154,7 @@ fn split_full(
 
 /// Splits partitions above their throughput limits over the last minute.
 fn split_hot(
-    shared: &Shared,
+    shared: &EngineShared,
     table: &TableEntry,
     source: SourceId,
     map: &mut PartitionMap,
@@ -204,7 +204,7 @@ fn split_hot(
 }
 
 /// Writes the maps unless another process was first; then updates the meters.
-fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
+fn store(shared: &Arc<EngineShared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
     // All maps in one transaction: one sync.
     let written = shared.submit_in_background(move |transaction| {
         let mut written = Vec::new();
@@ -219,7 +219,7 @@ fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
             {
                 transaction
                     .batch
-                    .put(&key, &stored::encode(&*change.map)?)?;
+                    .put(&key, &stored_form::encode(&*change.map)?)?;
                 written.push((change.source, Arc::clone(&change.map)));
             }
         }
@@ -231,6 +231,6 @@ fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
         }
     }
     // The commit was our own.
-    shared.split_rounds.saw(shared.store.commit_id());
+    shared.split_rounds.skip(shared.store.commit_id());
     Ok(())
 }

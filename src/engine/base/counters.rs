@@ -7,12 +7,12 @@
 //! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is in milliseconds
 //! since the epoch. The formats belong to the store's format version.
 
-use super::stored::{bytes_of, parts_of};
+use super::stored_form::{decode_parts, encode_parts};
 use crate::codec::record;
 use crate::engine::prelude::*;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
-const CUT: &str = "a value is cut short";
+const TRUNCATED: &str = "a value is cut short";
 
 /// The counters of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +27,7 @@ pub struct SourceCounters {
 impl SourceCounters {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        bytes_of(&(self.entries, self.bytes, self.partition_keys))
+        encode_parts(&(self.entries, self.bytes, self.partition_keys))
     }
 
     /// Decodes the stored bytes.
@@ -35,7 +35,7 @@ impl SourceCounters {
     /// # Errors
     /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (entries, bytes, partition_keys, rest) = parts_of(bytes, CUT)?;
+        let (entries, bytes, partition_keys, rest) = decode_parts(bytes, TRUNCATED)?;
         match rest {
             None::<&[u8]> => Ok(Self {
                 entries,
@@ -75,15 +75,15 @@ impl CounterDelta {
     /// Fails with `Corrupt` if a counter would be negative.
     pub fn apply(&self, to: SourceCounters) -> Result<SourceCounters, StoreError> {
         Ok(SourceCounters {
-            entries: shift(to.entries, self.entries)?,
-            bytes: shift(to.bytes, self.bytes)?,
-            partition_keys: shift(to.partition_keys, self.partition_keys)?,
+            entries: adjust(to.entries, self.entries)?,
+            bytes: adjust(to.bytes, self.bytes)?,
+            partition_keys: adjust(to.partition_keys, self.partition_keys)?,
         })
     }
 }
 
 /// Returns a counter after a change.
-fn shift(counter: u64, by: i64) -> Result<u64, StoreError> {
+fn adjust(counter: u64, by: i64) -> Result<u64, StoreError> {
     counter
         .checked_add_signed(by)
         .ok_or(StoreError::Corrupt("a counter fell below zero"))
@@ -99,7 +99,7 @@ fn signed(size: usize) -> i64 {
 /// Returns the change in entries and bytes when something of the size `old` becomes one of the size
 /// `new`; `None` is absent.
 #[must_use]
-pub fn growth(old: Option<usize>, new: Option<usize>) -> CounterDelta {
+pub fn size_change(old: Option<usize>, new: Option<usize>) -> CounterDelta {
     let count = |bytes: Option<usize>| i64::from(bytes.is_some());
     CounterDelta {
         entries: count(new) - count(old),
@@ -112,7 +112,7 @@ pub fn growth(old: Option<usize>, new: Option<usize>) -> CounterDelta {
 ///
 /// # Errors
 /// Fails with `Corrupt` if one is missing or cannot be read.
-pub fn key_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
+pub fn partition_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
     let record = Record::parse(record)?;
     let value = |name: &&str| {
         record
@@ -124,7 +124,7 @@ pub fn key_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, 
 
 /// The stored value of an item collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CollectionValue<'a> {
+pub struct CollectionRecord<'a> {
     pub entries: u64,
     pub bytes: u64,
     pub modified_ms: u64,
@@ -132,7 +132,7 @@ pub struct CollectionValue<'a> {
     partition: &'a [u8],
 }
 
-impl<'a> CollectionValue<'a> {
+impl<'a> CollectionRecord<'a> {
     /// Returns the bytes of the entries with the overhead of each.
     #[must_use]
     pub fn billed_bytes(&self) -> u64 {
@@ -144,7 +144,7 @@ impl<'a> CollectionValue<'a> {
     /// # Errors
     /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
-        let (entries, bytes, modified_ms, partition) = parts_of(bytes, CUT)?;
+        let (entries, bytes, modified_ms, partition) = decode_parts(bytes, TRUNCATED)?;
         Ok(Self {
             entries,
             bytes,
@@ -158,20 +158,20 @@ impl<'a> CollectionValue<'a> {
     /// # Errors
     /// Fails with `Corrupt` if one is missing or cannot be read.
     pub fn partition(&self, names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
-        key_values(self.partition, names)
+        partition_values(self.partition, names)
     }
 
     /// Returns the value after a change; `None` if the collection is empty then.
     ///
     /// # Errors
     /// Fails with `Corrupt` if a counter would be negative.
-    pub fn after(
+    pub fn updated(
         &self,
         change: CounterDelta,
         modified_ms: u64,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let entries = shift(self.entries, change.entries)?;
-        let bytes = shift(self.bytes, change.bytes)?;
+        let entries = adjust(self.entries, change.entries)?;
+        let bytes = adjust(self.bytes, change.bytes)?;
         if entries == 0 {
             return Ok(None);
         }
@@ -207,7 +207,7 @@ pub fn new_collection(
 }
 
 fn encode_collection(entries: u64, bytes: u64, modified_ms: u64, partition: &[u8]) -> Vec<u8> {
-    bytes_of(&(entries, bytes, modified_ms, partition))
+    encode_parts(&(entries, bytes, modified_ms, partition))
 }
 
 #[cfg(test)]
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_collection_grows_shrinks_and_ends() {
         let value = new_collection(&[("pk", &AttributeValue::S("a".into()))], 5, 9);
-        let parsed = CollectionValue::parse(&value).unwrap();
+        let parsed = CollectionRecord::parse(&value).unwrap();
         assert_eq!(
             parsed.partition(&["pk"]),
             Ok(vec![AttributeValue::S("a".into())])
@@ -251,11 +251,11 @@ mod tests {
             bytes,
             ..CounterDelta::default()
         };
-        let grown = parsed.after(change(1, 10), 12).unwrap().unwrap();
-        let grown = CollectionValue::parse(&grown).unwrap();
+        let grown = parsed.updated(change(1, 10), 12).unwrap().unwrap();
+        let grown = CollectionRecord::parse(&grown).unwrap();
         assert_eq!((grown.entries, grown.bytes, grown.modified_ms), (2, 15, 12));
-        assert_eq!(grown.after(change(-2, -15), 13), Ok(None));
-        assert!(grown.after(change(-3, 0), 13).is_err());
+        assert_eq!(grown.updated(change(-2, -15), 13), Ok(None));
+        assert!(grown.updated(change(-3, 0), 13).is_err());
     }
 
     #[test]

@@ -36,7 +36,7 @@
 
 use std::ops::Bound;
 
-use super::stored::{Part, parts_of};
+use super::stored_form::{Part, decode_parts};
 use crate::codec::key::{encode, partition_digest};
 use crate::engine::prelude::*;
 use crate::model::api::StreamName;
@@ -233,7 +233,7 @@ impl StoreKey<'_> {
         what: &'static str,
     ) -> Result<Option<P>, StoreError> {
         read.get(&self.encode())?
-            .map(|bytes| parts_of(bytes, what))
+            .map(|bytes| decode_parts(bytes, what))
             .transpose()
     }
 }
@@ -247,13 +247,13 @@ impl Space {
 
     /// Returns the range of a source, in a space of keys that begin with a source.
     #[must_use]
-    pub fn of(self, source: SourceId) -> KeyRange {
+    pub fn range(self, source: SourceId) -> KeyRange {
         KeyRange::prefix(&self.head(source))
     }
 
     /// Returns the range of this source and all later ones.
     #[must_use]
-    pub fn from(self, source: SourceId) -> KeyRange {
+    pub fn range_from(self, source: SourceId) -> KeyRange {
         KeyRange {
             lower: Bound::Included(self.head(source).to_vec()),
             ..self.all()
@@ -262,7 +262,7 @@ impl Space {
 
     /// Returns the key at a place of a source, see [`place_in_source`].
     #[must_use]
-    pub fn at(self, source: SourceId, place: &[u8]) -> Vec<u8> {
+    pub fn key(self, source: SourceId, place: &[u8]) -> Vec<u8> {
         [&self.head(source)[..], place].concat()
     }
 
@@ -271,11 +271,11 @@ impl Space {
     #[must_use]
     pub fn between(self, source: SourceId, from: &[u8], before: Option<&[u8]>) -> KeyRange {
         let upper = before.map_or_else(
-            || self.of(source).upper,
-            |before| Bound::Excluded(self.at(source, before)),
+            || self.range(source).upper,
+            |before| Bound::Excluded(self.key(source, before)),
         );
         KeyRange {
-            lower: Bound::Included(self.at(source, from)),
+            lower: Bound::Included(self.key(source, from)),
             upper,
         }
     }
@@ -370,7 +370,7 @@ impl EntryAddress {
 
 /// Returns the source of a key, in a space of keys that begin with a source.
 #[must_use]
-pub fn source_of(key: &[u8]) -> Option<SourceId> {
+pub fn parse_source(key: &[u8]) -> Option<SourceId> {
     SourceId::take(&mut key.get(1..)?)
 }
 
@@ -385,7 +385,7 @@ pub fn place_in_source(key: &[u8]) -> &[u8] {
 /// Returns the version in the key of a stream record, pending write or history entry; `None` for
 /// other keys.
 #[must_use]
-pub fn version_of(key: &[u8]) -> Option<Version> {
+pub fn parse_version(key: &[u8]) -> Option<Version> {
     match StoreKey::parse(key)? {
         StoreKey::StreamRecord(_, version)
         | StoreKey::Pending(_, version)
@@ -396,7 +396,7 @@ pub fn version_of(key: &[u8]) -> Option<Version> {
 
 /// Returns time and place in the key of an expiry; `None` for other keys.
 #[must_use]
-pub fn expiry_of(key: &[u8]) -> Option<(u64, &[u8])> {
+pub fn parse_expiry(key: &[u8]) -> Option<(u64, &[u8])> {
     let StoreKey::Expiry(_, ms, place) = StoreKey::parse(key)? else {
         return None;
     };
@@ -405,13 +405,13 @@ pub fn expiry_of(key: &[u8]) -> Option<(u64, &[u8])> {
 
 /// Returns the key of a stream's definition.
 #[must_use]
-pub fn stream(name: &StreamName) -> Vec<u8> {
+pub fn stream_key(name: &StreamName) -> Vec<u8> {
     StoreKey::Stream(Ended(name.table_name.as_str()), &name.label).encode()
 }
 
 /// Returns the stream in the key of a definition; `None` for other keys.
 #[must_use]
-pub fn stream_of(key: &[u8]) -> Option<StreamName> {
+pub fn parse_stream(key: &[u8]) -> Option<StreamName> {
     let StoreKey::Stream(Ended(table), label) = StoreKey::parse(key)? else {
         return None;
     };
@@ -423,13 +423,13 @@ pub fn stream_of(key: &[u8]) -> Option<StreamName> {
 
 /// Returns the range of the streams of a table, by label.
 #[must_use]
-pub fn streams_of(table: &str) -> KeyRange {
+pub fn table_streams(table: &str) -> KeyRange {
     KeyRange::prefix(&StoreKey::Stream(Ended(table), "").encode())
 }
 
 /// Returns the table in the key of a catalog entry; `None` for other keys.
 #[must_use]
-pub fn table_of(key: &[u8]) -> Option<&str> {
+pub fn parse_table(key: &[u8]) -> Option<&str> {
     let StoreKey::Table(name) = StoreKey::parse(key)? else {
         return None;
     };
@@ -454,7 +454,7 @@ fn between(from: &StoreKey<'_>, before: &StoreKey<'_>) -> KeyRange {
 
 /// Returns the range of the files in the trash of a table, in one folder or in none.
 #[must_use]
-pub fn parked_in(table: SourceId, folder: Option<&Digest>) -> KeyRange {
+pub fn trash_in(table: SourceId, folder: Option<&Digest>) -> KeyRange {
     KeyRange::prefix(&StoreKey::Parked(table, folder, "").encode())
 }
 
@@ -480,7 +480,7 @@ pub fn stream_records_from(stream: SourceId, version: Version) -> KeyRange {
     let lower = StoreKey::StreamRecord(stream, version).encode();
     KeyRange {
         lower: Bound::Included(lower),
-        ..Space::StreamRecord.of(stream)
+        ..Space::StreamRecord.range(stream)
     }
 }
 
@@ -589,14 +589,14 @@ mod tests {
             table_name: TableName::new("abc").unwrap(),
             label: "2".into(),
         };
-        assert_eq!(stream_of(&stream(&name)), Some(name));
-        assert_eq!(stream_of(&[2, 0x61, 0x62, 0x63, 0, 0x32]), None);
+        assert_eq!(parse_stream(&stream_key(&name)), Some(name));
+        assert_eq!(parse_stream(&[2, 0x61, 0x62, 0x63, 0, 0x32]), None);
         assert_eq!(
-            version_of(&[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
+            parse_version(&[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
             Some(258)
         );
         assert_eq!(
-            expiry_of(&[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
+            parse_expiry(&[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
             Some((258, &[7, 8][..]))
         );
     }

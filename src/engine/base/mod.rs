@@ -3,7 +3,7 @@
 pub mod counters;
 pub mod item_key;
 pub mod keys;
-pub mod stored;
+pub mod stored_form;
 pub mod table_definition;
 pub mod walks;
 

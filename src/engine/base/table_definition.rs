@@ -27,7 +27,7 @@ use crate::model::{
 pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaError> {
     let billing_mode = request.billing_mode.unwrap_or(BillingMode::Provisioned);
     check_throughput(billing_mode, request.throughput)?;
-    let definitions = Definitions::new(&request.attribute_definitions)?;
+    let definitions = DefinedAttributes::new(&request.attribute_definitions)?;
     let key = definitions.table_key(&request.key_schema)?;
     check_all_used(&request)?;
 
@@ -57,7 +57,7 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
 ///
 /// # Errors
 /// Fails with the [`SchemaError`] of the first check that fails.
-pub fn check_built(schema: &TableSchema) -> Result<(), SchemaError> {
+pub fn check_schema(schema: &TableSchema) -> Result<(), SchemaError> {
     check_throughput(schema.billing_mode, schema.throughput)?;
     check_local(&schema.indexes)?;
     schema
@@ -116,7 +116,7 @@ pub fn build_global_index(
     definition: &IndexDefinition,
     attributes: &[KeyAttribute],
 ) -> Result<IndexSchema, SchemaError> {
-    global_index(definition, &Definitions::new(attributes)?)
+    global_index(definition, &DefinedAttributes::new(attributes)?)
 }
 
 /// Runs checks 1 to 3.
@@ -147,13 +147,13 @@ pub fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError>
 }
 
 /// The attributes of `AttributeDefinitions`, each name once.
-struct Definitions<'r> {
+struct DefinedAttributes<'r> {
     types: BTreeMap<&'r str, KeyAttributeType>,
     /// The names in the order of the request, joined by `, `.
     text: String,
 }
 
-impl<'r> Definitions<'r> {
+impl<'r> DefinedAttributes<'r> {
     /// Runs check 4.
     fn new(list: &'r [KeyAttribute]) -> Result<Self, SchemaError> {
         let mut types = BTreeMap::new();
@@ -167,7 +167,7 @@ impl<'r> Definitions<'r> {
         }
         Ok(Self {
             types,
-            text: joined(list.iter().map(|definition| definition.name.as_str())),
+            text: join_names(list.iter().map(|definition| definition.name.as_str())),
         })
     }
 
@@ -184,7 +184,7 @@ impl<'r> Definitions<'r> {
             .collect();
         if !undefined.is_empty() {
             return Err(SchemaError::UndefinedKeys {
-                keys: joined(undefined.into_iter()),
+                keys: join_names(undefined.into_iter()),
                 definitions: self.text.clone(),
             });
         }
@@ -241,7 +241,7 @@ impl<'r> Definitions<'r> {
     }
 }
 
-fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -270,15 +270,15 @@ fn check_all_used(request: &CreateTableRequest) -> Result<(), SchemaError> {
         return Err(SchemaError::UnusedDefinitions);
     }
     Err(SchemaError::UnusedDefinitionsWithIndexes {
-        definitions: joined(&mut definitions),
-        used: joined(used.into_iter()),
+        definitions: join_names(&mut definitions),
+        used: join_names(used.into_iter()),
     })
 }
 
 /// Runs checks 11 to 16.
 fn local_indexes(
     list: &[IndexDefinition],
-    definitions: &Definitions<'_>,
+    definitions: &DefinedAttributes<'_>,
     table: &KeySchema,
 ) -> Result<Vec<IndexSchema>, SchemaError> {
     if list.is_empty() {
@@ -372,7 +372,7 @@ fn check_names<'i>(indexes: impl Iterator<Item = &'i IndexSchema>) -> Result<(),
 /// Runs checks 17 and 18, and 14 for global indexes.
 fn global_indexes(
     list: &[IndexDefinition],
-    definitions: &Definitions<'_>,
+    definitions: &DefinedAttributes<'_>,
     billing_mode: BillingMode,
 ) -> Result<Vec<IndexSchema>, SchemaError> {
     if list.is_empty() {
@@ -390,7 +390,7 @@ fn global_indexes(
 
 fn global_index(
     index: &IndexDefinition,
-    definitions: &Definitions<'_>,
+    definitions: &DefinedAttributes<'_>,
 ) -> Result<IndexSchema, SchemaError> {
     let (partition, sort) = global_key(&index.key_schema, definitions)?;
     Ok(IndexSchema {
@@ -408,7 +408,7 @@ fn global_index(
 /// (docs/dynamodb.md 9.2).
 fn global_key(
     elements: &[KeySchemaElement],
-    definitions: &Definitions<'_>,
+    definitions: &DefinedAttributes<'_>,
 ) -> Result<(Vec<KeyAttribute>, Vec<KeyAttribute>), SchemaError> {
     let typed = definitions.typed(elements)?;
     if typed

@@ -105,7 +105,7 @@ pub fn first<T>(
 ///
 /// # Errors
 /// Fails with errors of the store and of `visit`.
-pub fn piece(
+pub fn batch(
     read: &dyn Read,
     range: &KeyRange,
     (entries_max, bytes_max): (usize, usize),

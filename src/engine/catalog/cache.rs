@@ -10,10 +10,10 @@ use crate::engine::prelude::*;
 
 /// The entries of one generation; `None` for a name without a table.
 #[derive(Debug, Default)]
-pub struct CatalogCache(Mutex<Cached>);
+pub struct CatalogCache(Mutex<CachedEntries>);
 
 #[derive(Debug, Default)]
-struct Cached {
+struct CachedEntries {
     generation: u64,
     tables: HashMap<TableName, Option<Arc<TableEntry>>>,
     /// A commit at which the catalog had this generation; `None` at first.
@@ -38,9 +38,9 @@ impl CatalogCache {
         {
             let mut cached = self.0.lock();
             if cached.generation < generation || cached.tables.len() > CACHED_NAMES_MAX {
-                *cached = Cached {
+                *cached = CachedEntries {
                     generation: cached.generation.max(generation),
-                    ..Cached::default()
+                    ..CachedEntries::default()
                 };
             }
             if cached.generation == generation
@@ -61,23 +61,23 @@ impl CatalogCache {
 
     /// Returns a table's entry as [`Self::table`] does, for a view of `commit`; reads nothing while
     /// the cache is known to be right at that commit.
-    pub fn table_of(
+    pub fn table_for_commit(
         &self,
         read: &dyn Read,
         commit: u64,
         name: &TableName,
     ) -> Result<Option<Arc<TableEntry>>, StoreError> {
-        if let Some(entry) = self.table_at(commit, name) {
+        if let Some(entry) = self.cached_table(commit, name) {
             return Ok(entry);
         }
         let entry = self.table(read, name)?;
-        self.seen_at(read, commit)?;
+        self.confirm(read, commit)?;
         Ok(entry)
     }
 
     /// Returns a table's entry if the cache is known to be right at `commit`.
     #[must_use]
-    pub fn table_at(&self, commit: u64, name: &TableName) -> Option<Option<Arc<TableEntry>>> {
+    pub fn cached_table(&self, commit: u64, name: &TableName) -> Option<Option<Arc<TableEntry>>> {
         // No snapshot is taken here: a commit id is a word in shared memory.
         let cached = self.0.lock();
         if cached.commit != Some(commit) {
@@ -87,7 +87,7 @@ impl CatalogCache {
     }
 
     /// Records that a commit of this process did not change the catalog.
-    pub fn unchanged_by(&self, commit: u64) {
+    pub fn advance(&self, commit: u64) {
         let mut cached = self.0.lock();
         // Only the next commit: between two commits of this process another one may have changed
         // the catalog.
@@ -97,7 +97,7 @@ impl CatalogCache {
     }
 
     /// Records that the cache is right at `commit`, if the catalog in `read` has its generation.
-    fn seen_at(&self, read: &dyn Read, commit: u64) -> Result<(), StoreError> {
+    fn confirm(&self, read: &dyn Read, commit: u64) -> Result<(), StoreError> {
         let generation = generation(read)?;
         let mut cached = self.0.lock();
         // A view of an earlier commit changes nothing.
@@ -112,12 +112,12 @@ impl CatalogCache {
 
 /// The tables that satisfy `wanted`, of one generation of the catalog.
 #[derive(Debug)]
-pub struct Watched {
+pub struct TableWatchList {
     wanted: fn(&TableEntry) -> bool,
     known: Mutex<Option<(u64, Vec<TableName>)>>,
 }
 
-impl Watched {
+impl TableWatchList {
     #[must_use]
     pub fn new(wanted: fn(&TableEntry) -> bool) -> Self {
         Self {

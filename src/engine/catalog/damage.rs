@@ -10,7 +10,7 @@ pub fn locate(read: &dyn Read, key: &[u8], error: StoreError) -> StoreError {
     let StoreError::Corrupt(what) = error else {
         return error;
     };
-    let owner = keys::source_of(key).and_then(|source| owner_of(read, source));
+    let owner = keys::parse_source(key).and_then(|source| owner_of(read, source));
     in_record(what, owner.as_deref(), key)
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::earlier_forms;
+use super::migrations;
 use crate::engine::{
-    base::stored::{Stored, is_default},
+    base::stored_form::{StoredForm, is_default},
     prelude::*,
 };
 use crate::model::{
@@ -43,13 +43,13 @@ pub struct TableEntry {
     pub status_ends_ms: Option<u64>,
 }
 
-impl Stored for TableEntry {
+impl StoredForm for TableEntry {
     const VERSION: u8 = 2;
-    const WHAT: &'static str = "a catalog entry";
+    const NAME: &'static str = "a catalog entry";
 
     fn upgrade(version: u64, entry: Value) -> Option<Value> {
         if version == 1 {
-            earlier_forms::of_version_1(entry)
+            migrations::from_version_1(entry)
         } else {
             None
         }
@@ -211,20 +211,20 @@ impl TimeToLive {
 #[serde(default)]
 pub struct IndexLife {
     /// The index being made. It is in the table's schema.
-    pub building: Option<Building>,
+    pub building: Option<BuildingIndex>,
     /// The index being removed. It is no longer in the table's schema.
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<LeavingIndex>,
     /// The indexes of the schema that UpdateTable made or is making, by name.
-    pub made: BTreeMap<String, Made>,
+    pub made: BTreeMap<String, BuiltIndex>,
     /// `None` while global indexes show every write, see `index_lag`.
-    pub lag: Option<Lag>,
+    pub lag: Option<LagState>,
 }
 
 /// An index being made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Building {
+pub struct BuildingIndex {
     pub index: IndexName,
-    pub phase: Phase,
+    pub phase: BuildPhase,
     /// True if its throughput was changed meanwhile: it shows as UPDATING until it is active.
     #[serde(rename = "updated")]
     pub is_updated: bool,
@@ -233,7 +233,7 @@ pub struct Building {
 /// The phase of an index being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum BuildPhase {
     /// Resources are allocated until then at least, in milliseconds since the epoch.
     Allocation {
         until_ms: u64,
@@ -243,7 +243,7 @@ pub enum Phase {
 
 /// An index being removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leaving {
+pub struct LeavingIndex {
     pub index: IndexSchema,
     pub source: SourceId,
     /// The list of its violations, if it had one.
@@ -252,7 +252,7 @@ pub struct Leaving {
 
 /// The state of an index made by UpdateTable, beside its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
+pub struct BuiltIndex {
     /// The list of items that are kept out of it.
     pub violations: SourceId,
     /// The last version that was in the index when it became active.
@@ -291,7 +291,7 @@ impl IndexLife {
         let is_allocating = self
             .building
             .as_ref()
-            .is_some_and(|building| matches!(building.phase, Phase::Allocation { .. }));
+            .is_some_and(|building| matches!(building.phase, BuildPhase::Allocation { .. }));
         match stored {
             TableStatus::Active if is_allocating || self.leaving.is_some() => TableStatus::Updating,
             other => other,
@@ -313,9 +313,9 @@ impl IndexLife {
             return (table, None);
         };
         match (building.phase, building.is_updated) {
-            (Phase::Allocation { .. }, _) => (TableStatus::Creating, Some(false)),
-            (Phase::Backfill, false) => (TableStatus::Creating, Some(true)),
-            (Phase::Backfill, true) => (TableStatus::Updating, Some(true)),
+            (BuildPhase::Allocation { .. }, _) => (TableStatus::Creating, Some(false)),
+            (BuildPhase::Backfill, false) => (TableStatus::Creating, Some(true)),
+            (BuildPhase::Backfill, true) => (TableStatus::Updating, Some(true)),
         }
     }
 
@@ -329,7 +329,7 @@ impl IndexLife {
 
 /// The lag of the global indexes of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Lag {
+pub struct LagState {
     /// True while no pending write is applied.
     #[serde(rename = "paused")]
     pub is_paused: bool,

@@ -3,11 +3,11 @@
 
 pub mod cache;
 pub mod damage;
-mod earlier_forms;
 pub mod entry;
+mod migrations;
 
 use super::{
-    base::{keys::Meta, stored},
+    base::{keys::Meta, stored_form},
     prelude::*,
 };
 
@@ -37,7 +37,7 @@ pub fn read_table(
     name: &TableName,
 ) -> Result<Option<Arc<TableEntry>>, StoreError> {
     match read.get(&StoreKey::Table(name.as_str()).encode())? {
-        Some(bytes) => Ok(Some(Arc::new(stored::decode(bytes)?))),
+        Some(bytes) => Ok(Some(Arc::new(stored_form::decode(bytes)?))),
         None => Ok(None),
     }
 }
@@ -46,13 +46,13 @@ pub fn read_table(
 pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), StoreError> {
     batch.put(
         &StoreKey::Table(entry.schema.name.as_str()).encode(),
-        &stored::encode(entry)?,
+        &stored_form::encode(entry)?,
     )
 }
 
 /// Allocates a source id.
-pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
-    take_sources(batch, 1)?
+pub fn allocate_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
+    allocate_sources(batch, 1)?
         .pop()
         .ok_or(StoreError::Corrupt("source ids are used up"))
 }
@@ -70,7 +70,7 @@ pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
 }
 
 /// Allocates `count` source ids.
-pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>, StoreError> {
+pub fn allocate_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>, StoreError> {
     // An id is never used again, even after its source is dropped: entries of the source may still
     // be in the store (`purge`).
     let SourceId(first) = next_source(batch.as_read())?;
@@ -90,7 +90,7 @@ pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>
 pub fn all_tables(read: &dyn Read) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
-        let name = keys::table_of(key).and_then(|name| TableName::new(name).ok());
+        let name = keys::parse_table(key).and_then(|name| TableName::new(name).ok());
         names.push(name.ok_or(StoreError::Corrupt("the name of a catalog entry"))?);
         Ok(())
     })?;
@@ -101,7 +101,10 @@ pub fn all_tables(read: &dyn Read) -> Result<Vec<TableName>, StoreError> {
 ///
 /// # Errors
 /// Fails with `TableNotFound` if there is none.
-pub fn known(entry: Option<Arc<TableEntry>>, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+pub fn require_table(
+    entry: Option<Arc<TableEntry>>,
+    name: &TableName,
+) -> Result<Arc<TableEntry>, Error> {
     entry.ok_or_else(|| Error::TableNotFound(name.as_str().to_owned()))
 }
 
@@ -109,7 +112,7 @@ pub fn known(entry: Option<Arc<TableEntry>>, name: &TableName) -> Result<Arc<Tab
 ///
 /// # Errors
 /// Fails with `ResourceNotFound` if it does not exist or is not active.
-pub fn active(entry: Option<Arc<TableEntry>>) -> Result<Arc<TableEntry>, Error> {
+pub fn require_active(entry: Option<Arc<TableEntry>>) -> Result<Arc<TableEntry>, Error> {
     match entry {
         Some(entry) if matches!(entry.status, TableStatus::Active | TableStatus::Updating) => {
             Ok(entry)

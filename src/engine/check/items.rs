@@ -3,29 +3,29 @@
 use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
-    online::{Building, Image, Lagging},
-    report::{self, DifferenceKind, Place, is_damage},
-    walk::Check,
+    online::{Image, IndexBuild, LaggingWrites},
+    report::{self, CheckPlace, DifferenceKind, is_damage},
+    walk::ViewCheck,
 };
 use crate::codec::digest::hex;
 use crate::engine::{
     base::{
-        counters::{CollectionValue, SourceCounters},
+        counters::{CollectionRecord, SourceCounters},
         item_key,
     },
-    index::{IndexView, first_names, views},
+    index::{IndexView, index_views, leading_names},
     prelude::*,
 };
 
-impl Check<'_> {
+impl ViewCheck<'_> {
     pub fn table(&mut self, table: &TableEntry) -> Result<(), Error> {
         self.reporter.0.tables += 1;
-        let place = Place::table(&table.schema.name);
-        let mut groups = Groups::default();
+        let place = CheckPlace::table(&table.schema.name);
+        let mut groups = EntryGroups::default();
         let building = self.building(table)?;
         let lagging = self.lagging(table)?;
         self.walk(
-            &Space::Entry.of(table.source),
+            &Space::Entry.range(table.source),
             &place,
             |check, key, record| {
                 let item = check.item(table, &building, &lagging, &place, key, record)?;
@@ -42,7 +42,7 @@ impl Check<'_> {
                         &place,
                     )
                 } else {
-                    groups.count_alone(record);
+                    groups.count_single(record);
                     Ok(())
                 }
             },
@@ -50,7 +50,7 @@ impl Check<'_> {
         self.finish_source(table.source, groups, &place)?;
         self.violations(table)?;
         self.earlier_entries(table, &lagging)?;
-        for index in views(table) {
+        for index in index_views(table) {
             self.index(table, &lagging, &index)?;
         }
         Ok(())
@@ -60,9 +60,9 @@ impl Check<'_> {
     fn item(
         &mut self,
         table: &TableEntry,
-        building: &Building,
-        lagging: &Lagging,
-        place: &Place<'_>,
+        building: &IndexBuild,
+        lagging: &LaggingWrites,
+        place: &CheckPlace<'_>,
         key: &[u8],
         record: &Record<'_>,
     ) -> Result<Item, StoreError> {
@@ -87,7 +87,7 @@ impl Check<'_> {
             self.reporter
                 .add(DifferenceKind::BadName, *place, text.clone());
         }
-        for index in views(table) {
+        for index in index_views(table) {
             let at = keys::place_in_source(key);
             if matches!(lagging.image(table, &index, at), Image::Earlier(_)) {
                 continue;
@@ -109,19 +109,19 @@ impl Check<'_> {
     fn index(
         &mut self,
         table: &TableEntry,
-        lagging: &Lagging,
+        lagging: &LaggingWrites,
         index: &IndexView<'_>,
     ) -> Result<(), Error> {
-        let place = Place::table(&table.schema.name).index(&index.index.name);
-        let mut groups = Groups::default();
+        let place = CheckPlace::table(&table.schema.name).index(&index.index.name);
+        let mut groups = EntryGroups::default();
         self.walk(
-            &Space::Entry.of(index.source),
+            &Space::Entry.range(index.source),
             &place,
             |check, key, record| {
                 check.reporter.0.index_entries += 1;
                 let entry = record.to_item()?;
                 if !check.has_base(table, lagging, index, key, &entry)? {
-                    let names = first_names(index.table, index.index);
+                    let names = leading_names(index.table, index.index);
                     let keys = names
                         .iter()
                         .filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
@@ -153,7 +153,7 @@ impl Check<'_> {
     fn has_base(
         &self,
         table: &TableEntry,
-        lagging: &Lagging,
+        lagging: &LaggingWrites,
         index: &IndexView<'_>,
         key: &[u8],
         entry: &Item,
@@ -187,11 +187,11 @@ impl Check<'_> {
     fn group(
         &mut self,
         source: SourceId,
-        groups: &mut Groups,
+        groups: &mut EntryGroups,
         key: &[u8],
         record: &Record<'_>,
         partition: &[(&str, &AttributeValue)],
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
     ) -> Result<(), StoreError> {
         let Some(address) = keys::EntryAddress::parse(key) else {
             return Err(StoreError::Corrupt("an entry's key"));
@@ -205,8 +205,8 @@ impl Check<'_> {
     fn compare_group(
         &mut self,
         source: SourceId,
-        group: &Group,
-        place: &Place<'_>,
+        group: &EntryGroup,
+        place: &CheckPlace<'_>,
     ) -> Result<(), StoreError> {
         let Some(stored) = self.view.collection(source, group.digest)? else {
             self.reporter.add(
@@ -216,7 +216,7 @@ impl Check<'_> {
             );
             return Ok(());
         };
-        if !group.is(stored)? {
+        if !group.matches(stored)? {
             self.reporter.add(
                 DifferenceKind::WrongCollection,
                 *place,
@@ -230,20 +230,20 @@ impl Check<'_> {
     fn finish_source(
         &mut self,
         source: SourceId,
-        mut groups: Groups,
-        place: &Place<'_>,
+        mut groups: EntryGroups,
+        place: &CheckPlace<'_>,
     ) -> Result<(), Error> {
-        if let Some(last) = groups.end() {
+        if let Some(last) = groups.finish() {
             let compared = self.compare_group(source, &last, place);
             self.reporter
-                .readable(compared, *place, &report::key_text(&last.partition))?;
+                .or_report(compared, *place, &report::key_text(&last.partition))?;
         }
         let mut empty = Vec::new();
-        self.each(&Space::Collection.of(source), |check, key, _| {
+        self.each(&Space::Collection.range(source), |check, key, _| {
             let has_entries = match StoreKey::parse(key) {
                 Some(StoreKey::Collection(source, digest)) => walks::has_any(
                     check.view.read(),
-                    &KeyRange::prefix(&Space::Entry.at(source, digest)),
+                    &KeyRange::prefix(&Space::Entry.key(source, digest)),
                 )?,
                 _ => false,
             };
@@ -259,7 +259,7 @@ impl Check<'_> {
         let counted: SourceCounters = groups.counters();
         let stored = self
             .reporter
-            .readable(self.view.counters(source), *place, "counters")?;
+            .or_report(self.view.counters(source), *place, "counters")?;
         if let Some(stored) = stored.filter(|stored| *stored != counted) {
             let text = format!(
                 "{} entries, {} bytes, {} partition keys",
@@ -290,20 +290,20 @@ impl Check<'_> {
         let first_key =
             |range: &KeyRange| walks::first(view.read(), range, |key, _| Ok(Some(key.to_vec())));
         while let Some(key) = first_key(&range)? {
-            let Some(source) = keys::source_of(&key) else {
+            let Some(source) = keys::parse_source(&key) else {
                 self.reporter
-                    .add(DifferenceKind::Unreadable, Place::NONE, hex(&key));
+                    .add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(&key));
                 range = range.after(Some(key));
                 continue;
             };
             if !known.contains(&source) {
                 self.reporter.add(
                     DifferenceKind::UnknownSource,
-                    Place::NONE,
+                    CheckPlace::NONE,
                     format!("source {}", source.0),
                 );
             }
-            let Bound::Excluded(next) = space.of(source).upper else {
+            let Bound::Excluded(next) = space.range(source).upper else {
                 break;
             };
             range.lower = Bound::Included(next);
@@ -316,7 +316,7 @@ impl Check<'_> {
 
 /// The entries of one partition key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct EntryGroup {
     // The partition key attributes.
     pub digest: Digest,
     /// The partition key attributes.
@@ -327,11 +327,11 @@ pub struct Group {
     newest_ms: u64,
 }
 
-impl Group {
+impl EntryGroup {
     /// True if a stored collection agrees with the group. Its time may be newer than that of any
     /// remaining entry.
-    pub fn is(&self, stored: &[u8]) -> Result<bool, StoreError> {
-        let value = CollectionValue::parse(stored)?;
+    pub fn matches(&self, stored: &[u8]) -> Result<bool, StoreError> {
+        let value = CollectionRecord::parse(stored)?;
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let partition = value.partition(&names)?;
         let same_partition = names
@@ -345,19 +345,19 @@ impl Group {
 
 /// The counters of a source, and the current group of the walk.
 #[derive(Debug, Default)]
-pub struct Groups {
+pub struct EntryGroups {
     counters: SourceCounters,
-    current: Option<Group>,
+    current: Option<EntryGroup>,
 }
 
-impl Groups {
+impl EntryGroups {
     /// Counts an entry; returns the previous group if it begins another.
     pub fn count(
         &mut self,
         digest: Digest,
         record: &Record<'_>,
         partition: &[(&str, &AttributeValue)],
-    ) -> Option<Group> {
+    ) -> Option<EntryGroup> {
         let bytes = u64::from(record.item_bytes());
         self.counters.entries += 1;
         self.counters.bytes += bytes;
@@ -378,7 +378,7 @@ impl Groups {
                 .map(|(name, value)| ((*name).to_owned(), (*value).clone()))
                 .collect(),
         );
-        let group = Group {
+        let group = EntryGroup {
             digest,
             partition,
             names,
@@ -390,14 +390,14 @@ impl Groups {
     }
 
     /// Counts an item of a table in which each item is a collection of its own.
-    pub fn count_alone(&mut self, record: &Record<'_>) {
+    pub fn count_single(&mut self, record: &Record<'_>) {
         self.counters.entries += 1;
         self.counters.bytes += u64::from(record.item_bytes());
         self.counters.partition_keys += 1;
     }
 
     /// Returns the last group.
-    pub fn end(&mut self) -> Option<Group> {
+    pub fn finish(&mut self) -> Option<EntryGroup> {
         self.current.take()
     }
 

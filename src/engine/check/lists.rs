@@ -10,25 +10,25 @@
 use std::collections::BTreeSet;
 
 use super::{
-    report::{DifferenceKind, Place, Reporter, is_damage},
-    walk::Check,
+    report::{CheckPlace, DifferenceKind, Reporter, is_damage},
+    walk::ViewCheck,
 };
 use crate::codec::digest::hex;
 use crate::engine::{
     catalog::{ExpiryList, TimeToLive},
+    idempotency::TokenResult,
     meter::stored,
-    parked::{Parked, folder_digest},
     prelude::*,
-    streams::{self, Definition, record::StoredRecord, trim},
+    streams::{self, StreamDefinition, record::StoredRecord, trim},
     time_to_live,
-    tokens::Remembered,
+    trash::{TrashRecord, folder_digest},
 };
 use crate::model::api::{StreamEvent, StreamName};
 
-impl Check<'_> {
+impl ViewCheck<'_> {
     /// Checks the stream and the list of expiries of a table.
     pub(super) fn lists(&mut self, table: &TableEntry) -> Result<(), Error> {
-        let place = Place::table(&table.schema.name);
+        let place = CheckPlace::table(&table.schema.name);
         let definition = self.open_stream(table)?;
         let list = table
             .time_to_live
@@ -37,7 +37,7 @@ impl Check<'_> {
         let built = list.filter(|(_, list)| list.is_built);
         if definition.is_some() || built.is_some() {
             self.walk(
-                &Space::Entry.of(table.source),
+                &Space::Entry.range(table.source),
                 &place,
                 |check, key, record| {
                     if let Some(definition) = &definition {
@@ -56,7 +56,7 @@ impl Check<'_> {
     }
 
     /// Returns the definition of the table's stream, if it is enabled.
-    fn open_stream(&mut self, table: &TableEntry) -> Result<Option<Definition>, StoreError> {
+    fn open_stream(&mut self, table: &TableEntry) -> Result<Option<StreamDefinition>, StoreError> {
         let Some(stream) = table.enabled_stream() else {
             return Ok(None);
         };
@@ -69,7 +69,7 @@ impl Check<'_> {
             Ok(None) => {
                 self.reporter.add(
                     DifferenceKind::MissingStream,
-                    Place::table(&table.schema.name),
+                    CheckPlace::table(&table.schema.name),
                     name.label,
                 );
                 Ok(None)
@@ -82,9 +82,9 @@ impl Check<'_> {
 
     fn has_record(
         &mut self,
-        definition: &Definition,
+        definition: &StreamDefinition,
         record: &Record<'_>,
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
         key: &[u8],
     ) -> Result<(), StoreError> {
         let version = record.version();
@@ -108,7 +108,7 @@ impl Check<'_> {
         time_to_live: &TimeToLive,
         list: ExpiryList,
         record: &Record<'_>,
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
         key: &[u8],
     ) -> Result<(), StoreError> {
         let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else {
@@ -127,11 +127,11 @@ impl Check<'_> {
         table: &TableEntry,
         time_to_live: &TimeToLive,
         list: ExpiryList,
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
     ) -> Result<(), Error> {
-        self.each(&Space::Expiry.of(list.id), |check, key, _| {
+        self.each(&Space::Expiry.range(list.id), |check, key, _| {
             let expected =
-                keys::expiry_of(key).map(|(ms, at)| (ms, Space::Entry.at(table.source, at)));
+                keys::parse_expiry(key).map(|(ms, at)| (ms, Space::Entry.key(table.source, at)));
             let is_right = match &expected {
                 Some((ms, entry)) => {
                     match check.view.read().get(entry)?.map(Record::parse).transpose() {
@@ -172,7 +172,7 @@ impl Check<'_> {
                 Err(error) if is_damage(&error) => {
                     self.reporter.add(
                         DifferenceKind::Unreadable,
-                        Place::table(&name.table_name),
+                        CheckPlace::table(&name.table_name),
                         name.label.clone(),
                     );
                 }
@@ -182,8 +182,8 @@ impl Check<'_> {
         Ok(ids)
     }
 
-    fn stream(&mut self, name: &StreamName, definition: &Definition) -> Result<(), Error> {
-        let place = Place::table(&name.table_name);
+    fn stream(&mut self, name: &StreamName, definition: &StreamDefinition) -> Result<(), Error> {
+        let place = CheckPlace::table(&name.table_name);
         let table = match crate::engine::catalog::read_table(self.view.read(), &name.table_name) {
             Ok(table) => table,
             // Reported with the catalog.
@@ -198,7 +198,7 @@ impl Check<'_> {
         self.each(
             &keys::stream_records_from(definition.id, 0),
             |check, key, bytes| {
-                let Some(version) = keys::version_of(key) else {
+                let Some(version) = keys::parse_version(key) else {
                     check
                         .reporter
                         .add(DifferenceKind::Unreadable, place, hex(key));
@@ -225,7 +225,7 @@ impl Check<'_> {
 
     fn is_right_record(
         &self,
-        definition: &Definition,
+        definition: &StreamDefinition,
         table: Option<&TableEntry>,
         version: Version,
         bytes: &[u8],
@@ -288,20 +288,20 @@ impl Check<'_> {
 // are found with the sources.
 
 /// The fault of an entry, if it has one.
-type Found = Result<Option<DifferenceKind>, StoreError>;
+type EntryFault = Result<Option<DifferenceKind>, StoreError>;
 
 /// Checks the data beside the items, in one snapshot.
-pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
-    let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> Found| {
+pub fn check_side_data(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
+    let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> EntryFault| {
         walks::each(read, &space.all(), |key, value| {
             if let Some(kind) = wrong(key, value)? {
-                reporter.add(kind, Place::NONE, hex(key));
+                reporter.add(kind, CheckPlace::NONE, hex(key));
             }
             Ok(())
         })
     };
     wrong(Space::Parked, &|key, value| {
-        Ok(match (StoreKey::parse(key), Parked::parse(value)) {
+        Ok(match (StoreKey::parse(key), TrashRecord::parse(value)) {
             (Some(StoreKey::Parked(_, folder, _)), Ok(file))
                 if folder == folder_digest(file.folder.as_ref()).as_ref() =>
             {
@@ -316,7 +316,7 @@ pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), Stor
     })?;
     // Each token has its expiry, and each expiry its token.
     wrong(Space::Token, &|key, value| {
-        let is_right = match (StoreKey::parse(key), Remembered::decode(value)) {
+        let is_right = match (StoreKey::parse(key), TokenResult::decode(value)) {
             (Some(StoreKey::Token(token)), Ok(known)) => read
                 .get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?
                 .is_some(),
@@ -329,7 +329,7 @@ pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), Stor
             Some(StoreKey::TokenExpiry(expires_ms, token)) => {
                 let known = read
                     .get(&StoreKey::Token(token).encode())?
-                    .map(Remembered::decode);
+                    .map(TokenResult::decode);
                 known.is_some_and(|known| known.is_ok_and(|known| known.expires_ms == expires_ms))
             }
             _ => false,

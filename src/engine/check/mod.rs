@@ -35,10 +35,10 @@ use super::{
 };
 
 use crate::codec::digest::hex;
-use report::{Place, Reporter};
-use walk::Check;
+use report::{CheckPlace, Reporter};
+use walk::ViewCheck;
 
-pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
+pub use report::{CheckDifference, CheckReport, DIFFERENCES_MAX, DifferenceKind};
 
 /// Checks the store, and every table in it. Damage that can be skipped is in the report; only other
 /// failures of the store are errors.
@@ -54,11 +54,14 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
 fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let view = engine.view()?;
     let mut reporter = Reporter::default();
-    let last_version =
-        reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
+    let last_version = reporter.or_report(
+        last_version(view.read()),
+        CheckPlace::NONE,
+        "version sequence",
+    )?;
     let (tables, mut known) = check_catalog(&view, &mut reporter)?;
     let kept = records::account(view.read(), &mut reporter)?;
-    let mut check = Check::new(&view, last_version, reporter);
+    let mut check = ViewCheck::new(&view, last_version, reporter);
     // A damaged backup or export is reported alone: its source, which is not known, would be too.
     if let Some(kept) = kept {
         known.extend(kept);
@@ -84,7 +87,7 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     }
     let streams = check.streams()?;
     check.unknown_sources(&streams, Space::StreamRecord)?;
-    lists::check_beside(view.read(), &mut check.reporter)?;
+    lists::check_side_data(view.read(), &mut check.reporter)?;
     records::partition_maps(view.read(), &mut check.reporter)?;
     records::malformed_keys(view.read(), &mut check.reporter)?;
     Ok((tables, check.reporter))
@@ -104,12 +107,12 @@ fn check_table(
         Err(error) if report::is_damage(&error) => None,
         Err(error) => return Err(error.into()),
     };
-    let table = reporter.readable(
+    let table = reporter.or_report(
         super::catalog::read_table(view.read(), name),
-        Place::table(name),
+        CheckPlace::table(name),
         "",
     )?;
-    let mut check = Check::new(&view, last_version, reporter);
+    let mut check = ViewCheck::new(&view, last_version, reporter);
     // The table may have been deleted in the meantime.
     if let Some(table) = table.flatten() {
         check.table(&table)?;
@@ -125,17 +128,25 @@ fn check_table(
 /// Returns the names of the readable tables, and every source that belongs to a table or is being
 /// removed. Reads past the cache.
 pub fn check_catalog(
-    view: &View<'_>,
+    view: &ReadView<'_>,
     reporter: &mut Reporter,
 ) -> Result<(Vec<TableName>, BTreeSet<SourceId>), StoreError> {
     let read = view.read();
-    reporter.readable(catalog::generation(read), Place::NONE, "catalog generation")?;
-    let next = reporter.readable(catalog::next_source(read), Place::NONE, "next source id")?;
+    reporter.or_report(
+        catalog::generation(read),
+        CheckPlace::NONE,
+        "catalog generation",
+    )?;
+    let next = reporter.or_report(
+        catalog::next_source(read),
+        CheckPlace::NONE,
+        "next source id",
+    )?;
     let mut known: BTreeSet<SourceId> = purge::pending(read)?.into_iter().collect();
     let mut tables = Vec::new();
     for name in names(read, reporter)? {
-        let place = Place::table(&name);
-        let Some(Some(table)) = reporter.readable(catalog::read_table(read, &name), place, "")?
+        let place = CheckPlace::table(&name);
+        let Some(Some(table)) = reporter.or_report(catalog::read_table(read, &name), place, "")?
         else {
             continue;
         };
@@ -169,15 +180,15 @@ pub fn check_catalog(
 fn names(read: &dyn Read, reporter: &mut Reporter) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
-        let Some(name) = keys::table_of(key) else {
-            reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
+        let Some(name) = keys::parse_table(key) else {
+            reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(key));
             return Ok(());
         };
         match TableName::new(name) {
             Ok(name) => names.push(name),
             Err(_) => reporter.add(
                 DifferenceKind::WrongCatalog,
-                Place::NONE,
+                CheckPlace::NONE,
                 format!("a table named {name:?}"),
             ),
         }

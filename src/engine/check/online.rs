@@ -8,24 +8,24 @@
 use std::collections::BTreeMap;
 
 use super::{
-    report::{DifferenceKind, Place, is_damage},
-    walk::Check,
+    report::{CheckPlace, DifferenceKind, is_damage},
+    walk::ViewCheck,
 };
 use crate::codec::digest::hex;
 use crate::engine::{
     base::counters::SourceCounters,
-    catalog::entry::Phase,
+    catalog::entry::BuildPhase,
     index::IndexView,
-    index_lag::{self, Pending},
-    index_life::{backfill::Progress, violations},
+    index_lag::{self, LaggingWrite},
+    index_life::{backfill::BackfillState, violations},
     prelude::*,
 };
 
 /// The progress of the index that a table is making.
 #[derive(Debug, Clone, Default)]
-pub struct Building(Option<(SourceId, Progress)>);
+pub struct IndexBuild(Option<(SourceId, BackfillState)>);
 
-impl Building {
+impl IndexBuild {
     /// True if this index must have its entry of the item at `place`.
     pub fn is_due(&self, index: SourceId, place: &[u8]) -> bool {
         match &self.0 {
@@ -35,24 +35,25 @@ impl Building {
     }
 }
 
-impl Check<'_> {
+impl ViewCheck<'_> {
     /// Reads the progress of the table's index under construction.
-    pub(super) fn building(&mut self, table: &TableEntry) -> Result<Building, StoreError> {
-        let mut found = Building::default();
+    pub(super) fn building(&mut self, table: &TableEntry) -> Result<IndexBuild, StoreError> {
+        let mut found = IndexBuild::default();
         for (index, source) in table.indexes() {
-            let place = Place::table(&table.schema.name);
+            let place = CheckPlace::table(&table.schema.name);
             let place = place.index(&index.name);
             let building = table
                 .index_life
                 .building
                 .as_ref()
                 .filter(|building| building.index == index.name);
-            let stored = self.reporter.readable(
-                Progress::read(self.view.read(), source),
+            let stored = self.reporter.or_report(
+                BackfillState::read(self.view.read(), source),
                 place,
                 "backfill",
             )?;
-            let is_in_backfill = building.is_some_and(|building| building.phase == Phase::Backfill);
+            let is_in_backfill =
+                building.is_some_and(|building| building.phase == BuildPhase::Backfill);
             if stored
                 .as_ref()
                 .is_some_and(|stored| stored.is_some() != is_in_backfill)
@@ -61,7 +62,7 @@ impl Check<'_> {
                     .add(DifferenceKind::WrongBackfill, place, String::new());
             }
             if building.is_some() {
-                found = Building(Some((source, stored.flatten().unwrap_or_default())));
+                found = IndexBuild(Some((source, stored.flatten().unwrap_or_default())));
             }
         }
         Ok(found)
@@ -73,15 +74,15 @@ impl Check<'_> {
             let Some(index) = table.schema.index(name) else {
                 self.reporter.add(
                     DifferenceKind::WrongCatalog,
-                    Place::table(&table.schema.name),
+                    CheckPlace::table(&table.schema.name),
                     format!("index {name}"),
                 );
                 continue;
             };
-            let place = Place::table(&table.schema.name);
+            let place = CheckPlace::table(&table.schema.name);
             let place = place.index(&index.name);
             let mut counted = SourceCounters::default();
-            self.each(&Space::Violation.of(made.violations), |check, key, _| {
+            self.each(&Space::Violation.range(made.violations), |check, key, _| {
                 counted.entries += 1;
                 if !check.is_kept_out(table, index, keys::place_in_source(key))? {
                     check
@@ -90,9 +91,11 @@ impl Check<'_> {
                 }
                 Ok(())
             })?;
-            let stored =
-                self.reporter
-                    .readable(self.view.counters(made.violations), place, "violations")?;
+            let stored = self.reporter.or_report(
+                self.view.counters(made.violations),
+                place,
+                "violations",
+            )?;
             if stored.is_some_and(|stored| stored != counted) {
                 self.reporter.add(
                     DifferenceKind::WrongCounters,
@@ -115,12 +118,12 @@ impl Check<'_> {
         let Some(bytes) = self
             .view
             .read()
-            .get(&Space::Entry.at(table.source, place))?
+            .get(&Space::Entry.key(table.source, place))?
         else {
             return Ok(false);
         };
         match Record::parse(bytes).and_then(|record| record.to_item()) {
-            Ok(item) => Ok(violations::keeps_out(index, &item)),
+            Ok(item) => Ok(violations::violates(index, &item)),
             Err(error) if is_damage(&error) => Ok(true),
             Err(error) => Err(error),
         }
@@ -130,7 +133,7 @@ impl Check<'_> {
     pub(super) fn listed_violation(
         &mut self,
         table: &TableEntry,
-        building: &Building,
+        building: &IndexBuild,
         key: &[u8],
         item: &Item,
     ) -> Result<(), StoreError> {
@@ -142,7 +145,7 @@ impl Check<'_> {
             else {
                 continue;
             };
-            if !building.is_due(source, at) || !violations::keeps_out(index, item) {
+            if !building.is_due(source, at) || !violations::violates(index, item) {
                 continue;
             }
             if self
@@ -151,7 +154,7 @@ impl Check<'_> {
                 .get(&StoreKey::Violation(made.violations, at).encode())?
                 .is_none()
             {
-                let place = Place::table(&table.schema.name);
+                let place = CheckPlace::table(&table.schema.name);
                 self.reporter.add(
                     DifferenceKind::MissingViolation,
                     place.index(&index.name),
@@ -169,7 +172,7 @@ impl Check<'_> {
 
 /// The pending writes of a table by the position of their item: version and the item before.
 #[derive(Debug, Default)]
-pub struct Lagging(BTreeMap<Vec<u8>, Vec<(Version, Option<Item>)>>);
+pub struct LaggingWrites(BTreeMap<Vec<u8>, Vec<(Version, Option<Item>)>>);
 
 /// The image of an item in a lagging index.
 #[derive(Debug, Clone, Copy)]
@@ -180,13 +183,13 @@ pub enum Image<'l> {
     Earlier(Option<&'l Item>),
 }
 
-impl Lagging {
+impl LaggingWrites {
     /// Returns the image of the item at `place` in an index.
     pub fn image(&self, table: &TableEntry, index: &IndexView<'_>, place: &[u8]) -> Image<'_> {
         if !table.index_life.is_late(index.index) {
             return Image::Current;
         }
-        let since = index_lag::since(table, index.index.name.as_str());
+        let since = index_lag::built_version(table, index.index.name.as_str());
         let first = self
             .0
             .get(place)
@@ -200,20 +203,20 @@ impl Lagging {
     }
 }
 
-impl Check<'_> {
+impl ViewCheck<'_> {
     /// Reads the pending writes of a table.
-    pub(super) fn lagging(&mut self, table: &TableEntry) -> Result<Lagging, Error> {
-        let place = Place::table(&table.schema.name);
-        let mut found = Lagging::default();
+    pub(super) fn lagging(&mut self, table: &TableEntry) -> Result<LaggingWrites, Error> {
+        let place = CheckPlace::table(&table.schema.name);
+        let mut found = LaggingWrites::default();
         let mut is_any = false;
-        self.each(&Space::Pending.of(table.source), |check, key, bytes| {
+        self.each(&Space::Pending.range(table.source), |check, key, bytes| {
             is_any = true;
-            let read =
-                Pending::parse(bytes).and_then(|pending| Ok((pending.place, pending.items()?.0)));
-            let Some((at, old)) = check.reporter.readable(read, place, "pending write")? else {
+            let read = LaggingWrite::parse(bytes)
+                .and_then(|pending| Ok((pending.place, pending.items()?.0)));
+            let Some((at, old)) = check.reporter.or_report(read, place, "pending write")? else {
                 return Ok(());
             };
-            match keys::version_of(key) {
+            match keys::parse_version(key) {
                 Some(version) if version <= check.last_version => {
                     found.0.entry(at.to_vec()).or_default().push((version, old))
                 }
@@ -239,10 +242,10 @@ impl Check<'_> {
     pub(super) fn earlier_entries(
         &mut self,
         table: &TableEntry,
-        lagging: &Lagging,
+        lagging: &LaggingWrites,
     ) -> Result<(), StoreError> {
         for at in lagging.places() {
-            for index in crate::engine::index::views(table) {
+            for index in crate::engine::index::index_views(table) {
                 let Image::Earlier(Some(item)) = lagging.image(table, &index, at) else {
                     continue;
                 };
@@ -250,7 +253,7 @@ impl Check<'_> {
                     continue;
                 };
                 let text = super::report::key_text(&key.to_item(&table.schema.key));
-                let place = Place::table(&table.schema.name);
+                let place = CheckPlace::table(&table.schema.name);
                 self.expected_entry(
                     &index,
                     item,

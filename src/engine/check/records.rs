@@ -4,17 +4,17 @@
 use std::ops::Bound;
 
 use super::{
-    report::{DifferenceKind, Place, Reporter},
-    walk::Check,
+    report::{CheckPlace, DifferenceKind, Reporter},
+    walk::ViewCheck,
 };
 use crate::codec::digest::hex;
 use crate::engine::{
     account::{self, AccountRecord, BackupRecord, ExportRecord, ImportRecord, JobRecord},
     base::{
         keys::RecordKind,
-        stored::{Stored, decode},
+        stored_form::{StoredForm, decode},
     },
-    history::Past,
+    history::HistoryRecord,
     partitions::PartitionMap,
     prelude::*,
     streams::StreamPolicy,
@@ -30,7 +30,7 @@ pub fn account(
     let mut kept = Some(Vec::new());
     walks::each(read, &Space::Account.all(), |key, value| {
         let Some(StoreKey::Account(kind, name)) = StoreKey::parse(key) else {
-            reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
+            reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(key));
             return Ok(());
         };
         let mut record = AccountEntry {
@@ -83,13 +83,13 @@ impl AccountEntry<'_> {
         &mut self,
         is_named: impl FnOnce(&R) -> bool,
     ) -> Result<Option<R>, StoreError> {
-        let text = format!("{} {}", R::WHAT, self.name);
+        let text = format!("{} {}", R::NAME, self.name);
         let record = self
             .reporter
-            .readable(decode::<R>(self.value), Place::NONE, &text)?;
+            .or_report(decode::<R>(self.value), CheckPlace::NONE, &text)?;
         if record.as_ref().is_some_and(|record| !is_named(record)) {
             self.reporter
-                .add(DifferenceKind::Misplaced, Place::NONE, text);
+                .add(DifferenceKind::Misplaced, CheckPlace::NONE, text);
         }
         Ok(record)
     }
@@ -99,15 +99,15 @@ impl AccountEntry<'_> {
 pub fn partition_maps(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
     walks::each(read, &Space::Partitions.all(), |key, value| {
         reporter
-            .readable(decode::<PartitionMap>(value), Place::NONE, &text(key))
+            .or_report(decode::<PartitionMap>(value), CheckPlace::NONE, &text(key))
             .map(drop)
     })
 }
 
 fn text(key: &[u8]) -> String {
-    keys::source_of(key).map_or_else(
+    keys::parse_source(key).map_or_else(
         || hex(key),
-        |source| format!("{} {}", PartitionMap::WHAT, source.0),
+        |source| format!("{} {}", PartitionMap::NAME, source.0),
     )
 }
 
@@ -149,7 +149,7 @@ pub fn malformed_keys(read: &dyn Read, reporter: &mut Reporter) -> Result<(), St
     ] {
         walks::each(read, &space.all(), |key, _| {
             if StoreKey::parse(key).is_none() {
-                reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
+                reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(key));
             }
             Ok(())
         })?;
@@ -165,7 +165,7 @@ pub fn malformed_keys(read: &dyn Read, reporter: &mut Reporter) -> Result<(), St
         };
         let byte = key.first().copied().unwrap_or(0);
         if !SPACES.iter().any(|space| *space as u8 == byte) {
-            reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(&key));
+            reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(&key));
         }
         let Some(next) = byte.checked_add(1) else {
             return Ok(());
@@ -174,18 +174,18 @@ pub fn malformed_keys(read: &dyn Read, reporter: &mut Reporter) -> Result<(), St
     }
 }
 
-impl Check<'_> {
+impl ViewCheck<'_> {
     /// Checks that the old images of a table can be read, and that their versions were given.
     pub(super) fn history(&mut self, table: &TableEntry) -> Result<(), Error> {
-        let place = Place::table(&table.schema.name);
-        self.each(&Space::History.of(table.source), |check, key, bytes| {
-            let Some(version) = keys::version_of(key) else {
+        let place = CheckPlace::table(&table.schema.name);
+        self.each(&Space::History.range(table.source), |check, key, bytes| {
+            let Some(version) = keys::parse_version(key) else {
                 check
                     .reporter
                     .add(DifferenceKind::Unreadable, place, hex(key));
                 return Ok(());
             };
-            let old = Past::parse(bytes).and_then(|past| {
+            let old = HistoryRecord::parse(bytes).and_then(|past| {
                 if past.place.len() < Digest::default().len() {
                     return Err(StoreError::Corrupt("a history record"));
                 }
@@ -193,7 +193,7 @@ impl Check<'_> {
                     .map(|old| Record::parse(old)?.to_item())
                     .transpose()
             });
-            check.reporter.readable(old, place, &hex(key))?;
+            check.reporter.or_report(old, place, &hex(key))?;
             if version > check.last_version {
                 check
                     .reporter
@@ -217,10 +217,10 @@ impl Check<'_> {
                 index: index.clone(),
             };
             let read = account::read_insights(self.view.read(), target, table, source);
-            let place = Place::table(&table.schema.name);
+            let place = CheckPlace::table(&table.schema.name);
             let place = index.as_ref().map_or(place, |index| place.index(index));
             self.reporter
-                .readable(read, place, "contributor insights")?;
+                .or_report(read, place, "contributor insights")?;
         }
         Ok(())
     }

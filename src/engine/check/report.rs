@@ -17,7 +17,7 @@ pub struct CheckReport {
     /// All differences, also those beyond [`DIFFERENCES_MAX`].
     pub total: u64,
     /// The first differences.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<CheckDifference>,
 }
 
 impl CheckReport {
@@ -29,7 +29,7 @@ impl CheckReport {
 
 /// A difference between the stored and the expected state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct CheckDifference {
     pub kind: DifferenceKind,
     pub table: Option<TableName>,
     pub index: Option<IndexName>,
@@ -106,7 +106,7 @@ pub enum DifferenceKind {
 }
 
 /// Formats as `Thread/LastPostIndex {"ForumName":"S3"}: index entry is missing`.
-impl fmt::Display for Difference {
+impl fmt::Display for CheckDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(table) = &self.table {
             write!(f, "{table}")?;
@@ -125,13 +125,13 @@ impl fmt::Display for Difference {
 
 /// The table and index of a difference.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'p> {
+pub struct CheckPlace<'p> {
     table: Option<&'p TableName>,
     index: Option<&'p IndexName>,
 }
 
-impl<'p> Place<'p> {
-    pub const NONE: Place<'static> = Place {
+impl<'p> CheckPlace<'p> {
+    pub const NONE: CheckPlace<'static> = CheckPlace {
         table: None,
         index: None,
     };
@@ -161,11 +161,11 @@ pub fn is_damage(error: &StoreError) -> bool {
 pub struct Reporter(pub CheckReport);
 
 impl Reporter {
-    pub fn add(&mut self, kind: DifferenceKind, place: Place<'_>, key: String) {
+    pub fn add(&mut self, kind: DifferenceKind, place: CheckPlace<'_>, key: String) {
         self.0.total += 1;
         if self.0.differences.len() < DIFFERENCES_MAX {
             let (table, index) = (place.table.cloned(), place.index.cloned());
-            self.0.differences.push(Difference {
+            self.0.differences.push(CheckDifference {
                 kind,
                 table,
                 index,
@@ -176,10 +176,10 @@ impl Reporter {
 
     /// Returns the value, or `None` and adds a difference if its bytes are damaged. Fails for other
     /// failures of the store.
-    pub fn readable<T>(
+    pub fn or_report<T>(
         &mut self,
         read: Result<T, StoreError>,
-        place: Place<'_>,
+        place: CheckPlace<'_>,
         key: &str,
     ) -> Result<Option<T>, StoreError> {
         match read {

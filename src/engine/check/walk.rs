@@ -1,22 +1,22 @@
 //! The shared part of all checks: a view, the report, and walks that skip damage.
 
-use super::report::{DifferenceKind, Place, Reporter};
+use super::report::{CheckPlace, DifferenceKind, Reporter};
 use crate::codec::{digest::hex, record};
 use crate::engine::{
-    index::{IndexView, first_names},
+    index::{IndexView, leading_names},
     runtime::prelude::*,
 };
 
 /// A check of one view.
-pub struct Check<'c> {
-    pub view: &'c View<'c>,
+pub struct ViewCheck<'c> {
+    pub view: &'c ReadView<'c>,
     pub last_version: Version,
     pub reporter: Reporter,
 }
 
-impl<'c> Check<'c> {
+impl<'c> ViewCheck<'c> {
     /// Returns a check; without a last version to compare with, any version may have been given.
-    pub fn new(view: &'c View<'c>, last_version: Option<Version>, reporter: Reporter) -> Self {
+    pub fn new(view: &'c ReadView<'c>, last_version: Option<Version>, reporter: Reporter) -> Self {
         Self {
             view,
             last_version: last_version.unwrap_or(Version::MAX),
@@ -25,14 +25,14 @@ impl<'c> Check<'c> {
     }
 }
 
-impl Check<'_> {
+impl ViewCheck<'_> {
     /// Checks that header and content are those of the item, and that the version was given.
     pub fn record(
         &mut self,
         record: &Record<'_>,
         item: &Item,
         first: &[&str],
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
         text: &str,
     ) {
         let expected = record::encode(item, first, record.version(), record.modified_ms());
@@ -58,7 +58,7 @@ impl Check<'_> {
         key: &Key,
         text: &str,
         is_due: bool,
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
     ) -> Result<(), StoreError> {
         let Some(entry) = index.entry_with_key(item, key) else {
             return Ok(());
@@ -70,7 +70,7 @@ impl Check<'_> {
             }
             None => {}
             Some(found) => {
-                let first = first_names(index.table, index.index);
+                let first = leading_names(index.table, index.index);
                 self.record(&found, &index.projected(item), &first, place, text);
             }
         }
@@ -81,14 +81,14 @@ impl Check<'_> {
     pub fn walk(
         &mut self,
         range: &KeyRange,
-        place: &Place<'_>,
+        place: &CheckPlace<'_>,
         mut visit: impl FnMut(&mut Self, &[u8], &Record<'_>) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
         self.each(range, |check, key, bytes| {
             let visited = Record::parse(bytes).and_then(|record| visit(check, key, &record));
             check
                 .reporter
-                .readable(visited, *place, &hex(key))
+                .or_report(visited, *place, &hex(key))
                 .map(drop)
         })
     }

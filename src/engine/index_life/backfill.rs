@@ -4,13 +4,13 @@
 use super::violations;
 use crate::engine::{
     base::{
-        stored::{bytes_of, parts_of},
+        stored_form::{decode_parts, encode_parts},
         write_units,
     },
-    catalog::entry::{Building, Phase},
+    catalog::entry::{BuildPhase, BuildingIndex},
     index::{IndexEntry, IndexView, Transition},
     index_lag::NextStep,
-    index_write::Stamp,
+    index_write::WriteStamp,
     meter::SourceMeter,
     runtime::{batch::source_counters, prelude::*},
 };
@@ -30,15 +30,15 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
         .building
         .as_mut()
         // Another process may have begun the backfill already.
-        .filter(|it| matches!(it.phase, Phase::Allocation { .. }))
+        .filter(|it| matches!(it.phase, BuildPhase::Allocation { .. }))
     else {
         return Ok(());
     };
-    building.phase = Phase::Backfill;
+    building.phase = BuildPhase::Backfill;
     let Some((_, source)) = table.index(&building.index) else {
-        return Err(unknown());
+        return Err(corrupt());
     };
-    let mut progress = Progress::default();
+    let mut progress = BackfillState::default();
     // An estimate: items may be written and deleted during the backfill.
     progress.counts.total = source_counters(transaction.read(), table.source)?.entries;
     progress.write(transaction.batch, source)?;
@@ -82,7 +82,7 @@ pub fn step(
         return Ok(None);
     };
     let Some((schema, source)) = table.index(index) else {
-        return Err(unknown());
+        return Err(corrupt());
     };
     let Some(list) = table
         .index_life
@@ -90,22 +90,22 @@ pub fn step(
         .get(index.as_str())
         .map(|made| made.violations)
     else {
-        return Err(unknown());
+        return Err(corrupt());
     };
     let read = transaction.read();
     let meter = transaction.shared.meter.source(read, &table, source)?;
-    let mut progress = Progress::read(read, source)?.ok_or_else(unknown)?;
+    let mut progress = BackfillState::read(read, source)?.ok_or_else(corrupt)?;
     let items_max = transaction.shared.options.index_step_items;
-    let batch = Batch::read(read, table.source, &progress.place, items_max)?;
+    let batch = BackfillBatch::read(read, table.source, &progress.place, items_max)?;
     let (before, done) = (progress.counts.write_units, progress.counts.done);
-    let target = Target {
+    let target = BackfillTarget {
         table: &table,
         view: IndexView {
             table: &table.schema.key,
             index: schema,
             source,
         },
-        list,
+        violations: list,
     };
     let mut next = if batch.last.is_some() {
         NextStep::Again
@@ -123,7 +123,7 @@ pub fn step(
         progress.counts.done = done + found.number;
         progress.place.clone_from(&found.place);
     }
-    let units = units(progress.counts.write_units - before);
+    let units = to_units(progress.counts.write_units - before);
     let is_last = matches!(
         (&next, &batch.last),
         (NextStep::Again | NextStep::Nothing, None)
@@ -154,16 +154,16 @@ pub fn step(
     }))
 }
 
-fn unknown() -> StoreError {
+fn corrupt() -> StoreError {
     StoreError::Corrupt("an index under construction")
 }
 
 /// Returns the index that is in its backfill.
 fn in_backfill(table: &TableEntry) -> Option<&IndexName> {
     match &table.index_life.building {
-        Some(Building {
+        Some(BuildingIndex {
             index,
-            phase: Phase::Backfill,
+            phase: BuildPhase::Backfill,
             ..
         }) if table.status == TableStatus::Active => Some(index),
         _ => None,
@@ -171,24 +171,24 @@ fn in_backfill(table: &TableEntry) -> Option<&IndexName> {
 }
 
 /// An item of the table to be indexed.
-struct Found {
+struct BackfillItem {
     /// Number of items read in this step, including this one.
     number: u64,
     place: Vec<u8>,
     item: Item,
-    stamp: Stamp<'static>,
+    stamp: WriteStamp<'static>,
 }
 
 /// The items of one step.
 #[derive(Default)]
-struct Batch {
-    items: Vec<Found>,
+struct BackfillBatch {
+    items: Vec<BackfillItem>,
     looked_at: u64,
     /// Place of the last item read, if there may be more.
     last: Option<Vec<u8>>,
 }
 
-impl Batch {
+impl BackfillBatch {
     fn read(
         read: &dyn Read,
         source: SourceId,
@@ -197,14 +197,14 @@ impl Batch {
     ) -> Result<Self, StoreError> {
         let after = Some(after)
             .filter(|after| !after.is_empty())
-            .map(|after| Space::Entry.at(source, after));
+            .map(|after| Space::Entry.key(source, after));
         let mut batch = Self::default();
-        let range = Space::Entry.of(source).after(after);
-        let last = walks::piece(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
+        let range = Space::Entry.range(source).after(after);
+        let last = walks::batch(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
             let place = keys::place_in_source(key).to_vec();
             batch.looked_at += 1;
             match parse(value) {
-                Ok((item, stamp)) => batch.items.push(Found {
+                Ok((item, stamp)) => batch.items.push(BackfillItem {
                     number: batch.looked_at,
                     place,
                     item,
@@ -223,11 +223,11 @@ impl Batch {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<(Item, Stamp<'static>), StoreError> {
+fn parse(bytes: &[u8]) -> Result<(Item, WriteStamp<'static>), StoreError> {
     let record = Record::parse(bytes)?;
     Ok((
         record.to_item()?,
-        Stamp {
+        WriteStamp {
             version: record.version(),
             modified_ms: record.modified_ms(),
             record: None,
@@ -236,25 +236,25 @@ fn parse(bytes: &[u8]) -> Result<(Item, Stamp<'static>), StoreError> {
 }
 
 /// The index that the entries are written to.
-struct Target<'t> {
+struct BackfillTarget<'t> {
     table: &'t TableEntry,
     view: IndexView<'t>,
     /// The list of violations.
-    list: SourceId,
+    violations: SourceId,
 }
 
-impl Target<'_> {
+impl BackfillTarget<'_> {
     /// Writes the entry of an item unless a write did so before, or adds the item to the list of
     /// violations. Returns the milliseconds to wait if the index has no write units left.
     fn add(
         &self,
         transaction: &mut Transaction<'_>,
-        found: &Found,
-        progress: &mut Progress,
+        found: &BackfillItem,
+        progress: &mut BackfillState,
     ) -> Result<Option<u64>, StoreError> {
         let Some(entry) = self.view.entry(&found.item) else {
-            if violations::keeps_out(self.view.index, &found.item) {
-                violations::add(transaction, self.list, &found.place)?;
+            if violations::violates(self.view.index, &found.item) {
+                violations::add(transaction, self.violations, &found.place)?;
             }
             return Ok(None);
         };
@@ -263,12 +263,12 @@ impl Target<'_> {
             return Ok(None);
         }
         // After the lookup: an entry that exists consumes nothing.
-        let wait_ms = self.take_units(transaction, &entry)?;
+        let wait_ms = self.reserve_units(transaction, &entry)?;
         if wait_ms.is_some() {
             return Ok(wait_ms);
         }
         progress.counts.written += 1;
-        progress.counts.write_units += whole(write_units(entry.bytes));
+        progress.counts.write_units += to_whole(write_units(entry.bytes));
         found.stamp.apply(
             transaction,
             &self.view,
@@ -283,13 +283,13 @@ impl Target<'_> {
 
     /// Reserves write units for a backfilled entry; returns the delay in milliseconds if the index
     /// has none left.
-    fn take_units(
+    fn reserve_units(
         &self,
         transaction: &Transaction<'_>,
         entry: &IndexEntry<'_>,
     ) -> Result<Option<u64>, StoreError> {
         let (read, place) = (transaction.read(), entry.address.place());
-        transaction.shared.take_for_backfill(
+        transaction.shared.reserve_backfill(
             read,
             self.table,
             self.view.source,
@@ -301,11 +301,11 @@ impl Target<'_> {
 
 /// Converts write units, which are whole numbers.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(units: f64) -> u64 {
+fn to_whole(units: f64) -> u64 {
     units as u64
 }
 
-fn units(whole: u64) -> f64 {
+fn to_units(whole: u64) -> f64 {
     whole as f64
 }
 
@@ -336,13 +336,13 @@ fn finish(
 // ```
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct BackfillState {
     pub counts: IndexProgress,
     /// See `keys::place_in_source`.
     pub place: Vec<u8>,
 }
 
-impl Progress {
+impl BackfillState {
     /// Reads the progress of an index; `None` unless it is in its backfill.
     pub fn read(read: &dyn Read, index: SourceId) -> Result<Option<Self>, StoreError> {
         read.get(&StoreKey::Backfill(index).encode())?
@@ -368,12 +368,12 @@ impl Progress {
             written,
             write_units,
         } = self.counts;
-        bytes_of(&(done, total, written, write_units, self.place.as_slice()))
+        encode_parts(&(done, total, written, write_units, self.place.as_slice()))
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
         let (done, total, written, write_units, place): (_, _, _, _, &[u8]) =
-            parts_of(bytes, "the progress of a backfill")?;
+            decode_parts(bytes, "the progress of a backfill")?;
         Ok(Self {
             counts: IndexProgress {
                 done,
@@ -398,7 +398,7 @@ mod progress_tests {
             written: 3,
             write_units: 258,
         };
-        let progress = Progress {
+        let progress = BackfillState {
             counts,
             place: vec![7, 8],
         };
@@ -407,9 +407,9 @@ mod progress_tests {
             bytes[7], bytes[15], bytes[23], bytes[30], bytes[31], bytes[32], bytes[33],
         ) = (1, 2, 3, 1, 2, 7, 8);
         assert_eq!(progress.encode(), bytes);
-        assert_eq!(Progress::decode(&bytes), Ok(progress));
-        assert!(Progress::decode(&bytes[..31]).is_err());
-        assert!(!Progress::default().has_passed(&[0]));
+        assert_eq!(BackfillState::decode(&bytes), Ok(progress));
+        assert!(BackfillState::decode(&bytes[..31]).is_err());
+        assert!(!BackfillState::default().has_passed(&[0]));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub mod violations;
 use super::{
     catalog::{
         IndexLife,
-        entry::{Leaving, Phase},
+        entry::{BuildPhase, LeavingIndex},
     },
     index::{IndexView, Transition},
     purge,
@@ -43,7 +43,7 @@ use crate::model::{
 
 /// Returns the change of an item in an index that is being made, which may not have the entry of
 /// the old item yet.
-pub fn tracked<'i>(
+pub fn building_transition<'i>(
     read: &dyn Read,
     view: &IndexView<'_>,
     key: &Key,
@@ -65,21 +65,21 @@ pub fn tracked<'i>(
 
 /// The index work in progress of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Busy<'t> {
+enum BusyIndex<'t> {
     Allocation(&'t IndexName),
     Backfill(&'t IndexName),
     Removal(&'t IndexName),
 }
 
-impl<'t> Busy<'t> {
+impl<'t> BusyIndex<'t> {
     fn of(life: &'t IndexLife) -> Option<Self> {
         if let Some(leaving) = &life.leaving {
             return Some(Self::Removal(&leaving.index.name));
         }
         let building = life.building.as_ref()?;
         Some(match building.phase {
-            Phase::Allocation { .. } => Self::Allocation(&building.index),
-            Phase::Backfill => Self::Backfill(&building.index),
+            BuildPhase::Allocation { .. } => Self::Allocation(&building.index),
+            BuildPhase::Backfill => Self::Backfill(&building.index),
         })
     }
 
@@ -107,7 +107,7 @@ pub fn check_table_deletion(life: &IndexLife) -> Result<(), InUseError> {
 /// # Errors
 /// Fails with `InUse` or `Limit`, by the present phase of the index.
 pub fn check_update(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
-    let Some(busy) = Busy::of(&table.index_life) else {
+    let Some(busy) = BusyIndex::of(&table.index_life) else {
         return Ok(());
     };
     let table = || table.schema.name.as_str().to_owned();
@@ -117,7 +117,7 @@ pub fn check_update(table: &TableEntry, request: &UpdateTableRequest) -> Result<
 }
 
 fn check_index_updates(
-    busy: Busy<'_>,
+    busy: BusyIndex<'_>,
     request: &UpdateTableRequest,
     table: &dyn Fn() -> String,
 ) -> Result<(), Error> {
@@ -126,14 +126,16 @@ fn check_index_updates(
         let is_busy = |name: &IndexName| name == busy.index();
         if let Some(creation) = &update.create {
             return match busy {
-                Busy::Allocation(name) | Busy::Backfill(name) if creation.name == *name => {
+                BusyIndex::Allocation(name) | BusyIndex::Backfill(name)
+                    if creation.name == *name =>
+                {
                     Err(InUseError::IndexCreating {
                         table: table(),
                         index: index(),
                     }
                     .into())
                 }
-                Busy::Allocation(_) | Busy::Backfill(_) | Busy::Removal(_) => {
+                BusyIndex::Allocation(_) | BusyIndex::Backfill(_) | BusyIndex::Removal(_) => {
                     Err(LimitError::OnlineIndexes.into())
                 }
             };
@@ -141,14 +143,14 @@ fn check_index_updates(
         if let Some(name) = &update.delete {
             match busy {
                 _ if !is_busy(name) => return Err(LimitError::OnlineIndexes.into()),
-                Busy::Allocation(_) => {
+                BusyIndex::Allocation(_) => {
                     return Err(InUseError::IndexAllocating {
                         table: table(),
                         index: index(),
                     }
                     .into());
                 }
-                Busy::Removal(_) => {
+                BusyIndex::Removal(_) => {
                     return Err(InUseError::IndexDeleting {
                         table: table(),
                         index: index(),
@@ -156,7 +158,7 @@ fn check_index_updates(
                     .into());
                 }
                 // An index can be dropped during its backfill.
-                Busy::Backfill(_) => {}
+                BusyIndex::Backfill(_) => {}
             }
         }
         if update
@@ -165,21 +167,21 @@ fn check_index_updates(
             .is_some_and(|change| is_busy(&change.name))
         {
             match busy {
-                Busy::Allocation(_) => {
+                BusyIndex::Allocation(_) => {
                     return Err(InUseError::IndexNotBackfilling {
                         table: table(),
                         index: index(),
                     }
                     .into());
                 }
-                Busy::Removal(_) => {
+                BusyIndex::Removal(_) => {
                     return Err(InUseError::IndexDeleting {
                         table: table(),
                         index: index(),
                     }
                     .into());
                 }
-                Busy::Backfill(_) => {}
+                BusyIndex::Backfill(_) => {}
             }
         }
     }
@@ -187,14 +189,14 @@ fn check_index_updates(
 }
 
 fn check_table_changes(
-    busy: Busy<'_>,
+    busy: BusyIndex<'_>,
     request: &UpdateTableRequest,
     table: &dyn Fn() -> String,
 ) -> Result<(), InUseError> {
     let (change, noun) = match busy {
-        Busy::Backfill(_) => return Ok(()),
-        Busy::Allocation(_) => ("created", "creation"),
-        Busy::Removal(_) => ("deleted", "deletion"),
+        BusyIndex::Backfill(_) => return Ok(()),
+        BusyIndex::Allocation(_) => ("created", "creation"),
+        BusyIndex::Removal(_) => ("deleted", "deletion"),
     };
     let index = || busy.index().as_str().to_owned();
     if request.throughput.is_some() || request.billing_mode.is_some() {
@@ -204,7 +206,7 @@ fn check_table_changes(
             index: index(),
         });
     }
-    if request.stream.is_some() && matches!(busy, Busy::Allocation(_)) {
+    if request.stream.is_some() && matches!(busy, BusyIndex::Allocation(_)) {
         return Err(InUseError::IndexAndStream);
     }
     if request.on_demand.is_some() {
@@ -220,7 +222,7 @@ fn check_table_changes(
 
 /// Removes some entries of a leaving index; returns true if there may be more. After the last entry
 /// the index is gone.
-pub fn removal_step(
+pub fn remove_step(
     transaction: &mut Transaction<'_>,
     name: &TableName,
 ) -> Result<bool, StoreError> {
@@ -234,7 +236,7 @@ pub fn removal_step(
         .chain(leaving.violations)
         .collect();
     for source in sources {
-        if purge::remove_some(transaction, source)? {
+        if purge::remove_step(transaction, source)? {
             return Ok(true);
         }
     }
@@ -244,9 +246,9 @@ pub fn removal_step(
 
 /// Drops the index that a table is making, as UpdateTable does, because the disk is full; the
 /// entries written so far are removed.
-pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
+pub fn cancel_build(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
     // On the full disk this change may use the space reserved for removals.
-    transaction.removes();
+    transaction.mark_removal();
     let Some(table) = transaction.table(name)? else {
         return Ok(());
     };
@@ -281,7 +283,7 @@ pub fn begin_removal(
             .delete(&StoreKey::Backfill(source).encode())?;
     }
     let violations = life.made.remove(name.as_str()).map(|made| made.violations);
-    life.leaving = Some(Leaving {
+    life.leaving = Some(LeavingIndex {
         index,
         source,
         violations,

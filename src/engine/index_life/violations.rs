@@ -14,11 +14,11 @@ use crate::engine::{
     index::{IndexView, KeyFault},
     runtime::prelude::*,
 };
-use crate::model::api::tables::{Absence, AbsenceReason, KeyViolation};
+use crate::model::api::tables::{AbsentEntry, AbsentReason, KeyViolation};
 
 /// True if a value keeps an item out of the index. A missing key attribute is no violation.
 #[must_use]
-pub fn keeps_out(index: &IndexSchema, item: &Item) -> bool {
+pub fn violates(index: &IndexSchema, item: &Item) -> bool {
     KeyFault::of(index, item).is_some()
 }
 
@@ -30,8 +30,8 @@ pub fn maintain(
     old: Option<&Item>,
     new: Option<&Item>,
 ) -> Result<(), StoreError> {
-    for (index, list) in lists(&table.index_life, table) {
-        let is_kept_out = |item: Option<&Item>| item.is_some_and(|item| keeps_out(index, item));
+    for (index, list) in violation_lists(&table.index_life, table) {
+        let is_kept_out = |item: Option<&Item>| item.is_some_and(|item| violates(index, item));
         if is_kept_out(new) {
             add(transaction, list, place)?;
         } else if is_kept_out(old) {
@@ -42,7 +42,7 @@ pub fn maintain(
 }
 
 /// Returns the indexes that have a violation list, with the list.
-fn lists<'t>(
+fn violation_lists<'t>(
     life: &'t IndexLife,
     table: &'t TableEntry,
 ) -> impl Iterator<Item = (&'t IndexSchema, SourceId)> {
@@ -64,7 +64,7 @@ pub fn add(
         return Ok(());
     }
     transaction.batch.put(&key, &[])?;
-    transaction.shared.batch.count(
+    transaction.shared.batch.add_counters(
         list,
         CounterDelta {
             entries: 1,
@@ -83,7 +83,7 @@ fn remove(
         .batch
         .delete(&StoreKey::Violation(list, place).encode())?
     {
-        transaction.shared.batch.count(
+        transaction.shared.batch.add_counters(
             list,
             CounterDelta {
                 entries: -1,
@@ -98,32 +98,32 @@ fn remove(
 // index.
 
 /// A callback for each absent item, in the order of the table.
-pub type Visit<'v> = dyn FnMut(Absence) -> ControlFlow<()> + 'v;
+pub type VisitAbsence<'v> = dyn FnMut(AbsentEntry) -> ControlFlow<()> + 'v;
 
 /// Visits the items on an index's list of violations.
-pub fn listed(
-    view: &View<'_>,
+pub fn each_listed(
+    view: &ReadView<'_>,
     table: &TableEntry,
     index: &IndexSchema,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitAbsence<'_>,
 ) -> Result<(), StoreError> {
     let Some(made) = table.index_life.made.get(index.name.as_str()) else {
         return Ok(());
     };
     try_walk(
         view.read(),
-        &Space::Violation.of(made.violations),
+        &Space::Violation.range(made.violations),
         Direction::Forward,
         |key, _| {
-            let place = Space::Entry.at(table.source, keys::place_in_source(key));
+            let place = Space::Entry.key(table.source, keys::place_in_source(key));
             let Some(bytes) = view.read().get(&place)? else {
                 return Ok(ControlFlow::Continue(()));
             };
             let (item, key) = item_of(view.read(), table, &place, bytes)?;
             Ok(match violation(index, &item) {
-                Some(violation) => visit(Absence {
+                Some(violation) => visit(AbsentEntry {
                     key,
-                    reason: AbsenceReason::Refused(violation),
+                    reason: AbsentReason::InvalidKey(violation),
                 }),
                 None => ControlFlow::Continue(()),
             })
@@ -147,15 +147,15 @@ fn item_of(
 }
 
 /// Visits every item that has no entry.
-pub fn missing(
-    view: &View<'_>,
+pub fn each_missing(
+    view: &ReadView<'_>,
     table: &TableEntry,
     index: &IndexView<'_>,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitAbsence<'_>,
 ) -> Result<(), StoreError> {
     try_walk(
         view.read(),
-        &Space::Entry.of(table.source),
+        &Space::Entry.range(table.source),
         Direction::Forward,
         |key, bytes| {
             let (item, key) = item_of(view.read(), table, key, bytes)?;
@@ -163,23 +163,23 @@ pub fn missing(
                 Some(entry) if view.entry(&entry.address)?.is_some() => {
                     return Ok(ControlFlow::Continue(()));
                 }
-                Some(_) => AbsenceReason::NotYet,
+                Some(_) => AbsentReason::Pending,
                 None => reason(index.index, &item),
             };
-            Ok(visit(Absence { key, reason }))
+            Ok(visit(AbsentEntry { key, reason }))
         },
     )
 }
 
 /// Returns the reason why an item can have no entry.
-fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
+fn reason(index: &IndexSchema, item: &Item) -> AbsentReason {
     match violation(index, item) {
-        Some(violation) => AbsenceReason::Refused(violation),
+        Some(violation) => AbsentReason::InvalidKey(violation),
         None => {
             let lacks = index
                 .attributes()
                 .filter(|attribute| item.get(&attribute.name).is_none());
-            AbsenceReason::Lacks(lacks.map(|attribute| attribute.name.clone()).collect())
+            AbsentReason::Lacks(lacks.map(|attribute| attribute.name.clone()).collect())
         }
     }
 }
@@ -190,7 +190,7 @@ pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
     let KeyFault {
         attribute,
         value,
-        room,
+        bytes_max: room,
         ..
     } = KeyFault::of(index, item)?;
     let (expected, found) = (

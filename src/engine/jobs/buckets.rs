@@ -14,14 +14,14 @@ use crate::model::error::RecoveryError;
 const DEPTH_MAX: usize = 64;
 
 /// Returns the directory of buckets. Fails with `Parameter` if this database has none.
-pub fn root(shared: &Shared) -> Result<&Path, RecoveryError> {
+pub fn root(shared: &EngineShared) -> Result<&Path, RecoveryError> {
     let no_directory = RecoveryError::Parameter("this database has no directory for buckets");
     shared.options.buckets.as_deref().ok_or(no_directory)
 }
 
 /// Converts a key prefix to a relative path. Fails with `Parameter` if it is no plain relative
 /// path.
-pub fn relative(prefix: &str) -> Result<PathBuf, RecoveryError> {
+pub fn relative_path(prefix: &str) -> Result<PathBuf, RecoveryError> {
     let path = Path::new(prefix.trim_end_matches('/'));
     let is_plain = path
         .components()
@@ -36,7 +36,7 @@ pub fn relative(prefix: &str) -> Result<PathBuf, RecoveryError> {
 
 /// Returns the files of a bucket with keys that begin with the prefix, in order of keys; symlinks
 /// are not followed.
-pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> {
+pub fn list_files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), bucket.to_owned(), 0)];
     while let Some((key, directory, depth)) = waiting.pop() {
@@ -66,12 +66,12 @@ pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> 
 }
 
 /// Writes a whole file: under a temporary name first, then renamed.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     // A file that an earlier run left may have any content.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => ours()
+        _ => private_options()
             .create_new(true)
             .write(true)
             .open(&temporary)?
@@ -81,16 +81,16 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Makes a directory and its parents with access for the owner alone: exported items are private.
-pub fn make_directory(path: &Path) -> io::Result<()> {
+pub fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Opens a file with access for the owner alone, to append to it; not through a symlink.
-pub fn append(path: &Path) -> io::Result<File> {
-    ours().create(true).append(true).open(path)
+pub fn open_append(path: &Path) -> io::Result<File> {
+    private_options().create(true).append(true).open(path)
 }
 
-fn ours() -> OpenOptions {
+fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
     options
@@ -101,7 +101,7 @@ fn ours() -> OpenOptions {
 /// Runs a transfer on a thread of its own: the writer thread, on which it is started, must not
 /// write files. A transfer that stops is still in progress in its record, so that the next open
 /// starts it again.
-pub(super) fn beside(
+pub(super) fn spawn_transfer(
     what: &'static str,
     arn: String,
     run: impl FnOnce(&str) -> Result<(), Error> + Send + 'static,
@@ -132,7 +132,7 @@ mod buckets_tests {
             ("a//b", false),
             ("./a", false),
         ] {
-            assert_eq!(relative(prefix).is_ok(), is_good, "{prefix}");
+            assert_eq!(relative_path(prefix).is_ok(), is_good, "{prefix}");
         }
     }
 
@@ -142,11 +142,11 @@ mod buckets_tests {
         for key in ["a/1", "a/2/3", "ab", "b"] {
             let path = bucket.path().join(key);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            write(&path, b"").unwrap();
+            write_file(&path, b"").unwrap();
         }
         std::os::unix::fs::symlink("b", bucket.path().join("a/link")).unwrap();
         let keys = |prefix: &str| -> Vec<String> {
-            files(bucket.path(), prefix)
+            list_files(bucket.path(), prefix)
                 .unwrap()
                 .into_iter()
                 .map(|(key, _)| key)

@@ -9,8 +9,8 @@
 
 use crate::engine::{
     account::job::ChangesJob,
-    base::stored::{Long, bytes_of, parts_of},
-    history::{self, Past},
+    base::stored_form::{Prefixed, decode_parts, encode_parts},
+    history::{self, HistoryRecord},
     runtime::prelude::*,
 };
 
@@ -38,8 +38,8 @@ pub struct ChangedItem<'b> {
 impl<'b> ChangedItem<'b> {
     /// Parses the stored form. Fails with `Corrupt` for any other bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
-        let (time_ms, is_settled, Long(old), new): (_, u8, _, _) =
-            parts_of(bytes, "a change for an export")?;
+        let (time_ms, is_settled, Prefixed(old), new): (_, u8, _, _) =
+            decode_parts(bytes, "a change for an export")?;
         Ok(Self {
             time_ms,
             is_settled: is_settled != 0,
@@ -49,45 +49,50 @@ impl<'b> ChangedItem<'b> {
     }
 
     fn encode(&self) -> Vec<u8> {
-        bytes_of(&(
+        encode_parts(&(
             self.time_ms,
             u8::from(self.is_settled),
-            Long(self.old.unwrap_or_default()),
+            Prefixed(self.old.unwrap_or_default()),
             self.new,
         ))
     }
 }
 
 /// Walks a batch of the history; returns the position reached, or `None` at the end.
-pub(super) fn piece(
+pub(super) fn run_batch(
     transaction: &mut Transaction<'_>,
     changes: &ChangesJob,
 ) -> Result<Option<Version>, Error> {
     let mut seen: Vec<(Version, Vec<u8>)> = Vec::new();
-    let range = history::after(changes.source, changes.after);
-    let last = walks::piece(
+    let range = history::range_after(changes.source, changes.after);
+    let last = walks::batch(
         transaction.read(),
         &range,
         (RECORDS_MAX, BYTES_MAX),
         |key, record| {
-            let version = keys::version_of(key).ok_or(StoreError::Corrupt("a history key"))?;
+            let version = keys::parse_version(key).ok_or(StoreError::Corrupt("a history key"))?;
             seen.push((version, record.to_vec()));
             Ok(record.len())
         },
     )?;
     for (version, record) in &seen {
-        note(transaction, changes, *version, Past::parse(record)?)?;
+        record_change(
+            transaction,
+            changes,
+            *version,
+            HistoryRecord::parse(record)?,
+        )?;
     }
     Ok(last.and_then(|_| seen.last()).map(|(version, _)| *version))
 }
 
-fn note(
+fn record_change(
     transaction: &mut Transaction<'_>,
     changes: &ChangesJob,
     version: Version,
-    past: Past<'_>,
+    past: HistoryRecord<'_>,
 ) -> Result<(), StoreError> {
-    let key = Space::Entry.at(changes.into, past.place);
+    let key = Space::Entry.key(changes.into, past.place);
     let gathered = transaction.batch.get(&key)?;
     let gathered = gathered.map(ChangedItem::parse).transpose()?;
     let present;
@@ -105,7 +110,7 @@ fn note(
         None if version <= changes.until => {
             present = transaction
                 .batch
-                .get(&Space::Entry.at(changes.source, past.place))?;
+                .get(&Space::Entry.key(changes.source, past.place))?;
             let new = match present {
                 Some(record) if Record::parse(record)?.version() <= changes.until => Some(record),
                 Some(_) | None => None,

@@ -5,9 +5,9 @@ use crate::engine::{
         AccountRecord, BackupRecord, ExportRecord,
         job::{CopyJob, CopyPlace, CopySource, CopyTarget},
     },
-    history::{self, Past},
+    history::{self, HistoryRecord},
     runtime::prelude::*,
-    write::{self, guard::Stored},
+    write::{self, condition::StoredItem},
 };
 
 /// The maximum of items in one batch.
@@ -19,7 +19,7 @@ const BYTES_MAX: usize = 1024 * 1024;
 type Items = [(Vec<u8>, Vec<u8>)];
 
 /// Copies a batch of items; returns the position reached, or `None` at the end.
-pub(super) fn piece(
+pub(super) fn run_batch(
     transaction: &mut Transaction<'_>,
     copy: &CopyJob,
 ) -> Result<Option<CopyPlace>, Error> {
@@ -28,18 +28,20 @@ pub(super) fn piece(
         CopySource::Backup { source, .. } => (*source, Version::MAX, false),
     };
     let range = match &copy.place {
-        CopyPlace::Items(after) => Space::Entry.of(source).after(after.clone()),
-        CopyPlace::History(after) => history::after(source, *after),
+        CopyPlace::Items(after) => Space::Entry.range(source).after(after.clone()),
+        CopyPlace::History(after) => history::range_after(source, *after),
     };
     let mut items = Vec::new();
-    let last = walks::piece(
+    let last = walks::batch(
         transaction.read(),
         &range,
         (ITEMS_MAX, BYTES_MAX),
         |key, bytes| {
             let (place, record) = match &copy.place {
                 CopyPlace::Items(_) => (keys::place_in_source(key), Some(bytes)),
-                CopyPlace::History(_) => Past::parse(bytes).map(|past| (past.place, past.old))?,
+                CopyPlace::History(_) => {
+                    HistoryRecord::parse(bytes).map(|past| (past.place, past.old))?
+                }
             };
             match record {
                 Some(record) if Record::parse(record)?.version() <= bound => {
@@ -51,7 +53,8 @@ pub(super) fn piece(
         },
     )?;
     write_items(transaction, &copy.to, &items)?;
-    let version = |key: Vec<u8>| keys::version_of(&key).ok_or(StoreError::Corrupt("a history key"));
+    let version =
+        |key: Vec<u8>| keys::parse_version(&key).ok_or(StoreError::Corrupt("a history key"));
     Ok(match (&copy.place, last) {
         (CopyPlace::Items(_), Some(last)) => Some(CopyPlace::Items(Some(last))),
         (CopyPlace::Items(_), None) => has_history.then_some(CopyPlace::History(bound)),
@@ -72,7 +75,7 @@ fn write_items(
     // Items and item bytes that were not there before.
     let mut written = (0, 0);
     for (place, record) in items {
-        let key = Space::Entry.at(source, place);
+        let key = Space::Entry.key(source, place);
         // An item seen before, in the items, in the history, or before a restart, was the same.
         if transaction.batch.get(&key)?.is_none() {
             transaction.batch.put(&key, record)?;
@@ -112,7 +115,7 @@ fn put_items(
         let key = item
             .key(&table.schema.key)
             .ok_or(StoreError::Corrupt("an item without its key"))?;
-        let stored = Stored::read(transaction.read(), &table, key)?;
+        let stored = StoredItem::read(transaction.read(), &table, key)?;
         write::replace(transaction, &stored, Some(&item))?;
     }
     Ok(())

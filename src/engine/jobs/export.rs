@@ -12,7 +12,7 @@ use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
 use super::{
-    buckets::{self, beside},
+    buckets::{self, spawn_transfer},
     changes::ChangedItem,
 };
 use crate::codec::{calendar, digest, dynamodb_json, json::document::Document, wire};
@@ -22,15 +22,15 @@ use crate::engine::{
     runtime::prelude::*,
 };
 use crate::expr::{
-    Condition, KeyConditionShape, KeySchemaView, ProjectionPaths, Scope, condition, key_condition,
-    projection,
+    Condition, KeyConditionShape, KeySchemaView, PlaceholderScope, ProjectionPaths, condition,
+    key_condition, projection,
 };
 use crate::model::{
     KeySchema, Word,
     api::{
-        common::Failure,
+        common::JobFailure,
         transfer::{
-            Export, ExportFilter, ExportFormat, ExportRequest, ExportView, ExportWindow, ION,
+            Export, ExportFilter, ExportFormat, ExportRequest, ExportView, ExportWindow, ION_FORMAT,
         },
     },
     arn,
@@ -38,12 +38,12 @@ use crate::model::{
 };
 
 /// Writes an export's files on a thread of its own, then removes its copy.
-pub fn write(shared: &Arc<Shared>, arn: String) {
+pub fn write(shared: &Arc<EngineShared>, arn: String) {
     let shared = Arc::clone(shared);
-    beside("export", arn, move |arn| write_all(&shared, arn));
+    spawn_transfer("export", arn, move |arn| write_all(&shared, arn));
 }
 
-fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
+fn write_all(shared: &Arc<EngineShared>, arn: &str) -> Result<(), Error> {
     let record = ExportRecord::get(&*shared.store.snapshot()?, arn)?;
     let Some(record) = record else { return Ok(()) };
     let written = match write_files(shared, &record) {
@@ -54,10 +54,10 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
     let (arn, source) = (arn.to_owned(), record.source);
     shared.submit_and_wait(move |transaction| {
         // The copy is removed, so that this needs no space on a full disk.
-        transaction.removes();
+        transaction.mark_removal();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {
-            if let Ok(Written {
+            if let Ok(ExportFiles {
                 manifest,
                 items,
                 bytes,
@@ -66,11 +66,11 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
                 (record.export.items, record.export.bytes) = (*items, *bytes);
                 record.export.manifest = Some(manifest.clone());
             }
-            let failure = written.as_ref().err().map(|message| Failure {
+            let failure = written.as_ref().err().map(|message| JobFailure {
                 code: "S3Error".to_owned(),
                 message: message.clone(),
             });
-            record.end(now_ms, failure);
+            record.finish(now_ms, failure);
         })?;
         Ok(purge::mark(transaction, source)?)
     })?;
@@ -83,7 +83,7 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
 /// Uncompressed bytes of a data file after which the next one begins.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Uncompressed bytes read in one snapshot.
-const PIECE_BYTES_MAX: usize = 1024 * 1024;
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
 /// `version` of a full export's manifest.
 const MANIFEST_VERSION: &str = "2020-06-30";
 /// `version` of an incremental export's manifest (developer guide, "DynamoDB table export output
@@ -108,7 +108,7 @@ impl From<StoreError> for WriteError {
 
 /// The result of writing an export's files.
 #[derive(Debug)]
-pub struct Written {
+pub struct ExportFiles {
     /// The key of `manifest-summary.json`.
     pub manifest: String,
     /// Lines of the data files.
@@ -135,11 +135,16 @@ impl DataFile {
 }
 
 /// Writes all files.
-pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
+pub fn write_files(
+    shared: &EngineShared,
+    record: &ExportRecord,
+) -> Result<ExportFiles, WriteError> {
     let request: Value = serde_json::from_str(&record.export.echo).map_err(|_| DAMAGED)?;
     // An export that an earlier version began.
     if record.export.format() == ExportFormat::Ion {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION)).into());
+        return Err(
+            io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION_FORMAT)).into(),
+        );
     }
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let (_, id) = record.export.arn.rsplit_once('/').ok_or(DAMAGED)?;
@@ -159,14 +164,14 @@ pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, Wr
     let bucket = buckets::root(shared)
         .map_err(Error::from)?
         .join(text("S3Bucket").ok_or(DAMAGED)?);
-    let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
-    let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
-    buckets::make_directory(&directory)?;
-    buckets::make_directory(&data)?;
-    buckets::write(&directory.join("_started"), b"")?;
+    let directory = bucket.join(buckets::relative_path(&key).map_err(Error::from)?);
+    let data = bucket.join(buckets::relative_path(&data_key).map_err(Error::from)?);
+    buckets::create_directory(&directory)?;
+    buckets::create_directory(&data)?;
+    buckets::write_file(&directory.join("_started"), b"")?;
 
     let (lines, (items, bytes)) = write_items(shared, record, &data, &data_key)?;
-    with_checksum(&directory, "manifest-files", lines.as_bytes())?;
+    write_with_checksum(&directory, "manifest-files", lines.as_bytes())?;
     let mut summary = json!({
         "version": MANIFEST_VERSION,
         "exportArn": record.export.arn,
@@ -194,21 +199,21 @@ pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, Wr
             summary["outputView"] = json!(window.view.word());
         }
     }
-    with_checksum(
+    write_with_checksum(
         &directory,
         "manifest-summary",
         summary.to_string().as_bytes(),
     )?;
-    Ok(Written {
+    Ok(ExportFiles {
         manifest: format!("{key}/manifest-summary.json"),
         items,
         bytes,
     })
 }
 
-fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    buckets::write(&directory.join(format!("{name}.json")), bytes)?;
-    buckets::write(
+fn write_with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    buckets::write_file(&directory.join(format!("{name}.json")), bytes)?;
+    buckets::write_file(
         &directory.join(format!("{name}.checksum")),
         STANDARD.encode(Md5::digest(bytes)).as_bytes(),
     )
@@ -220,19 +225,19 @@ type Counts = (u64, u64);
 /// Writes the data files into the directory with this key; returns the lines of
 /// `manifest-files.json`.
 fn write_items(
-    shared: &Shared,
+    shared: &EngineShared,
     record: &ExportRecord,
     directory: &Path,
     key: &str,
 ) -> Result<(String, Counts), WriteError> {
-    let selected = selected(record)?;
+    let selected = parse_selection(record)?;
     let mut counts = (0, 0);
     let mut manifest = String::new();
     let mut number = 0_u32;
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, (items, bytes), last) = piece(shared, record, &selected, after.take())?;
+        let (lines, (items, bytes), last) = read_batch(shared, record, &selected, after.take())?;
         counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
@@ -260,7 +265,7 @@ fn file_name(export: &Export, number: u32) -> String {
 
 fn finish(file: DataFile, directory: &Path, key: &str, name: &str) -> io::Result<String> {
     let bytes = file.encoder.finish()?;
-    buckets::write(&directory.join(name), &bytes)?;
+    buckets::write_file(&directory.join(name), &bytes)?;
     let checksum = Md5::digest(&bytes);
     let etag = digest::hex(&checksum);
     let line = json!({
@@ -273,32 +278,32 @@ fn finish(file: DataFile, directory: &Path, key: &str, name: &str) -> io::Result
 }
 
 /// Lines of the items after a key, their counts, and the last key, if there may be more.
-type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
+type ExportBatch = (Vec<u8>, Counts, Option<Vec<u8>>);
 
 /// Parses the filter of the export's request.
-fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
+fn parse_selection(record: &ExportRecord) -> Result<ExportSelection, WriteError> {
     let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
     let request = wire::request::<ExportRequest>(json.root()).map_err(|_| DAMAGED)?;
-    Ok(Selected::parse(&request.filter)?)
+    Ok(ExportSelection::parse(&request.filter)?)
 }
 
-fn piece(
-    shared: &Shared,
+fn read_batch(
+    shared: &EngineShared,
     record: &ExportRecord,
-    selected: &Selected,
+    selected: &ExportSelection,
     after: Option<Vec<u8>>,
-) -> Result<Piece, StoreError> {
-    let range = Space::Entry.of(record.source).after(after);
+) -> Result<ExportBatch, StoreError> {
+    let range = Space::Entry.range(record.source).after(after);
     let (mut lines, mut counts) = (Vec::new(), (0, 0));
-    let last = walks::piece(
+    let last = walks::batch(
         &*shared.store.snapshot()?,
         &range,
-        (usize::MAX, PIECE_BYTES_MAX),
+        (usize::MAX, BATCH_BYTES_MAX),
         |_, bytes| {
             let before = lines.len();
             let written = match &record.export.window {
-                None => selected.item(bytes, &mut lines)?,
-                Some(window) => selected.change(bytes, window, &mut lines)?,
+                None => selected.write_item(bytes, &mut lines)?,
+                Some(window) => selected.write_change(bytes, window, &mut lines)?,
             };
             counts = (
                 counts.0 + u64::from(written.is_some()),
@@ -313,16 +318,16 @@ fn piece(
 // The lines of an export's data files (docs/dynamodb.md 20.3): items of a full export, changes of
 // an incremental one, as DynamoDB JSON.
 
-impl Selected {
+impl ExportSelection {
     /// Writes `{"Item":{…}}` of a record and returns its item's bytes, or `None` for an item that
     /// the filter leaves out. Fails with `Corrupt` for a damaged record.
-    pub fn item(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+    pub fn write_item(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
         let record = Record::parse(bytes)?;
-        if !self.keeps(&record)? {
+        if !self.matches(&record)? {
             return Ok(None);
         }
         out.extend_from_slice(b"{\"Item\":");
-        self.image(&record, out)?;
+        self.write_image(&record, out)?;
         out.extend_from_slice(b"}\n");
         Ok(Some(record.item_bytes().into()))
     }
@@ -333,7 +338,7 @@ impl Selected {
     /// and returns the bytes of its items. Returns `None` for an item that was added and deleted
     /// within the window, or of which the filter leaves out both images. Fails with `Corrupt` for a
     /// damaged record.
-    pub fn change(
+    pub fn write_change(
         &self,
         bytes: &[u8],
         window: &ExportWindow,
@@ -345,7 +350,7 @@ impl Selected {
         };
         let mut is_kept = false;
         for image in [change.new, change.old].into_iter().flatten() {
-            is_kept |= self.keeps(&Record::parse(image)?)?;
+            is_kept |= self.matches(&Record::parse(image)?)?;
         }
         if !is_kept {
             return Ok(None);
@@ -355,7 +360,7 @@ impl Selected {
             format!("{{\"Metadata\":{{\"WriteTimestampMicros\":{{\"N\":\"{micros}\"}}}}")
                 .as_bytes(),
         );
-        member("Keys", out);
+        begin_member("Keys", out);
         Record::parse(any)?
             .write_dynamodb_json(&|name| window.key_names.iter().any(|key| key == name), out)?;
         let old = change
@@ -365,8 +370,8 @@ impl Selected {
         for (name, image) in [("NewImage", change.new), ("OldImage", old)] {
             let Some(image) = image else { continue };
             let record = Record::parse(image)?;
-            member(name, out);
-            self.image(&record, out)?;
+            begin_member(name, out);
+            self.write_image(&record, out)?;
             item_bytes += u64::from(record.item_bytes());
         }
         out.extend_from_slice(b"}\n");
@@ -374,8 +379,8 @@ impl Selected {
     }
 
     /// Writes an item, or the projected part of it.
-    fn image(&self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        match self.part(record)? {
+    fn write_image(&self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match self.project(record)? {
             None => record.write_dynamodb_json(&|_| true, out)?,
             Some(part) => dynamodb_json::write_item(&part, out),
         }
@@ -384,7 +389,7 @@ impl Selected {
 }
 
 /// Begins a member; its value follows.
-fn member(name: &str, out: &mut Vec<u8>) {
+fn begin_member(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(format!(",\"{name}\":").as_bytes());
 }
 
@@ -393,20 +398,21 @@ fn member(name: &str, out: &mut Vec<u8>) {
 
 /// A parsed filter specification.
 #[derive(Debug, Default)]
-pub struct Selected {
+pub struct ExportSelection {
     key_condition: Option<Condition>,
     filter: Option<Condition>,
     projection: Option<ProjectionPaths>,
 }
 
-impl Selected {
+impl ExportSelection {
     /// Parses a specification. Fails with `Expression` if an expression is malformed.
     pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
         let has_condition =
             asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
         let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
         let any_expression = has_condition || asked.projection_expression.is_some();
-        let mut scope = Scope::checked(&asked.placeholders, any_expression, values_missing)?;
+        let mut scope =
+            PlaceholderScope::checked(&asked.placeholders, any_expression, values_missing)?;
         let key_condition = asked.key_condition_expression.as_deref();
         let key_condition = key_condition
             .map(|text| key_condition::parse(text, &mut scope))
@@ -433,7 +439,7 @@ impl Selected {
         let Some(condition) = &self.key_condition else {
             return Ok(());
         };
-        KeyConditionShape::of_condition(condition.clone())?.resolve(KeySchemaView::from(key))?;
+        KeyConditionShape::from_condition(condition.clone())?.resolve(KeySchemaView::from(key))?;
         let names = self
             .filter
             .as_ref()
@@ -450,7 +456,7 @@ impl Selected {
     }
 
     /// True if the item is in the export. Fails with `Corrupt` for a damaged record.
-    pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
+    pub fn matches(&self, record: &Record<'_>) -> Result<bool, StoreError> {
         if self.key_condition.is_none() && self.filter.is_none() {
             return Ok(true);
         }
@@ -464,7 +470,7 @@ impl Selected {
 
     /// Returns the part of the item that is in the export, or `None` if the whole item is. Fails
     /// with `Corrupt` for a damaged record.
-    pub fn part(&self, record: &Record<'_>) -> Result<Option<Item>, StoreError> {
+    pub fn project(&self, record: &Record<'_>) -> Result<Option<Item>, StoreError> {
         let Some(projection) = &self.projection else {
             return Ok(None);
         };

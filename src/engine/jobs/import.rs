@@ -9,9 +9,9 @@ use std::{
 use serde_json::json;
 
 use super::{
-    buckets::{self, beside},
-    ending::failure_of,
-    import_files::Line,
+    buckets::{self, spawn_transfer},
+    finish::to_failure,
+    import_files::ImportLine,
 };
 use crate::codec::{json::document::Document, wire};
 use crate::engine::{
@@ -20,50 +20,50 @@ use crate::engine::{
     index, purge,
     runtime::prelude::*,
     table_states,
-    write::{self, guard::Stored},
+    write::{self, condition::StoredItem},
 };
 use crate::model::api::{
-    common::Failure,
+    common::JobFailure,
     transfer::{Import, ImportRequest, TransferStatus},
 };
 
 /// The maximum of items put in one transaction.
-const ITEMS_PER_PIECE: usize = 250;
+const ITEMS_PER_BATCH: usize = 250;
 /// Bytes of items after which a transaction ends.
-const PIECE_BYTES_MAX: usize = 1024 * 1024;
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
 /// `FailureCode` of a missing bucket.
 const NO_BUCKET: &str = "S3NoSuchBucket";
 /// The directory of the logs, which lies beside the buckets.
 const LOGS: &str = "import-logs";
 
 /// Reads the files and puts their items, from the start.
-pub fn run(shared: &Arc<Shared>, import: Import) {
+pub fn run(shared: &Arc<EngineShared>, import: Import) {
     let shared = Arc::clone(shared);
-    beside("import", import.arn.clone(), move |_| {
+    spawn_transfer("import", import.arn.clone(), move |_| {
         read_all(&shared, import)
     });
 }
 
 /// A running import.
-struct Running<'s> {
-    shared: &'s Arc<Shared>,
+struct RunningImport<'s> {
+    shared: &'s Arc<EngineShared>,
     table: TableName,
     import: Import,
     /// The file of the errors.
     log: PathBuf,
     bucket: String,
-    waiting: Vec<Waiting>,
-    waiting_bytes: usize,
+    pending: Vec<ImportItem>,
+    pending_bytes: usize,
 }
 
 /// An item to put, and its origin.
-struct Waiting {
+struct ImportItem {
     item: Item,
     key: String,
     index: u64,
 }
 
-fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
+fn read_all(shared: &Arc<EngineShared>, import: Import) -> Result<(), Error> {
     const DAMAGED: StoreError = StoreError::Corrupt("an import's request");
     let json = Document::parse(import.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
     let request = wire::request::<ImportRequest>(json.root()).map_err(|_| DAMAGED)?;
@@ -79,7 +79,7 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
         }
         _ => {}
     }
-    let mut running = Running {
+    let mut running = RunningImport {
         shared,
         table: schema.name.clone(),
         import: Import {
@@ -91,38 +91,38 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
         },
         log: log.join("error"),
         bucket: request.source.bucket.clone(),
-        waiting: Vec::new(),
-        waiting_bytes: 0,
+        pending: Vec::new(),
+        pending_bytes: 0,
     };
     let bucket = root.join(&request.source.bucket);
-    let failure = match buckets::files(
+    let failure = match buckets::list_files(
         &bucket,
         request.source.prefix.as_deref().unwrap_or_default(),
     ) {
-        Err(_) => Some(Failure {
+        Err(_) => Some(JobFailure {
             code: NO_BUCKET.to_owned(),
             message: "The specified bucket does not exist".to_owned(),
         }),
         Ok(files) => match running.read_files(&request, &schema, files) {
-            Err(error @ Error::Store(StoreError::NoSpace)) => Some(failure_of(&error)),
+            Err(error @ Error::Store(StoreError::NoSpace)) => Some(to_failure(&error)),
             outcome => outcome?,
         },
     };
     running.finish(failure)
 }
 
-impl Running<'_> {
+impl RunningImport<'_> {
     fn read_files(
         &mut self,
         request: &ImportRequest,
         schema: &TableSchema,
         files: Vec<(String, PathBuf)>,
-    ) -> Result<Option<Failure>, Error> {
+    ) -> Result<Option<JobFailure>, Error> {
         for (key, path) in files {
             let mut index = 0;
             let mut stopped = None;
             let read = super::import_files::read(&path, request, schema, &mut |line| {
-                let done = self.line(&key, index, line);
+                let done = self.add_line(&key, index, line);
                 index += 1;
                 match done {
                     Ok(()) => true,
@@ -136,30 +136,30 @@ impl Running<'_> {
                 return Err(error);
             }
             if let Err(error) = read {
-                return Ok(Some(Failure {
+                return Ok(Some(JobFailure {
                     code: "S3Error".to_owned(),
                     message: format!("{key}: {error}"),
                 }));
             }
         }
-        self.put_waiting()?;
+        self.put_pending()?;
         Ok(None)
     }
 
-    fn line(&mut self, key: &str, index: u64, line: Line) -> Result<(), Error> {
+    fn add_line(&mut self, key: &str, index: u64, line: ImportLine) -> Result<(), Error> {
         self.import.processed_items += 1;
         self.import.processed_bytes += line.bytes as u64;
         match line.item {
-            Err(message) => self.fault(key, index, &message),
+            Err(message) => self.log_error(key, index, &message),
             Ok(item) => {
-                self.waiting_bytes += line.bytes;
-                self.waiting.push(Waiting {
+                self.pending_bytes += line.bytes;
+                self.pending.push(ImportItem {
                     item,
                     key: key.to_owned(),
                     index,
                 });
-                if self.waiting.len() >= ITEMS_PER_PIECE || self.waiting_bytes >= PIECE_BYTES_MAX {
-                    self.put_waiting()?;
+                if self.pending.len() >= ITEMS_PER_BATCH || self.pending_bytes >= BATCH_BYTES_MAX {
+                    self.put_pending()?;
                 }
                 Ok(())
             }
@@ -167,24 +167,24 @@ impl Running<'_> {
     }
 
     /// Logs an item that was not imported, with the reason.
-    fn fault(&mut self, key: &str, index: u64, message: &str) -> Result<(), Error> {
+    fn log_error(&mut self, key: &str, index: u64, message: &str) -> Result<(), Error> {
         self.import.errors += 1;
         let line = json!({
             "itemS3Pointer": { "bucket": self.bucket, "key": key, "itemIndex": index },
             "importArn": self.import.arn,
             "errorMessages": [message],
         });
-        let directory = self.log.parent().map_or(Ok(()), buckets::make_directory);
-        let append = || buckets::append(&self.log)?.write_all(format!("{line}\n").as_bytes());
+        let directory = self.log.parent().map_or(Ok(()), buckets::create_directory);
+        let append = || buckets::open_append(&self.log)?.write_all(format!("{line}\n").as_bytes());
         if let Err(error) = directory.and_then(|()| append()) {
             log::warn!("cannot write {}: {error}", self.log.display());
         }
         Ok(())
     }
 
-    fn put_waiting(&mut self) -> Result<(), Error> {
-        let waiting = Arc::new(std::mem::take(&mut self.waiting));
-        self.waiting_bytes = 0;
+    fn put_pending(&mut self) -> Result<(), Error> {
+        let waiting = Arc::new(std::mem::take(&mut self.pending));
+        self.pending_bytes = 0;
         let (table, items) = (self.table.clone(), Arc::clone(&waiting));
         let outcomes = self
             .shared
@@ -192,7 +192,7 @@ impl Running<'_> {
         for (of, outcome) in waiting.iter().zip(outcomes) {
             match outcome {
                 None => self.import.imported_items += 1,
-                Some(message) => self.fault(&of.key, of.index, &message)?,
+                Some(message) => self.log_error(&of.key, of.index, &message)?,
             }
         }
         let record = ImportRecord {
@@ -203,8 +203,8 @@ impl Running<'_> {
         })
     }
 
-    fn finish(mut self, failure: Option<Failure>) -> Result<(), Error> {
-        let of_items = (self.import.errors > 0).then(|| Failure {
+    fn finish(mut self, failure: Option<JobFailure>) -> Result<(), Error> {
+        let of_items = (self.import.errors > 0).then(|| JobFailure {
             code: "ItemValidationError".to_owned(),
             message: "Some of the items failed validation checks and were not imported. Please check the error log.".to_owned(),
         });
@@ -227,7 +227,7 @@ impl Running<'_> {
         );
         let sources = self.shared.submit_and_wait(move |transaction| {
             // On a full disk too.
-            transaction.removes();
+            transaction.mark_removal();
             let sources = match transaction.table(&name)? {
                 None => Vec::new(),
                 Some(table) if is_kept => activate(transaction, &table)?,
@@ -255,16 +255,16 @@ fn activate(
 fn put_all(
     transaction: &mut Transaction<'_>,
     name: &TableName,
-    items: &[Waiting],
+    items: &[ImportItem],
 ) -> Result<Vec<Option<String>>, Error> {
     let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
     transaction.charges.is_off = true;
     let mut outcomes = Vec::with_capacity(items.len());
-    for Waiting { item, .. } in items {
+    for ImportItem { item, .. } in items {
         let mut put = || -> Result<(), Error> {
             item.check_limits()?;
             let stored =
-                Stored::read(transaction.read(), &table, index::key_of_put(&table, item)?)?;
+                StoredItem::read(transaction.read(), &table, index::key_of_put(&table, item)?)?;
             write::replace_checked(transaction, &stored, Some(item)).map(|_| ())
         };
         match put() {

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::codec::dynamodb_json;
 use crate::engine::prelude::*;
 use crate::model::{
-    api::transfer::{Compression, ION, ImportRequest, InputFormat},
+    api::transfer::{Compression, ION_FORMAT, ImportRequest, InputFormat},
     schema::KeyAttributeType,
 };
 
@@ -29,7 +29,7 @@ const LINE_TOO_LONG: &str = "The line is longer than 3 MiB; an item has at most 
 
 /// One item of a file.
 #[derive(Debug)]
-pub struct Line {
+pub struct ImportLine {
     /// The item, or the fault of the line.
     pub item: Result<Item, String>,
     /// The length in the uncompressed file.
@@ -41,26 +41,29 @@ pub fn read(
     path: &Path,
     request: &ImportRequest,
     schema: &TableSchema,
-    take: &mut dyn FnMut(Line) -> bool,
+    take: &mut dyn FnMut(ImportLine) -> bool,
 ) -> io::Result<()> {
     let file = File::open(path)?;
     let reader: Box<dyn Read> = match request.compression {
         Compression::None => Box::new(file),
         Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
-        Compression::Zstd => Box::new(Frames::new(BufReader::new(file))),
+        Compression::Zstd => Box::new(ZstdFrames::new(BufReader::new(file))),
     };
     match request.format {
         InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), take),
         // An import that an earlier version began.
         InputFormat::Ion => Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            Error::NotSupported(ION),
+            Error::NotSupported(ION_FORMAT),
         )),
         InputFormat::Csv => read_rows(reader, request, schema, take),
     }
 }
 
-fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> io::Result<()> {
+fn read_lines(
+    mut reader: impl BufRead,
+    take: &mut dyn FnMut(ImportLine) -> bool,
+) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -78,7 +81,7 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
             continue;
         }
         let goes_on = if is_cut {
-            take(Line {
+            take(ImportLine {
                 item: Err(LINE_TOO_LONG.to_owned()),
                 bytes,
             })
@@ -93,7 +96,7 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
 
 /// Passes each JSON document of a line to `take`; text that is no JSON ends its line. Returns false
 /// if `take` did.
-fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
+fn take_documents(line: &[u8], take: &mut dyn FnMut(ImportLine) -> bool) -> bool {
     let mut documents = serde_json::Deserializer::from_slice(line).into_iter::<Value>();
     let mut start = 0;
     while let Some(document) = documents.next() {
@@ -110,8 +113,8 @@ fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
         };
         let item = document
             .map_err(|error| format!("The line is no JSON: {error}"))
-            .and_then(|document| item_of(&document));
-        if !take(Line {
+            .and_then(|document| parse_item(&document));
+        if !take(ImportLine {
             item,
             bytes: end - start,
         }) {
@@ -141,7 +144,7 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<usize> {
 }
 
 /// Parses `{"Item":{…}}`.
-fn item_of(document: &Value) -> Result<Item, String> {
+fn parse_item(document: &Value) -> Result<Item, String> {
     let item = document.get("Item").ok_or("The line has no member Item")?;
     dynamodb_json::parse(item.to_string().as_bytes()).map_err(|error| error.to_string())
 }
@@ -150,9 +153,9 @@ fn read_rows(
     reader: impl Read,
     request: &ImportRequest,
     schema: &TableSchema,
-    take: &mut dyn FnMut(Line) -> bool,
+    take: &mut dyn FnMut(ImportLine) -> bool,
 ) -> io::Result<()> {
-    let mut rows = Rows::new(
+    let mut rows = CsvRows::new(
         BufReader::new(reader),
         request.options.csv.delimiter.unwrap_or(b','),
     );
@@ -180,8 +183,8 @@ fn read_rows(
             .map_or(0, |fields| fields.iter().map(|field| field.len() + 1).sum());
         let item = row
             .map_err(|error| error.to_string())
-            .and_then(|fields| item_of_row(&header, &fields, &types));
-        if !take(Line { item, bytes }) {
+            .and_then(|fields| parse_row(&header, &fields, &types));
+        if !take(ImportLine { item, bytes }) {
             return Ok(());
         }
     }
@@ -190,7 +193,7 @@ fn read_rows(
 
 /// Parses a row. Every column is a string, except key attributes, which have their types. An empty
 /// cell is no attribute.
-fn item_of_row(
+fn parse_row(
     header: &[String],
     row: &[&str],
     types: &[(String, KeyAttributeType)],
@@ -251,7 +254,7 @@ pub enum RowError {
 }
 
 /// A reader of the rows of a text.
-pub struct Rows<R> {
+pub struct CsvRows<R> {
     input: R,
     reader: Reader,
     /// The fields of the row, one after the other.
@@ -262,13 +265,13 @@ pub struct Rows<R> {
 
 /// The used part of the buffers, and the row's fault.
 #[derive(Default)]
-struct Progress {
+struct RowProgress {
     text: usize,
     ends: usize,
     fault: Option<RowError>,
 }
 
-impl<R: BufRead> Rows<R> {
+impl<R: BufRead> CsvRows<R> {
     pub fn new(input: R, delimiter: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(delimiter).build();
         Self {
@@ -285,7 +288,7 @@ impl<R: BufRead> Rows<R> {
     /// Fails if the file cannot be read. The inner error is a fault of this row alone; the rows
     /// after it can be read.
     pub fn next(&mut self) -> io::Result<Option<Result<Vec<&str>, RowError>>> {
-        let mut row = Progress::default();
+        let mut row = RowProgress::default();
         loop {
             let input = self.input.fill_buf()?;
             let (text, ends) = (self.text.get_mut(row.text..), self.ends.get_mut(row.ends..));
@@ -297,7 +300,7 @@ impl<R: BufRead> Rows<R> {
             row.ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => more_room(
+                ReadRecordResult::OutputFull => grow(
                     &mut self.text,
                     ROW_BYTES_MAX,
                     &mut row.text,
@@ -305,7 +308,7 @@ impl<R: BufRead> Rows<R> {
                     RowError::TooLong,
                 ),
                 ReadRecordResult::OutputEndsFull => {
-                    more_room(
+                    grow(
                         &mut self.ends,
                         COLUMNS_MAX,
                         &mut row.ends,
@@ -340,7 +343,7 @@ impl<R: BufRead> Rows<R> {
 
 /// Doubles a buffer up to `max`. Beyond it the row has a fault, and its further bytes overwrite the
 /// buffer, so that the reader still finds the end of the row.
-fn more_room<T: Clone + Default>(
+fn grow<T: Clone + Default>(
     buffer: &mut Vec<T>,
     max: usize,
     used: &mut usize,
@@ -363,14 +366,14 @@ fn more_room<T: Clone + Default>(
 const WINDOW_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
 /// A reader of the text of all frames.
-pub struct Frames<R> {
+pub struct ZstdFrames<R> {
     input: R,
     decoder: FrameDecoder,
     /// True if a frame has begun and has not been read to its end.
     is_open: bool,
 }
 
-impl<R: BufRead> Frames<R> {
+impl<R: BufRead> ZstdFrames<R> {
     pub fn new(input: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW_BYTES_MAX);
@@ -406,7 +409,7 @@ fn damaged(error: &FrameDecoderError) -> io::Error {
     )
 }
 
-impl<R: BufRead> Read for Frames<R> {
+impl<R: BufRead> Read for ZstdFrames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if !self.is_open && !self.open()? {
@@ -437,7 +440,7 @@ mod csv_rows_tests {
     fn check(text: &[u8], expected: &[&str]) {
         // Every way in which the input can be cut must give the same rows.
         for piece in [1, 3, 64 * 1024] {
-            let mut rows = Rows::new(io::BufReader::with_capacity(piece, text), b',');
+            let mut rows = CsvRows::new(io::BufReader::with_capacity(piece, text), b',');
             let mut found = Vec::new();
             while let Some(row) = rows.next().unwrap() {
                 found.push(row.map_or_else(|error| error.to_string(), |fields| fields.join("|")));
@@ -492,7 +495,7 @@ mod zstd_frames_tests {
 
     fn read(bytes: &[u8]) -> io::Result<String> {
         let mut text = String::new();
-        Frames::new(io::BufReader::with_capacity(7, bytes)).read_to_string(&mut text)?;
+        ZstdFrames::new(io::BufReader::with_capacity(7, bytes)).read_to_string(&mut text)?;
         Ok(text)
     }
 

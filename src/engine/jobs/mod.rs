@@ -12,8 +12,8 @@
 mod buckets;
 mod changes;
 mod copy;
-mod ending;
 mod export;
+mod finish;
 mod import;
 mod import_files;
 
@@ -27,38 +27,40 @@ use super::{
     purge,
     runtime::prelude::*,
 };
-use crate::model::api::{Done, common::Failure, transfer::TransferStatus};
+use crate::model::api::{Done, common::JobFailure, transfer::TransferStatus};
 
-use ending::{Rest, end, failure_of};
+use finish::{FollowUp, end, to_failure};
 
-pub use buckets::{relative, root};
-pub use ending::{add, bound_at, bound_now, trim};
-pub use export::Selected;
+pub use buckets::{relative_path, root};
+pub use export::ExportSelection;
+pub use finish::{add, bound_at, current_bound, trim};
 pub use import::run as run_import;
 
 /// Resumes every job that an earlier process left.
-pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    for record in readable::<JobRecord>(&*shared.store.snapshot()?)? {
+pub fn resume(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
+    for record in readable_records::<JobRecord>(&*shared.store.snapshot()?)? {
         start(Arc::clone(shared), record.id);
     }
     resume_transfers(shared)
 }
 
 /// Runs a job to its end, one batch at a time.
-pub fn start(shared: Arc<Shared>, id: u32) {
+pub fn start(shared: Arc<EngineShared>, id: u32) {
     let again = Arc::clone(&shared);
-    let next = Done::of(move |outcome: Result<Option<Rest>, Error>| match outcome {
-        Ok(None) => start(again, id),
-        Ok(Some(rest)) => begin(&again, rest),
-        Err(error) => stopped(&again, id, &error),
-    });
+    let next = Done::detached(
+        move |outcome: Result<Option<FollowUp>, Error>| match outcome {
+            Ok(None) => start(again, id),
+            Ok(Some(rest)) => start_follow_up(&again, rest),
+            Err(error) => end_failed(&again, id, &error),
+        },
+    );
     // `next` submits the next batch from the writer thread. It only enters the queue: no recursion,
     // and waiting writes come in between.
-    shared.submit(move |transaction| piece(transaction, id), next);
+    shared.submit(move |transaction| run_batch(transaction, id), next);
 }
 
 /// Starts the follow-up work of a finished job.
-fn begin(shared: &Arc<Shared>, rest: Rest) {
+fn start_follow_up(shared: &Arc<EngineShared>, rest: FollowUp) {
     rest.export
         .into_iter()
         .for_each(|arn| export::write(shared, arn));
@@ -69,15 +71,15 @@ fn begin(shared: &Arc<Shared>, rest: Rest) {
 }
 
 /// Resumes the exports and imports that an earlier process left.
-fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
+fn resume_transfers(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
     if shared.options.buckets.is_none() {
         return Ok(());
     }
     let (exports, imports) = {
         let read = shared.store.snapshot()?;
         (
-            readable::<ExportRecord>(&*read)?,
-            readable::<ImportRecord>(&*read)?,
+            readable_records::<ExportRecord>(&*read)?,
+            readable_records::<ImportRecord>(&*read)?,
         )
     };
     for record in exports
@@ -97,12 +99,12 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
 
 /// Returns the readable records. An unreadable one, such as one of a newer ddbfs, stays for the
 /// program that can read it.
-fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
+fn readable_records<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
     let mut found = Vec::new();
     R::each(read, |record| {
         match record {
             Ok(record) => found.push(record),
-            Err(error) => log::warn!("{} is not gone on with: {error}", R::WHAT),
+            Err(error) => log::warn!("{} is not gone on with: {error}", R::NAME),
         }
         Ok(())
     })?;
@@ -110,26 +112,26 @@ fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
 }
 
 /// Runs one batch of a job; returns the follow-up work if the job is finished.
-fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Error> {
+fn run_batch(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<FollowUp>, Error> {
     let name = id.to_string();
     // Another process may have ended it. Its record, written with each batch, decides.
     let Some(JobRecord { job, .. }) = JobRecord::get(transaction.read(), &name)? else {
-        return Ok(Some(Rest::default()));
+        return Ok(Some(FollowUp::default()));
     };
     let next = match &job {
-        Job::Copy(copy) => copy::piece(transaction, copy)?.map(|place| {
+        Job::Copy(copy) => copy::run_batch(transaction, copy)?.map(|place| {
             Job::Copy(CopyJob {
                 place,
                 ..copy.clone()
             })
         }),
-        Job::Changes(of) => changes::piece(transaction, of)?.map(|after| {
+        Job::Changes(of) => changes::run_batch(transaction, of)?.map(|after| {
             Job::Changes(ChangesJob {
                 after,
                 ..of.clone()
             })
         }),
-        Job::Trim { source, below } => match trim_piece(transaction, *source, *below)? {
+        Job::Trim { source, below } => match trim_batch(transaction, *source, *below)? {
             true => return Ok(None),
             false => None,
         },
@@ -143,7 +145,7 @@ fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Err
 }
 
 /// Removes a batch of a source's history; returns true if there may be more.
-fn trim_piece(
+fn trim_batch(
     transaction: &mut Transaction<'_>,
     source: SourceId,
     below: Version,
@@ -151,19 +153,19 @@ fn trim_piece(
     let upper = Bound::Excluded(StoreKey::History(source, below).encode());
     let range = KeyRange {
         upper,
-        ..Space::History.of(source)
+        ..Space::History.range(source)
     };
-    transaction.removes();
-    let keys = transaction.shared.pieces.keys();
+    transaction.mark_removal();
+    let keys = transaction.shared.batch_size.keys();
     let goes_on = walks::delete_first(transaction.batch, &range, keys)? == keys;
     if goes_on {
-        transaction.shared.pieces.grow();
+        transaction.shared.batch_size.grow();
     }
     Ok(goes_on)
 }
 
 /// Ends a job after an error. On a shutdown its record stays, and the next open resumes it.
-fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
+fn end_failed(shared: &Arc<EngineShared>, id: u32, error: &Error) {
     if matches!(
         error,
         Error::Store(StoreError::Closed | StoreError::ReadOnly)
@@ -172,23 +174,25 @@ fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
         return;
     }
     log::warn!("background job {id} has failed: {error}");
-    give_up(shared, id, failure_of(error));
+    give_up(shared, id, to_failure(error));
 }
 
-fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
+fn give_up(shared: &Arc<EngineShared>, id: u32, failure: JobFailure) {
     let (again, of_job) = (Arc::clone(shared), failure.clone());
-    let next = Done::of(move |outcome: Result<Option<Rest>, Error>| match outcome {
-        Ok(None) if again.pieces.halve() => start(again, id),
-        Ok(None) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
-        Ok(Some(rest)) => begin(&again, rest),
-        Err(Error::Store(StoreError::NoSpace)) => {
-            purge::later(&again, move |shared| give_up(shared, id, failure))
-        }
-        // The record still exists: the next open tries it again.
-        Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
-    });
+    let next = Done::detached(
+        move |outcome: Result<Option<FollowUp>, Error>| match outcome {
+            Ok(None) if again.batch_size.halve() => start(again, id),
+            Ok(None) => purge::retry_later(&again, move |shared| start(Arc::clone(shared), id)),
+            Ok(Some(rest)) => start_follow_up(&again, rest),
+            Err(Error::Store(StoreError::NoSpace)) => {
+                purge::retry_later(&again, move |shared| give_up(shared, id, failure))
+            }
+            // The record still exists: the next open tries it again.
+            Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
+        },
+    );
     shared.submit(
-        move |transaction| ending::give_up(transaction, id, &of_job),
+        move |transaction| finish::give_up(transaction, id, &of_job),
         next,
     );
 }

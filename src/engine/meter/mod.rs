@@ -31,23 +31,23 @@ use super::{
     account,
     partitions::{
         self, PartitionMap,
-        hot::{Sampled, Samples},
+        hot::{PlaceSample, Samples},
     },
     prelude::*,
 };
 use crate::codec::digest::digest;
-use crate::model::layout::{Load, Reads};
+use crate::model::metrics::{Load, ReadCounts};
 
-use pyramid::{Pyramid, Slots};
+use pyramid::{Pyramid, SlotRecords};
 use stored::HeatRecord;
 use sums::{History, SumSlots};
 use top_keys::{Gauge, ItemCounter, LastMinute, TopKeys};
 
-pub use sums::Outcome;
+pub use sums::OperationOutcome;
 
 /// The meters of all sources and tables.
 #[derive(Debug, Default)]
-pub struct Meter {
+pub struct EngineMeter {
     // Ordered maps, as for the partitions below: the keys are small numbers, looked up for each
     // item, and a tree finds one sooner than a hash.
     sources: RwLock<BTreeMap<SourceId, Arc<SourceMeter>>>,
@@ -55,19 +55,19 @@ pub struct Meter {
     user_errors: Mutex<u64>,
     /// Locked while counts are flushed to the store: a reader sees them in exactly one of the two
     /// places.
-    storing: RwLock<()>,
+    flush_lock: RwLock<()>,
 }
 
 /// The counts taken for a flush.
 #[derive(Debug, Default)]
-pub struct Taken {
-    pub sources: Vec<TakenOfSource>,
+pub struct MeterFlush {
+    pub sources: Vec<SourceFlush>,
     pub user_errors: u64,
 }
 
 /// The counts of a table's base or index.
 #[derive(Debug)]
-pub struct TakenOfSource {
+pub struct SourceFlush {
     pub table: TableName,
     /// `None` for the counts of a table by its name.
     pub source: Option<SourceId>,
@@ -76,9 +76,9 @@ pub struct TakenOfSource {
 }
 
 /// The longest time a reader waits for a flush.
-const STORING_WAIT: Duration = Duration::from_secs(2);
+const FLUSH_WAIT: Duration = Duration::from_secs(2);
 
-impl Meter {
+impl EngineMeter {
     /// Returns the meter of a table's base or index, and creates it on first use.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Meter {
         }
         // Entries of a local index are in the partitions of the base items.
         let meter = match table.base_of_local_index(source) {
-            Some(base) => SourceMeter::beside(self.source(read, table, base)?),
+            Some(base) => SourceMeter::with_base(self.source(read, table, base)?),
             None => SourceMeter::new(&table.schema.name, partitions::load(read, table, source)?),
         };
         // Outside the lock, because it reads the store. If two threads create it, the first stays,
@@ -124,7 +124,7 @@ impl Meter {
     }
 
     /// Counts a refused request.
-    pub fn user_error(&self) {
+    pub fn count_user_error(&self) {
         *self.user_errors.lock() += 1;
     }
 
@@ -136,29 +136,29 @@ impl Meter {
     /// Locks out flushes while the guard is held. Returns `None` after a wait in vain, when the
     /// flush itself waits for the reader.
     #[must_use]
-    pub fn reading(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        self.storing.try_read_for(STORING_WAIT)
+    pub fn read_lock(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.flush_lock.try_read_for(FLUSH_WAIT)
     }
 
     /// Locks out readers during a flush.
     pub fn storing(&self) -> RwLockWriteGuard<'_, ()> {
-        self.storing.write()
+        self.flush_lock.write()
     }
 
     /// Takes the counts to flush: those of intervals that are over, and at the end those of the
     /// present one.
     #[must_use]
-    pub fn take(&self, now_ms: u64, is_end: bool) -> Taken {
+    pub fn take_flush(&self, now_ms: u64, is_end: bool) -> MeterFlush {
         let sources = self
             .sources
             .read()
             .iter()
-            .map(|(source, meter)| meter.take(*source, now_ms, is_end))
+            .map(|(source, meter)| meter.take_flush(*source, now_ms, is_end))
             .collect::<Vec<_>>();
         let tables = self.tables.read();
         let of_table = tables.iter().map(|(table, meter)| {
             let (table, sums) = (table.clone(), meter.lock().take(now_ms, is_end));
-            TakenOfSource {
+            SourceFlush {
                 table,
                 source: None,
                 sums,
@@ -168,23 +168,23 @@ impl Meter {
         let sources = sources
             .into_iter()
             .chain(of_table)
-            .filter(|taken| !taken.is_none())
+            .filter(|taken| !taken.is_empty())
             .collect();
-        Taken {
+        MeterFlush {
             sources,
             user_errors: std::mem::take(&mut *self.user_errors.lock()),
         }
     }
 
     /// Gives back counts that could not be stored.
-    pub fn give_back(&self, taken: &Taken) {
+    pub fn restore(&self, taken: &MeterFlush) {
         *self.user_errors.lock() += taken.user_errors;
         for of in &taken.sources {
             match of.source {
-                None => self.table(&of.table).lock().give_back(&of.sums),
+                None => self.table(&of.table).lock().restore(&of.sums),
                 Some(source) => {
                     if let Some(meter) = self.known_source(source) {
-                        meter.give_back(of);
+                        meter.restore(of);
                     }
                 }
             }
@@ -193,15 +193,15 @@ impl Meter {
 
     /// True if any source had a request in the last minute.
     #[must_use]
-    pub fn is_warm(&self, now_ms: u64) -> bool {
+    pub fn is_active(&self, now_ms: u64) -> bool {
         self.sources
             .read()
             .values()
-            .any(|source| source.is_warm(now_ms))
+            .any(|source| source.is_active(now_ms))
     }
 
     /// Removes sources that belong to no table any more.
-    pub fn keep_only(&self, is_live: impl Fn(SourceId) -> bool) {
+    pub fn retain(&self, is_live: impl Fn(SourceId) -> bool) {
         self.sources.write().retain(|source, _| is_live(*source));
     }
 }
@@ -212,27 +212,27 @@ pub struct SourceMeter {
     table: TableName,
     /// The meter with the partitions of its entries, if they are not its own.
     base: Option<Arc<SourceMeter>>,
-    counts: Mutex<Counts>,
+    counts: Mutex<SourceCounts>,
 }
 
 #[derive(Debug)]
-struct Counts {
+struct SourceCounts {
     sums: SumSlots,
     /// The time of the last request, in milliseconds since the epoch.
-    asked_ms: u64,
+    last_request_ms: u64,
     keys: TopKeys,
     /// Single items by their place; only while contributor insights are enabled.
     items: Option<TopKeys<Box<[u8]>>>,
     map: Arc<PartitionMap>,
     /// The load by the number of the partition.
-    warm: BTreeMap<u32, Warm>,
+    loads: BTreeMap<u32, PartitionMeter>,
     /// The closed slots; the open one is in `warm` and `keys`.
-    slots: Slots<HeatRecord>,
+    slots: SlotRecords<HeatRecord>,
 }
 
 /// The load of one partition.
 #[derive(Debug, Default)]
-struct Warm {
+struct PartitionMeter {
     last_minute: LastMinute,
     slot: Gauge,
     samples: Samples,
@@ -241,28 +241,28 @@ struct Warm {
 /// The reads of a page.
 #[derive(Debug, Clone, Copy)]
 pub enum PageReads {
-    Query(Reads),
-    Scan(Reads),
+    Query(ReadCounts),
+    Scan(ReadCounts),
     /// Items fetched for the page of an index.
     Fetch,
 }
 
-impl TakenOfSource {
-    fn is_none(&self) -> bool {
+impl SourceFlush {
+    fn is_empty(&self) -> bool {
         self.heat.0.is_empty() && self.sums == History::default()
     }
 }
 
 impl SourceMeter {
     fn new(table: &TableName, map: Arc<PartitionMap>) -> Self {
-        let counts = Counts {
+        let counts = SourceCounts {
             sums: SumSlots::default(),
-            asked_ms: 0,
+            last_request_ms: 0,
             keys: TopKeys::default(),
             items: None,
             map,
-            warm: BTreeMap::new(),
-            slots: Slots::default(),
+            loads: BTreeMap::new(),
+            slots: SlotRecords::default(),
         };
         Self {
             table: table.clone(),
@@ -271,7 +271,7 @@ impl SourceMeter {
         }
     }
 
-    fn beside(base: Arc<Self>) -> Self {
+    fn with_base(base: Arc<Self>) -> Self {
         let of_its_own = Self::new(&base.table, base.map());
         Self {
             base: Some(base),
@@ -294,7 +294,7 @@ impl SourceMeter {
         let mut counts = self.counts.lock();
         counts.count_item(place, now_ms, load);
         counts.count_usage(now_ms, load);
-        self.heat(counts, place, place, now_ms, load);
+        self.count_heat(counts, place, place, now_ms, load);
     }
 
     /// Counts the load of a page between two places.
@@ -304,7 +304,7 @@ impl SourceMeter {
         if counts.count_reads(now_ms, reads) == 1 {
             counts.count_item(from, now_ms, load);
         }
-        self.heat(counts, from, to, now_ms, load);
+        self.count_heat(counts, from, to, now_ms, load);
     }
 
     /// Counts a step of the index's backfill: its units, whether it was throttled, and the progress
@@ -321,19 +321,19 @@ impl SourceMeter {
 
     /// Counts the load of partitions. Releases the meter's own lock before it takes that of the
     /// base.
-    fn heat(
+    fn count_heat(
         &self,
-        mut counts: MutexGuard<'_, Counts>,
+        mut counts: MutexGuard<'_, SourceCounts>,
         from: &[u8],
         to: &[u8],
         now_ms: u64,
         load: &Load,
     ) {
         match &self.base {
-            None => counts.heat(from, to, now_ms, load),
+            None => counts.count_heat(from, to, now_ms, load),
             Some(base) => {
                 drop(counts);
-                base.counts.lock().heat(from, to, now_ms, load);
+                base.counts.lock().count_heat(from, to, now_ms, load);
             }
         }
     }
@@ -351,13 +351,13 @@ impl SourceMeter {
         self.counts.lock().map = map;
     }
 
-    fn take(&self, source: SourceId, now_ms: u64, is_end: bool) -> TakenOfSource {
+    fn take_flush(&self, source: SourceId, now_ms: u64, is_end: bool) -> SourceFlush {
         let mut counts = self.counts.lock();
         if is_end || counts.slots.is_over(now_ms) {
             counts.close(now_ms);
         }
         let (sums, heat) = (counts.sums.take(now_ms, is_end), counts.slots.take());
-        TakenOfSource {
+        SourceFlush {
             table: self.table.clone(),
             source: Some(source),
             sums,
@@ -365,10 +365,10 @@ impl SourceMeter {
         }
     }
 
-    fn give_back(&self, taken: &TakenOfSource) {
+    fn restore(&self, taken: &SourceFlush) {
         let mut counts = self.counts.lock();
-        counts.sums.give_back(&taken.sums);
-        counts.slots.give_back(&taken.heat);
+        counts.sums.restore(&taken.sums);
+        counts.slots.restore(&taken.heat);
     }
 
     /// Returns the sums that are not stored yet.
@@ -386,8 +386,8 @@ impl SourceMeter {
 
     /// True if the source had a request in the last minute.
     #[must_use]
-    pub fn is_warm(&self, now_ms: u64) -> bool {
-        now_ms.saturating_sub(self.counts.lock().asked_ms) < 60_000
+    pub fn is_active(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.counts.lock().last_request_ms) < 60_000
     }
 
     /// Returns the load of a partition over the last minute, by its number.
@@ -395,7 +395,7 @@ impl SourceMeter {
     pub fn last_minute(&self, id: u32, now_ms: u64) -> Load {
         self.counts
             .lock()
-            .warm
+            .loads
             .get(&id)
             .map(|warm| warm.last_minute.sum(now_ms))
             .unwrap_or_default()
@@ -403,10 +403,10 @@ impl SourceMeter {
 
     /// Returns samples of the recent load of a partition, by its number.
     #[must_use]
-    pub fn samples(&self, id: u32, now_ms: u64) -> Vec<Sampled> {
+    pub fn samples(&self, id: u32, now_ms: u64) -> Vec<PlaceSample> {
         self.counts
             .lock()
-            .warm
+            .loads
             .get(&id)
             .map(|warm| warm.samples.recent(now_ms))
             .unwrap_or_default()
@@ -424,9 +424,9 @@ impl SourceMeter {
     }
 }
 
-impl Counts {
+impl SourceCounts {
     fn count_usage(&mut self, now_ms: u64, load: &Load) {
-        self.asked_ms = self.asked_ms.max(now_ms);
+        self.last_request_ms = self.last_request_ms.max(now_ms);
         let usage = &mut self.sums.now(now_ms).usage;
         if load.read > 0.0 {
             usage.read.add(load.read);
@@ -464,8 +464,8 @@ impl Counts {
 
     /// Counts a load on partitions and keys. A page loads each partition in its range alike; a scan
     /// loads no key in particular.
-    fn heat(&mut self, from: &[u8], to: &[u8], now_ms: u64, load: &Load) {
-        self.turn(now_ms);
+    fn count_heat(&mut self, from: &[u8], to: &[u8], now_ms: u64, load: &Load) {
+        self.roll_slot(now_ms);
         let partitions = self.map.between(from, to);
         let parts = partitions.len() as f64;
         let share = Load {
@@ -476,7 +476,7 @@ impl Counts {
         for (number, partition) in partitions.iter().enumerate() {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
-            let warm = self.warm.entry(partition.id).or_default();
+            let warm = self.loads.entry(partition.id).or_default();
             warm.samples.count(first, last, now_ms, &share);
             warm.last_minute.add(now_ms, &share);
             warm.slot.add(now_ms, &share);
@@ -492,7 +492,7 @@ impl Counts {
     fn open_slot(&self) -> HeatRecord {
         HeatRecord {
             partitions: self
-                .warm
+                .loads
                 .iter()
                 .filter_map(|(id, warm)| Some((*id, warm.slot.read()?)))
                 .collect(),
@@ -505,7 +505,7 @@ impl Counts {
     }
 
     /// Closes the slot if its time is over.
-    fn turn(&mut self, now_ms: u64) {
+    fn roll_slot(&mut self, now_ms: u64) {
         if self.slots.is_over(now_ms) {
             self.close(now_ms);
         }
@@ -514,7 +514,7 @@ impl Counts {
     fn close(&mut self, now_ms: u64) {
         self.slots.open = self.open_slot();
         self.slots.close(now_ms);
-        self.warm
+        self.loads
             .values_mut()
             .for_each(|warm| warm.slot = Gauge::default());
         self.keys
@@ -549,7 +549,7 @@ pub struct Charges {
     pub table_factor: Option<f64>,
     pub list: Vec<Charge>,
     /// Items read before the decision, with the units that a failed condition on them costs.
-    pub looked_at: Vec<Charge>,
+    pub read_items: Vec<Charge>,
 }
 
 impl Charges {
@@ -561,7 +561,7 @@ impl Charges {
             Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_))
         );
         for charge in if has_failed {
-            &self.looked_at
+            &self.read_items
         } else {
             &self.list
         } {

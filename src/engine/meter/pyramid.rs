@@ -10,7 +10,7 @@ const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
 /// A record that can be added up.
-pub trait Merge: Clone + Default {
+pub trait MergeRecord: Clone + Default {
     /// Adds another record.
     fn merge(&mut self, other: &Self);
 
@@ -18,19 +18,19 @@ pub trait Merge: Clone + Default {
     fn trim(&mut self);
 
     /// True if the record is empty.
-    fn is_none(&self) -> bool;
+    fn is_empty(&self) -> bool;
 }
 
 /// The length of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum TimeLevel {
     /// Ten seconds.
     Slot,
     Minute,
     Hour,
 }
 
-impl Level {
+impl TimeLevel {
     /// All levels, the finest first.
     pub const ALL: [Self; 3] = [Self::Slot, Self::Minute, Self::Hour];
 
@@ -44,7 +44,7 @@ impl Level {
 
     /// Returns the record at the level above that a record is rolled up into, if there is one.
     #[must_use]
-    pub fn above(self, start: u64) -> Option<Place> {
+    pub fn parent(self, start: u64) -> Option<RecordTime> {
         self.next().map(|above| (above, above.start(start)))
     }
 
@@ -75,15 +75,15 @@ impl Level {
 }
 
 /// The level of a record and its start in milliseconds since the epoch.
-pub type Place = (Level, u64);
+pub type RecordTime = (TimeLevel, u64);
 
 /// The records of all levels.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Pyramid<R>(pub BTreeMap<Place, R>);
+pub struct Pyramid<R>(pub BTreeMap<RecordTime, R>);
 
-impl<R: Merge> Pyramid<R> {
+impl<R: MergeRecord> Pyramid<R> {
     /// Adds to the record at a place.
-    pub fn add(&mut self, place: Place, record: &R) {
+    pub fn add(&mut self, place: RecordTime, record: &R) {
         let found = self.0.entry(place).or_default();
         found.merge(record);
         found.trim();
@@ -91,7 +91,7 @@ impl<R: Merge> Pyramid<R> {
 
     /// Returns the places of records that are due: to be added to the level above, or to be
     /// dropped.
-    fn due(&self, level: Level, now_ms: u64) -> Vec<Place> {
+    fn due(&self, level: TimeLevel, now_ms: u64) -> Vec<RecordTime> {
         self.0
             .range((level, 0)..(level, level.due_before(now_ms)))
             .map(|(place, _)| *place)
@@ -99,11 +99,12 @@ impl<R: Merge> Pyramid<R> {
     }
 
     /// Adds due records to the level above, or drops them; returns the places that are empty now.
-    pub fn roll(&mut self, now_ms: u64) -> Vec<Place> {
+    pub fn roll_up(&mut self, now_ms: u64) -> Vec<RecordTime> {
         let mut emptied = Vec::new();
-        for level in Level::ALL {
+        for level in TimeLevel::ALL {
             for place in self.due(level, now_ms) {
-                if let (Some(record), Some(above)) = (self.0.remove(&place), level.above(place.1)) {
+                if let (Some(record), Some(above)) = (self.0.remove(&place), level.parent(place.1))
+                {
                     self.add(above, &record);
                 }
                 emptied.push(place);
@@ -126,28 +127,28 @@ impl<R: Merge> Pyramid<R> {
 
 /// The open record and those before it.
 #[derive(Debug, Default)]
-pub struct Slots<R> {
+pub struct SlotRecords<R> {
     /// The start of the open slot, in milliseconds since the epoch.
     slot: u64,
     pub open: R,
     closed: Pyramid<R>,
 }
 
-impl<R: Merge> Slots<R> {
+impl<R: MergeRecord> SlotRecords<R> {
     /// True if the time of the slot is over. A clock that goes back counts in the newest slot.
     #[must_use]
     pub fn is_over(&self, now_ms: u64) -> bool {
-        Level::Slot.start(now_ms) > self.slot
+        TimeLevel::Slot.start(now_ms) > self.slot
     }
 
     /// Closes the open slot and opens that of a time.
     pub fn close(&mut self, now_ms: u64) {
         let open = std::mem::take(&mut self.open);
-        if !open.is_none() {
-            self.closed.add((Level::Slot, self.slot), &open);
+        if !open.is_empty() {
+            self.closed.add((TimeLevel::Slot, self.slot), &open);
         }
-        self.closed.roll(now_ms);
-        self.slot = Level::Slot.start(now_ms);
+        self.closed.roll_up(now_ms);
+        self.slot = TimeLevel::Slot.start(now_ms);
     }
 
     /// Takes the closed records.
@@ -156,7 +157,7 @@ impl<R: Merge> Slots<R> {
     }
 
     /// Gives back records that were taken.
-    pub fn give_back(&mut self, taken: &Pyramid<R>) {
+    pub fn restore(&mut self, taken: &Pyramid<R>) {
         taken
             .0
             .iter()
@@ -167,8 +168,8 @@ impl<R: Merge> Slots<R> {
     #[must_use]
     pub fn all(&self, open: &R) -> Pyramid<R> {
         let mut all = self.closed.clone();
-        if !open.is_none() {
-            all.add((Level::Slot, self.slot), open);
+        if !open.is_empty() {
+            all.add((TimeLevel::Slot, self.slot), open);
         }
         all
     }

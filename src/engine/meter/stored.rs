@@ -7,62 +7,62 @@
 use std::collections::BTreeMap;
 
 use super::{
-    pyramid::{Level, Merge, Place, Pyramid},
+    pyramid::{MergeRecord, Pyramid, RecordTime, TimeLevel},
     sums::{History, Sums},
 };
 use crate::codec::digest::{hex, unhex};
 use crate::engine::{
     base::{
         keys::Meta,
-        stored::{Stored, decode, encode},
+        stored_form::{StoredForm, decode, encode},
     },
     prelude::*,
 };
-use crate::model::layout::{Busiest, Load, WindowLoad};
+use crate::model::metrics::{Load, PeakSecond, PeriodLoad};
 
 /// The level of the total.
-const TOTAL: u8 = 0;
+const TOTAL_LEVEL: u8 = 0;
 
 /// A kind of stored record.
-pub trait Kept: Merge + Stored {
+pub trait MeterRecord: MergeRecord + StoredForm {
     const KIND: u8;
 }
 
-impl Kept for Sums {
+impl MeterRecord for Sums {
     const KIND: u8 = 1;
 }
 
-impl Kept for HeatRecord {
+impl MeterRecord for HeatRecord {
     const KIND: u8 = 2;
 }
 
-fn tag(level: Level) -> u8 {
+fn level_tag(level: TimeLevel) -> u8 {
     match level {
-        Level::Slot => 1,
-        Level::Minute => 2,
-        Level::Hour => 3,
+        TimeLevel::Slot => 1,
+        TimeLevel::Minute => 2,
+        TimeLevel::Hour => 3,
     }
 }
 
-fn key_of<R: Kept>(source: SourceId, (level, start): Place) -> Vec<u8> {
-    StoreKey::Counted(source, R::KIND, tag(level), start).encode()
+fn key_of<R: MeterRecord>(source: SourceId, (level, start): RecordTime) -> Vec<u8> {
+    StoreKey::Counted(source, R::KIND, level_tag(level), start).encode()
 }
 
 /// Reads the records of a source that begin at a time or later.
 ///
 /// # Errors
 /// Fails with `Format` if a newer version wrote one; also errors of the store.
-pub fn since<R: Kept>(
+pub fn since<R: MeterRecord>(
     read: &dyn Read,
     source: SourceId,
     from_ms: u64,
 ) -> Result<Pyramid<R>, StoreError> {
     let mut found = Pyramid::default();
-    for level in Level::ALL {
+    for level in TimeLevel::ALL {
         collect(
             read,
             level,
-            &keys::counted_between(source, R::KIND, tag(level), from_ms, u64::MAX),
+            &keys::counted_between(source, R::KIND, level_tag(level), from_ms, u64::MAX),
             &mut found,
         )?;
     }
@@ -76,7 +76,7 @@ pub fn since<R: Kept>(
 pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError> {
     let total = get(
         read,
-        &StoreKey::Counted(source, Sums::KIND, TOTAL, 0).encode(),
+        &StoreKey::Counted(source, Sums::KIND, TOTAL_LEVEL, 0).encode(),
     )?
     .unwrap_or_default();
     Ok(History {
@@ -85,9 +85,9 @@ pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError>
     })
 }
 
-fn collect<R: Kept>(
+fn collect<R: MeterRecord>(
     read: &dyn Read,
-    level: Level,
+    level: TimeLevel,
     range: &KeyRange,
     found: &mut Pyramid<R>,
 ) -> Result<(), StoreError> {
@@ -96,13 +96,15 @@ fn collect<R: Kept>(
             log::warn!("counts under the key {} are left out", hex(key));
             return Ok(());
         };
-        found.0.insert((level, start), lenient(key, decode(bytes))?);
+        found
+            .0
+            .insert((level, start), or_empty(key, decode(bytes))?);
         Ok(())
     })
 }
 
 /// Treats a damaged record as an empty one: `check` reports it, and the next write replaces it.
-fn lenient<R: Default>(key: &[u8], decoded: Result<R, StoreError>) -> Result<R, StoreError> {
+fn or_empty<R: Default>(key: &[u8], decoded: Result<R, StoreError>) -> Result<R, StoreError> {
     decoded.or_else(|error| {
         if !error.is_corrupt() {
             return Err(error);
@@ -112,9 +114,9 @@ fn lenient<R: Default>(key: &[u8], decoded: Result<R, StoreError>) -> Result<R, 
     })
 }
 
-fn get<R: Kept>(read: &dyn Read, key: &[u8]) -> Result<Option<R>, StoreError> {
+fn get<R: MeterRecord>(read: &dyn Read, key: &[u8]) -> Result<Option<R>, StoreError> {
     read.get(key)?
-        .map(|bytes| lenient(key, decode(bytes)))
+        .map(|bytes| or_empty(key, decode(bytes)))
         .transpose()
 }
 
@@ -122,14 +124,14 @@ fn get<R: Kept>(read: &dyn Read, key: &[u8]) -> Result<Option<R>, StoreError> {
 ///
 /// # Errors
 /// Fails with `Format` if a newer version wrote a record; also errors of the store.
-pub fn add<R: Kept>(
+pub fn add<R: MeterRecord>(
     batch: &mut dyn Write,
     source: SourceId,
     counted: &Pyramid<R>,
     now_ms: u64,
 ) -> Result<(), StoreError> {
     let mut touched = due(batch.as_read(), source, now_ms)?;
-    let mut wanted: Vec<Place> = touched.0.keys().chain(counted.0.keys()).copied().collect();
+    let mut wanted: Vec<RecordTime> = touched.0.keys().chain(counted.0.keys()).copied().collect();
     while let Some(place) = wanted.pop() {
         if !touched.0.contains_key(&place)
             && let Some(record) = get(batch.as_read(), &key_of::<R>(source, place))?
@@ -139,7 +141,7 @@ pub fn add<R: Kept>(
         wanted.extend(
             place
                 .0
-                .above(place.1)
+                .parent(place.1)
                 .filter(|_| place.1 < place.0.due_before(now_ms)),
         );
     }
@@ -147,7 +149,7 @@ pub fn add<R: Kept>(
         .0
         .iter()
         .for_each(|(place, record)| touched.add(*place, record));
-    for place in touched.roll(now_ms) {
+    for place in touched.roll_up(now_ms) {
         batch.delete(&key_of::<R>(source, place))?;
     }
     for (place, record) in &touched.0 {
@@ -157,10 +159,20 @@ pub fn add<R: Kept>(
 }
 
 /// Reads the records of a source that are to be rolled up.
-fn due<R: Kept>(read: &dyn Read, source: SourceId, now_ms: u64) -> Result<Pyramid<R>, StoreError> {
+fn due<R: MeterRecord>(
+    read: &dyn Read,
+    source: SourceId,
+    now_ms: u64,
+) -> Result<Pyramid<R>, StoreError> {
     let mut found = Pyramid::default();
-    for level in Level::ALL {
-        let range = keys::counted_between(source, R::KIND, tag(level), 0, level.due_before(now_ms));
+    for level in TimeLevel::ALL {
+        let range = keys::counted_between(
+            source,
+            R::KIND,
+            level_tag(level),
+            0,
+            level.due_before(now_ms),
+        );
         collect(read, level, &range, &mut found)?;
     }
     Ok(found)
@@ -177,7 +189,7 @@ pub fn add_total(
     counted: &Sums,
     since_ms: u64,
 ) -> Result<(), StoreError> {
-    let key = StoreKey::Counted(source, Sums::KIND, TOTAL, 0).encode();
+    let key = StoreKey::Counted(source, Sums::KIND, TOTAL_LEVEL, 0).encode();
     let mut total: Sums = get(batch.as_read(), &key)?.unwrap_or_default();
     total.since_ms = total.since_ms.or(Some(since_ms));
     total.merge(counted);
@@ -188,13 +200,13 @@ pub fn add_total(
 pub fn user_errors(read: &dyn Read) -> Result<u64, StoreError> {
     let key = StoreKey::Meta(Meta::UserErrors);
     let stored = key.read(read, "the number of refused requests");
-    Ok(lenient(&key.encode(), stored)?.unwrap_or(0))
+    Ok(or_empty(&key.encode(), stored)?.unwrap_or(0))
 }
 
 /// True if a record began more than a day ago, by whole hours.
 #[must_use]
-pub fn is_over(level: u8, start: u64, now_ms: u64) -> bool {
-    level != TOTAL && start < Level::Hour.due_before(now_ms)
+pub fn is_expired(level: u8, start: u64, now_ms: u64) -> bool {
+    level != TOTAL_LEVEL && start < TimeLevel::Hour.due_before(now_ms)
 }
 
 /// True if the key and value are a record of this form.
@@ -207,14 +219,14 @@ pub fn is_readable(key: &[u8], value: &[u8]) -> bool {
     }
 }
 
-impl Stored for Sums {
+impl StoredForm for Sums {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "counted units";
+    const NAME: &'static str = "counted units";
 }
 
-impl Stored for HeatRecord {
+impl StoredForm for HeatRecord {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "heat";
+    const NAME: &'static str = "heat";
 }
 
 // The load of a source over an interval, by partition and by key, in bounded space.
@@ -229,11 +241,11 @@ pub const PARTITIONS_MAX: usize = 256;
 #[serde(try_from = "HeatForm", into = "HeatForm")]
 pub struct HeatRecord {
     /// The load by the number of the partition.
-    pub partitions: BTreeMap<u32, WindowLoad>,
-    pub keys: BTreeMap<Digest, WindowLoad>,
+    pub partitions: BTreeMap<u32, PeriodLoad>,
+    pub keys: BTreeMap<Digest, PeriodLoad>,
 }
 
-impl Merge for HeatRecord {
+impl MergeRecord for HeatRecord {
     fn merge(&mut self, other: &Self) {
         add_all(&mut self.partitions, &other.partitions);
         add_all(&mut self.keys, &other.keys);
@@ -244,20 +256,20 @@ impl Merge for HeatRecord {
         keep_hottest(&mut self.keys, KEYS_MAX);
     }
 
-    fn is_none(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.partitions.is_empty() && self.keys.is_empty()
     }
 }
 
-fn add_all<K: Ord + Copy>(to: &mut BTreeMap<K, WindowLoad>, from: &BTreeMap<K, WindowLoad>) {
+fn add_all<K: Ord + Copy>(to: &mut BTreeMap<K, PeriodLoad>, from: &BTreeMap<K, PeriodLoad>) {
     from.iter()
         .for_each(|(name, load)| to.entry(*name).or_default().merge(load));
 }
 
 /// Returns the hottest first: by units, then by throttled requests.
-pub fn hottest<K: Ord + Copy>(loads: &BTreeMap<K, WindowLoad>) -> Vec<(K, WindowLoad)> {
-    let mut loads: Vec<(K, WindowLoad)> = loads.iter().map(|(name, load)| (*name, *load)).collect();
-    let rank = |heat: &WindowLoad| (heat.load.weight(), heat.load.throttles());
+pub fn hottest<K: Ord + Copy>(loads: &BTreeMap<K, PeriodLoad>) -> Vec<(K, PeriodLoad)> {
+    let mut loads: Vec<(K, PeriodLoad)> = loads.iter().map(|(name, load)| (*name, *load)).collect();
+    let rank = |heat: &PeriodLoad| (heat.load.weight(), heat.load.throttles());
     // The sort is stable: equals stay in the order of their names.
     loads.sort_by(|(_, a), (_, b)| {
         rank(b)
@@ -268,7 +280,7 @@ pub fn hottest<K: Ord + Copy>(loads: &BTreeMap<K, WindowLoad>) -> Vec<(K, Window
     loads
 }
 
-fn keep_hottest<K: Ord + Copy>(loads: &mut BTreeMap<K, WindowLoad>, count: usize) {
+fn keep_hottest<K: Ord + Copy>(loads: &mut BTreeMap<K, PeriodLoad>, count: usize) {
     if loads.len() > count {
         *loads = hottest(loads).into_iter().take(count).collect();
     }
@@ -279,17 +291,17 @@ fn keep_hottest<K: Ord + Copy>(loads: &mut BTreeMap<K, WindowLoad>, count: usize
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeatForm {
-    partitions: Vec<(u32, Row)>,
-    keys: Vec<(String, Row)>,
+    partitions: Vec<(u32, HeatRow)>,
+    keys: Vec<(String, HeatRow)>,
 }
 
 /// Read and write units, throttled reads and writes; the busiest second and the same four of it.
-type Row = (f64, f64, u64, u64, u64, f64, f64, u64, u64);
+type HeatRow = (f64, f64, u64, u64, u64, f64, f64, u64, u64);
 
-fn row(heat: &WindowLoad) -> Row {
+fn to_row(heat: &PeriodLoad) -> HeatRow {
     // Shares of a scan have many digits; a thousandth of a unit is precise enough.
     let short = |units: f64| (units * 1e3).round() / 1e3;
-    let (load, Busiest { second, load: top }) = (&heat.load, &heat.busiest);
+    let (load, PeakSecond { second, load: top }) = (&heat.load, &heat.peak);
     let (reads, writes) = (load.read_throttles, load.write_throttles);
     (
         short(load.read),
@@ -304,7 +316,7 @@ fn row(heat: &WindowLoad) -> Row {
     )
 }
 
-fn heat(row: Row) -> WindowLoad {
+fn from_row(row: HeatRow) -> PeriodLoad {
     let (
         read,
         write,
@@ -322,14 +334,14 @@ fn heat(row: Row) -> WindowLoad {
         read_throttles: top_reads,
         write_throttles: top_writes,
     };
-    WindowLoad {
+    PeriodLoad {
         load: Load {
             read,
             write,
             read_throttles,
             write_throttles,
         },
-        busiest: Busiest { second, load: top },
+        peak: PeakSecond { second, load: top },
     }
 }
 
@@ -339,12 +351,12 @@ impl From<HeatRecord> for HeatForm {
             partitions: record
                 .partitions
                 .iter()
-                .map(|(id, heat)| (*id, row(heat)))
+                .map(|(id, heat)| (*id, to_row(heat)))
                 .collect(),
             keys: record
                 .keys
                 .iter()
-                .map(|(key, heat)| (hex(key), row(heat)))
+                .map(|(key, heat)| (hex(key), to_row(heat)))
                 .collect(),
         }
     }
@@ -354,15 +366,15 @@ impl TryFrom<HeatForm> for HeatRecord {
     type Error = &'static str;
 
     fn try_from(form: HeatForm) -> Result<Self, Self::Error> {
-        let key = |(text, row): (String, Row)| {
+        let key = |(text, row): (String, HeatRow)| {
             let digest = digest_of(&text).ok_or("the digest of a key")?;
-            Ok((digest, heat(row)))
+            Ok((digest, from_row(row)))
         };
         Ok(Self {
             partitions: form
                 .partitions
                 .into_iter()
-                .map(|(id, row)| (id, heat(row)))
+                .map(|(id, row)| (id, from_row(row)))
                 .collect(),
             keys: form
                 .keys
@@ -380,18 +392,18 @@ fn digest_of(text: &str) -> Option<Digest> {
 #[cfg(test)]
 mod record_tests {
     use super::*;
-    use crate::engine::base::stored::{decode, encode};
+    use crate::engine::base::stored_form::{decode, encode};
 
-    fn load(units: f64) -> WindowLoad {
+    fn load(units: f64) -> PeriodLoad {
         let load = Load {
             read: units,
             write: units,
             read_throttles: 123_456,
             write_throttles: 123_456,
         };
-        WindowLoad {
+        PeriodLoad {
             load,
-            busiest: Busiest {
+            peak: PeakSecond {
                 second: 1_700_000_000,
                 load,
             },

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::pyramid::{Level, Merge, Pyramid, Slots};
-use crate::engine::{base::stored::is_default, prelude::*};
+use super::pyramid::{MergeRecord, Pyramid, SlotRecords, TimeLevel};
+use crate::engine::{base::stored_form::is_default, prelude::*};
 use crate::model::{
     error::{Cancellation, CancellationReason},
-    layout::{MeteredOperation, Series, TableCounts, Usage, Window},
+    metrics::{CapacityUsage, MeteredOperation, Period, Series, TableCounts},
 };
 
 /// The number of minutes reported: three hours, as long as CloudWatch keeps its finest points.
@@ -23,7 +23,7 @@ pub struct Sums {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_ms: Option<u64>,
     #[serde(skip_serializing_if = "is_default")]
-    pub usage: Usage,
+    pub usage: CapacityUsage,
     /// The outcome of operations; only with a table's base.
     #[serde(skip_serializing_if = "has_no_counts")]
     pub counts: Option<Box<TableCounts>>,
@@ -40,7 +40,7 @@ impl Sums {
     }
 }
 
-impl Merge for Sums {
+impl MergeRecord for Sums {
     fn merge(&mut self, other: &Self) {
         self.since_ms = self.since_ms.or(other.since_ms);
         self.usage.merge(&other.usage);
@@ -51,7 +51,7 @@ impl Merge for Sums {
 
     fn trim(&mut self) {}
 
-    fn is_none(&self) -> bool {
+    fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -79,7 +79,7 @@ impl History {
         let oldest = (now_ms / MINUTE_MS + 1).saturating_sub(MINUTES_MAX);
         let mut minutes = BTreeMap::<u64, Sums>::new();
         for ((level, start), sums) in &self.by_time.0 {
-            if *level != Level::Hour && start / MINUTE_MS >= oldest {
+            if *level != TimeLevel::Hour && start / MINUTE_MS >= oldest {
                 minutes.entry(start / MINUTE_MS).or_default().merge(sums);
             }
         }
@@ -94,7 +94,7 @@ impl History {
 
     /// Returns the sums of a window.
     #[must_use]
-    pub fn within(&self, window: Window, now_ms: u64) -> Sums {
+    pub fn within(&self, window: Period, now_ms: u64) -> Sums {
         self.by_time.since(window.span(now_ms).from_ms)
     }
 }
@@ -102,7 +102,7 @@ impl History {
 /// The sums that are not stored yet.
 #[derive(Debug, Default)]
 pub struct SumSlots {
-    slots: Slots<Sums>,
+    slots: SlotRecords<Sums>,
     /// The total of the closed slots.
     total: Sums,
 }
@@ -144,8 +144,8 @@ impl SumSlots {
     }
 
     /// Gives back sums that could not be stored.
-    pub fn give_back(&mut self, taken: &History) {
-        self.slots.give_back(&taken.by_time);
+    pub fn restore(&mut self, taken: &History) {
+        self.slots.restore(&taken.by_time);
         self.total.merge(&taken.total);
     }
 
@@ -159,7 +159,7 @@ impl SumSlots {
 
 /// The outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OperationOutcome {
     Success,
     ConditionFailed,
     Throttled,
@@ -167,7 +167,7 @@ pub enum Outcome {
     SystemError,
 }
 
-impl Outcome {
+impl OperationOutcome {
     /// Classifies an error: every error that is not listed is a mistake of the request.
     #[must_use]
     pub fn of(error: &Error) -> Self {
@@ -194,20 +194,20 @@ fn is_condition(reason: &CancellationReason) -> bool {
 pub fn count_operation(
     counts: &mut TableCounts,
     operation: MeteredOperation,
-    outcome: Outcome,
+    outcome: OperationOutcome,
     (latency_ms, returned): (f64, Option<u64>),
 ) {
-    counts.conditional_check_failed += u64::from(outcome == Outcome::ConditionFailed);
+    counts.conditional_check_failed += u64::from(outcome == OperationOutcome::ConditionFailed);
     let counts = &mut counts.operations[operation as usize];
     match outcome {
-        Outcome::Success => {
+        OperationOutcome::Success => {
             counts.latency_ms.add(latency_ms);
             if let Some(items) = returned {
                 counts.returned_items.add(items as f64);
             }
         }
-        Outcome::Throttled => counts.throttled += 1,
-        Outcome::SystemError => counts.system_errors += 1,
-        Outcome::ConditionFailed | Outcome::UserError => {}
+        OperationOutcome::Throttled => counts.throttled += 1,
+        OperationOutcome::SystemError => counts.system_errors += 1,
+        OperationOutcome::ConditionFailed | OperationOutcome::UserError => {}
     }
 }

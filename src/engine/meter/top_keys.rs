@@ -6,14 +6,14 @@
 //! and allocates nothing.
 
 use crate::engine::prelude::*;
-use crate::model::layout::{Busiest, Load, WindowLoad};
+use crate::model::metrics::{Load, PeakSecond, PeriodLoad};
 
 const SETS: usize = 64;
 const WAYS: usize = 8;
 
 /// The counter of one key.
 #[derive(Debug, Clone, Copy)]
-pub struct Counter<Name = ()> {
+pub struct KeyCounter<Name = ()> {
     pub digest: Digest,
     /// The name of the key, if one is kept.
     pub name: Name,
@@ -27,12 +27,12 @@ pub struct Counter<Name = ()> {
 }
 
 /// The counter of a single item, with its place.
-pub type ItemCounter = Counter<Box<[u8]>>;
+pub type ItemCounter = KeyCounter<Box<[u8]>>;
 
-impl<Name> Counter<Name> {
+impl<Name> KeyCounter<Name> {
     /// Returns the rank that decides which key is replaced.
     fn rank(&self) -> f64 {
-        self.inherited + self.total.weight() + counted(self.total.throttles())
+        self.inherited + self.total.weight() + to_f64(self.total.throttles())
     }
 }
 
@@ -40,7 +40,7 @@ impl<Name> Counter<Name> {
 #[derive(Debug, Default)]
 pub struct TopKeys<Name = ()> {
     /// Empty until the first key is counted, then `SETS * WAYS`.
-    counters: Vec<Option<Counter<Name>>>,
+    counters: Vec<Option<KeyCounter<Name>>>,
 }
 
 impl TopKeys {
@@ -73,11 +73,11 @@ impl<Name: Clone> TopKeys<Name> {
         }) {
             Some(place) => &mut set[place],
             None => {
-                let place = least(set);
-                let inherited = set[place].as_ref().map_or(0.0, Counter::rank);
+                let place = least_slot(set);
+                let inherited = set[place].as_ref().map_or(0.0, KeyCounter::rank);
                 let (total, last_minute, slot) =
                     (Load::default(), LastMinute::default(), Gauge::default());
-                set[place] = Some(Counter {
+                set[place] = Some(KeyCounter {
                     digest: *digest,
                     name: name(),
                     total,
@@ -96,18 +96,18 @@ impl<Name: Clone> TopKeys<Name> {
     }
 
     /// Returns all counted keys, in no order.
-    pub fn all(&self) -> impl Iterator<Item = &Counter<Name>> {
+    pub fn all(&self) -> impl Iterator<Item = &KeyCounter<Name>> {
         self.counters.iter().flatten()
     }
 
     /// Returns all counted keys, mutably.
-    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Counter<Name>> {
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut KeyCounter<Name>> {
         self.counters.iter_mut().flatten()
     }
 
     /// Returns the hottest keys by their total load, the hottest first.
     #[must_use]
-    pub fn hottest(&self, count: usize) -> Vec<Counter<Name>> {
+    pub fn hottest(&self, count: usize) -> Vec<KeyCounter<Name>> {
         let mut keys: Vec<_> = self.all().cloned().collect();
         keys.sort_by(|a, b| {
             b.total
@@ -121,15 +121,15 @@ impl<Name: Clone> TopKeys<Name> {
 }
 
 /// Returns the position of an empty counter, or of the least.
-fn least<Name>(set: &[Option<Counter<Name>>]) -> usize {
-    let rank = |counter: &Option<Counter<Name>>| counter.as_ref().map_or(-1.0, Counter::rank);
+fn least_slot<Name>(set: &[Option<KeyCounter<Name>>]) -> usize {
+    let rank = |counter: &Option<KeyCounter<Name>>| counter.as_ref().map_or(-1.0, KeyCounter::rank);
     let places = set.iter().enumerate();
     places
         .min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)))
         .map_or(0, |(place, _)| place)
 }
 
-fn counted(events: u64) -> f64 {
+fn to_f64(events: u64) -> f64 {
     events as f64
 }
 
@@ -151,22 +151,22 @@ pub struct LastMinute {
 impl LastMinute {
     /// Counts a load now.
     pub fn add(&mut self, now_ms: u64, load: &Load) {
-        self.turn(now_ms / SLOT_MS);
-        self.slots[slot(self.newest)].add(load);
+        self.advance(now_ms / SLOT_MS);
+        self.slots[slot_index(self.newest)].add(load);
     }
 
     /// Returns the sum of the last 60 seconds.
     #[must_use]
     pub fn sum(&self, now_ms: u64) -> Load {
         let mut turned = *self;
-        turned.turn(now_ms / SLOT_MS);
+        turned.advance(now_ms / SLOT_MS);
         let mut sum = Load::default();
         turned.slots.iter().for_each(|load| sum.add(load));
         sum
     }
 
     /// Empties the slots between the newest and `now`.
-    fn turn(&mut self, now: u64) {
+    fn advance(&mut self, now: u64) {
         if now <= self.newest {
             return;
         }
@@ -174,7 +174,7 @@ impl LastMinute {
             self.slots = Default::default();
         } else {
             for passed in self.newest + 1..=now {
-                self.slots[slot(passed)] = Load::default();
+                self.slots[slot_index(passed)] = Load::default();
             }
         }
         self.newest = now;
@@ -185,9 +185,9 @@ impl LastMinute {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauge {
     load: Load,
-    busiest: Busiest,
+    busiest: PeakSecond,
     /// The present second, not compared with the busiest yet.
-    now: Busiest,
+    now: PeakSecond,
 }
 
 impl Gauge {
@@ -196,7 +196,7 @@ impl Gauge {
         let second = now_ms / 1000;
         if second != self.now.second {
             self.busiest.merge(&self.now);
-            self.now = Busiest {
+            self.now = PeakSecond {
                 second,
                 load: Load::default(),
             };
@@ -207,17 +207,17 @@ impl Gauge {
 
     /// Returns the load; `None` without any.
     #[must_use]
-    pub fn read(&self) -> Option<WindowLoad> {
+    pub fn read(&self) -> Option<PeriodLoad> {
         let mut busiest = self.busiest;
         busiest.merge(&self.now);
-        (!self.load.is_none()).then_some(WindowLoad {
+        (!self.load.is_zero()).then_some(PeriodLoad {
             load: self.load,
-            busiest,
+            peak: busiest,
         })
     }
 }
 
-fn slot(number: u64) -> usize {
+fn slot_index(number: u64) -> usize {
     usize::try_from(number % SLOTS as u64).unwrap_or_default()
 }
 

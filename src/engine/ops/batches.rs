@@ -5,13 +5,13 @@
 use std::collections::HashSet;
 
 use super::items::parse_projection;
-use crate::codec::record::Row;
+use crate::codec::record::ResultRow;
 use crate::engine::{
     base::{item_key, read_units},
     index,
     read::select::{self, RequestedProjection},
-    runtime::{BatchRows, Done, prelude::*},
-    write::{self, guard::Stored},
+    runtime::{BatchRowSink, Done, prelude::*},
+    write::{self, condition::StoredItem},
 };
 use crate::expr::ProjectionPaths;
 use crate::model::{
@@ -22,16 +22,16 @@ use crate::model::{
     error::{BatchError, KeyError},
     limits::BATCH_GET_BYTES_MAX,
 };
-use crate::store::memory_limit::part_of_limit;
+use crate::store::memory_limit::limit_share;
 
 /// The memory that the writes of a BatchWriteItem may hold until the commit, in bytes, if the
 /// memory limit allows it: the rest is left unprocessed.
-const HELD_BYTES_MAX: usize = 256 * 1024 * 1024;
+const BATCH_MEMORY_MAX: usize = 256 * 1024 * 1024;
 /// A batch may hold at most this part of the memory limit.
-const LIMIT_PARTS: u64 = 16;
+const MEMORY_SHARE: u64 = 16;
 
 /// The part of a batch for one table, checked.
-struct Part<'r> {
+struct BatchGetPart<'r> {
     request: &'r TableKeys,
     table: Arc<TableEntry>,
     /// One for each key of the request.
@@ -48,7 +48,7 @@ impl Engine {
     pub fn batch_get_item(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         let mut projections = Vec::with_capacity(request.request_items.len());
         for table in &request.request_items {
@@ -64,7 +64,7 @@ impl Engine {
         }
         let view = self.view()?;
         let parts = parts(&view, request, projections)?;
-        let mut reader = Reader {
+        let mut reader = BatchGetReader {
             view: &view,
             left: Some(BATCH_GET_BYTES_MAX),
             is_empty: true,
@@ -89,14 +89,14 @@ impl Engine {
 
 /// Checks all tables first, then all keys.
 fn parts<'r>(
-    view: &View<'_>,
+    view: &ReadView<'_>,
     request: &'r BatchGetItemRequest,
     projections: Vec<Option<ProjectionPaths>>,
-) -> Result<Vec<Part<'r>>, Error> {
+) -> Result<Vec<BatchGetPart<'r>>, Error> {
     let mut parts = Vec::with_capacity(projections.len());
     for (request, projection) in request.request_items.iter().zip(projections) {
         let table = view.active_table(&request.table_name)?;
-        parts.push(Part {
+        parts.push(BatchGetPart {
             request,
             table,
             keys: Vec::with_capacity(request.keys.len()),
@@ -113,8 +113,8 @@ fn parts<'r>(
     Ok(parts)
 }
 
-struct Reader<'v> {
-    view: &'v View<'v>,
+struct BatchGetReader<'v> {
+    view: &'v ReadView<'v>,
     /// Bytes of items that still fit into the answer; `None` once it is full.
     left: Option<usize>,
     /// True if nothing has been read yet.
@@ -123,13 +123,13 @@ struct Reader<'v> {
     throttled: Option<Error>,
 }
 
-impl Reader<'_> {
+impl BatchGetReader<'_> {
     /// Reads the items of one table; returns the keys of those that do not fit, and the capacity
     /// consumed by the others.
     fn part(
         &mut self,
-        part: &Part<'_>,
-        rows: &mut dyn FnMut(Row<'_>) -> bool,
+        part: &BatchGetPart<'_>,
+        rows: &mut dyn FnMut(ResultRow<'_>) -> bool,
     ) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
         let mut unprocessed = Vec::new();
         let mut consumed = ConsumedCapacity::default();
@@ -159,8 +159,10 @@ impl Reader<'_> {
             consumed.table += units;
             let has_room = match (record, &part.projection) {
                 (None, _) => true,
-                (Some(record), None) => rows(Row::Record(record)),
-                (Some(record), Some(paths)) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+                (Some(record), None) => rows(ResultRow::Record(record)),
+                (Some(record), Some(paths)) => {
+                    rows(ResultRow::Item(&paths.apply(&record.to_item()?)))
+                }
             };
             self.left = self.left.filter(|_| has_room);
         }
@@ -198,10 +200,10 @@ fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
 }
 
 /// One write, checked.
-struct Planned<'r> {
+struct PlannedBatchWrite<'r> {
     /// Position of the table in the request, and of the write in the table's list.
-    place: usize,
-    at: usize,
+    table_position: usize,
+    write_position: usize,
     table: Arc<TableEntry>,
     key: Key,
     new: Option<&'r Item>,
@@ -211,7 +213,7 @@ struct Planned<'r> {
 fn plan<'r>(
     transaction: &Transaction<'_>,
     request: &'r BatchWriteItemRequest,
-) -> Result<Vec<Planned<'r>>, Error> {
+) -> Result<Vec<PlannedBatchWrite<'r>>, Error> {
     let tables = request
         .request_items
         .iter()
@@ -226,9 +228,9 @@ fn plan<'r>(
                     (item_key::key_of_parameter(&table.schema.key, key)?, None)
                 }
             };
-            planned.push(Planned {
-                place,
-                at,
+            planned.push(PlannedBatchWrite {
+                table_position: place,
+                write_position: at,
                 table: Arc::clone(table),
                 key,
                 new,
@@ -236,7 +238,7 @@ fn plan<'r>(
         }
     }
     let are_different =
-        super::are_different(planned.iter().map(|write| (&*write.table, &write.key)));
+        super::are_distinct(planned.iter().map(|write| (&*write.table, &write.key)));
     if are_different {
         Ok(planned)
     } else {
@@ -266,23 +268,24 @@ fn write(
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
     let (mut refused, mut throttled, mut is_empty) = (None, None, true);
     let held_bytes_max =
-        transaction.batch.held_bytes() + part_of_limit(HELD_BYTES_MAX, LIMIT_PARTS);
+        transaction.batch.held_bytes() + limit_share(BATCH_MEMORY_MAX, MEMORY_SHARE);
     for write in &planned {
-        let item = || request.request_items[write.place].requests[write.at].clone();
+        let item =
+            || request.request_items[write.table_position].requests[write.write_position].clone();
         if transaction.batch.held_bytes() > held_bytes_max {
-            unprocessed_items[write.place].push(item());
+            unprocessed_items[write.table_position].push(item());
             continue;
         }
-        let stored = Stored::look_at(transaction, &write.table, write.key.clone());
-        let replace = |stored: Stored| write::replace_checked(transaction, &stored, write.new);
+        let stored = StoredItem::load(transaction, &write.table, write.key.clone());
+        let replace = |stored: StoredItem| write::replace_checked(transaction, &stored, write.new);
         match stored.and_then(replace) {
             Ok(applied) => {
                 is_empty = false;
-                consumed_capacity[write.place].add(&applied.consumed_capacity);
+                consumed_capacity[write.table_position].add(&applied.consumed_capacity);
             }
             Err(error @ Error::Throttled(_)) => {
                 throttled = throttled.or(Some(error));
-                unprocessed_items[write.place].push(item());
+                unprocessed_items[write.table_position].push(item());
             }
             Err(Error::Store(error)) => return Err(error.into()),
             Err(error) => refused = refused.or(Some(error)),
@@ -293,7 +296,7 @@ fn write(
         return Err(error);
     }
     let item_collection_metrics = match request.return_item_collection_metrics {
-        true => metrics(transaction, request.request_items.len(), &planned)?,
+        true => metrics_by_table(transaction, request.request_items.len(), &planned)?,
         false => vec![Vec::new(); request.request_items.len()],
     };
     Ok(BatchWriteItemResponse {
@@ -304,16 +307,16 @@ fn write(
 }
 
 /// Returns the metrics of each collection once.
-fn metrics(
+fn metrics_by_table(
     transaction: &Transaction<'_>,
     tables: usize,
-    planned: &[Planned<'_>],
+    planned: &[PlannedBatchWrite<'_>],
 ) -> Result<Vec<Vec<ItemCollectionMetrics>>, Error> {
     let mut out = vec![Vec::new(); tables];
     let mut seen = HashSet::new();
     for write in planned {
         if seen.insert((write.table.source, &write.key.partition)) {
-            out[write.place].extend(write::collection_metrics(
+            out[write.table_position].extend(write::collection_metrics(
                 transaction.read(),
                 &write.table,
                 &write.key,

@@ -22,7 +22,7 @@ impl Engine {
     pub fn update_insights(&self, request: UpdateInsightsRequest) -> Result<ToldInsights, Error> {
         let updated = self.write_insights(request)?;
         let view = self.view()?;
-        let (table, source) = found(view.table(&updated.target.table)?, &updated.target)?;
+        let (table, source) = find_target(view.table(&updated.target.table)?, &updated.target)?;
         // If another request switches at the same time, the last commit decides.
         let meter = view.meter().source(view.read(), &table, source)?;
         meter.count_items(account::counts_items(view.read(), &table, source)?);
@@ -32,14 +32,14 @@ impl Engine {
             (_, true) => InsightsStatus::Enabling,
             (_, false) => InsightsStatus::Disabling,
         };
-        Ok(told(updated, status))
+        Ok(describe(updated, status))
     }
 
     fn write_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let (table, source) =
-                found(transaction.table(&request.target.table)?, &request.target)?;
-            catalog::active(Some(Arc::clone(&table)))?;
+                find_target(transaction.table(&request.target.table)?, &request.target)?;
+            catalog::require_active(Some(Arc::clone(&table)))?;
             let before =
                 account::read_insights(transaction.read(), request.target.clone(), &table, source)?;
             if !request.enable && before.changed_ms.is_none() {
@@ -79,13 +79,13 @@ impl Engine {
         Ok(ToldInsights {
             rules,
             changed_ms,
-            ..told(insights, status)
+            ..describe(insights, status)
         })
     }
 
     fn insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
         let view = self.view()?;
-        let (table, source) = found(view.table(&target.table)?, target)?;
+        let (table, source) = find_target(view.table(&target.table)?, target)?;
         Ok(account::read_insights(
             view.read(),
             target.clone(),
@@ -113,14 +113,15 @@ impl Engine {
                 table: name.clone(),
                 index: None,
             };
-            let (entry, _) = found(view.table(&name)?, &base)?;
+            let (entry, _) = find_target(view.table(&name)?, &base)?;
             let indexes = entry.indexes().map(|(index, _)| InsightsTarget {
                 table: name.clone(),
                 index: Some(index.name.clone()),
             });
             for target in std::iter::once(base).chain(indexes) {
                 let insights = Some(self.insights(&target)?).filter(|insights| insights.is_enabled);
-                summaries.extend(insights.map(|insights| told(insights, InsightsStatus::Enabled)));
+                summaries
+                    .extend(insights.map(|insights| describe(insights, InsightsStatus::Enabled)));
             }
         }
         Ok(ListInsightsResponse { summaries })
@@ -128,7 +129,7 @@ impl Engine {
 }
 
 /// Returns the members that all answers have.
-fn told(insights: Insights, status: InsightsStatus) -> ToldInsights {
+fn describe(insights: Insights, status: InsightsStatus) -> ToldInsights {
     let mode = insights.mode.filter(|_| insights.is_enabled);
     ToldInsights {
         target: insights.target,
@@ -160,11 +161,11 @@ fn rules(insights: &Insights) -> Vec<String> {
 }
 
 /// Returns the table and the source of the target in it.
-fn found(
+fn find_target(
     table: Option<Arc<TableEntry>>,
     target: &InsightsTarget,
 ) -> Result<(Arc<TableEntry>, SourceId), Error> {
-    let table = catalog::known(table, &target.table)?;
+    let table = catalog::require_table(table, &target.table)?;
     let source = match &target.index {
         None => table.source,
         Some(name) => table.index(name).map(|(_, source)| source).ok_or_else(|| {

@@ -6,22 +6,22 @@
 
 use crate::engine::{
     base::{item_key, read_units},
-    parked,
     read::select::{self, RequestedProjection},
     runtime::{Done, prelude::*},
+    trash,
     write::{
-        self, Applied,
-        action::{Action, Plan},
-        guard::{Guard, Stored},
+        self, AppliedWrite,
+        action::{WriteAction, WritePlan},
+        condition::{StoredItem, WriteCondition},
         update::UpdatePlan,
     },
 };
-use crate::expr::{ProjectionPaths, Scope};
+use crate::expr::{PlaceholderScope, ProjectionPaths};
 use crate::model::{
     api::{
         DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders,
         PutItemRequest, PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
-        table_control::{ParkRequest, ParkedChange},
+        table_control::{TrashChange, TrashRequest},
     },
     error::expression::ExpressionParameter,
 };
@@ -72,7 +72,7 @@ pub(super) fn parse_projection(
     given: &Placeholders,
 ) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
-    let mut scope = Scope::checked(
+    let mut scope = PlaceholderScope::checked(
         given,
         asked.has_expression(),
         Some(&[ExpressionParameter::Projection]),
@@ -98,13 +98,13 @@ impl Engine {
     /// # Errors
     /// Fails with the error that the write would get.
     pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        let (plan, action) = (check_put(request)?, Action::Put(&request.item));
+        let (plan, action) = (check_put(request)?, WriteAction::Put(&request.item));
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
-        let stored = Stored::read(view.read(), &table, plan.key(action, &table)?)?;
+        let stored = StoredItem::read(view.read(), &table, plan.key(action, &table)?)?;
         plan.decide(action, &stored)?;
         let growth = write::collection_growth(&stored, Some(&request.item))?;
-        write::check_growth(
+        write::check_collection(
             view.read(),
             self.shared.options.collection_bytes_max,
             &stored,
@@ -116,10 +116,10 @@ impl Engine {
 }
 
 /// Runs the checks that need no table.
-fn check_put(request: &PutItemRequest) -> Result<Plan, Error> {
+fn check_put(request: &PutItemRequest) -> Result<WritePlan, Error> {
     request.item.check_limits()?;
-    let guard = Guard::of_request(&request.condition, &request.placeholders)?;
-    Ok(Plan::Guard(guard.with(
+    let guard = WriteCondition::of_request(&request.condition, &request.placeholders)?;
+    Ok(WritePlan::Condition(guard.with_precondition(
         request.precondition,
         request.return_old_on_condition_failure,
     )))
@@ -128,17 +128,20 @@ fn check_put(request: &PutItemRequest) -> Result<Plan, Error> {
 fn put(
     transaction: &mut Transaction<'_>,
     request: &PutItemRequest,
-    plan: &Plan,
+    plan: &WritePlan,
 ) -> Result<PutItemResponse, Error> {
-    let (stored, outcome) =
-        plan.look_at(transaction, &request.table_name, Action::Put(&request.item))?;
-    let attributes = returned(request.return_values, &stored)?;
-    let Applied {
+    let (stored, outcome) = plan.prepare(
+        transaction,
+        &request.table_name,
+        WriteAction::Put(&request.item),
+    )?;
+    let attributes = returned_attributes(request.return_values, &stored)?;
+    let AppliedWrite {
         version,
         consumed_capacity,
     } = outcome.write(transaction, &stored)?;
     let item_collection_metrics =
-        write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+        write::collection_metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     Ok(PutItemResponse {
         attributes,
         consumed_capacity,
@@ -148,7 +151,10 @@ fn put(
 }
 
 /// Returns the attributes that `ReturnValues` of a put or delete asks for.
-fn returned(asked: ReturnValues, stored: &Stored) -> Result<Option<Item>, StoreError> {
+fn returned_attributes(
+    asked: ReturnValues,
+    stored: &StoredItem,
+) -> Result<Option<Item>, StoreError> {
     match asked {
         ReturnValues::AllOld => Ok(stored.item()?.cloned()),
         ReturnValues::None => Ok(None),
@@ -168,10 +174,10 @@ impl Engine {
 }
 
 /// Runs the checks that need no table.
-fn check_update(request: &UpdateItemRequest) -> Result<Plan, Error> {
+fn check_update(request: &UpdateItemRequest) -> Result<WritePlan, Error> {
     request.key.check_nesting()?;
     let plan = UpdatePlan::parse(&request.update, &request.condition, &request.placeholders)?;
-    Ok(Plan::Update(plan.with(
+    Ok(WritePlan::Update(plan.with_precondition(
         request.precondition,
         request.return_old_on_condition_failure,
     )))
@@ -180,20 +186,20 @@ fn check_update(request: &UpdateItemRequest) -> Result<Plan, Error> {
 fn update(
     transaction: &mut Transaction<'_>,
     request: &UpdateItemRequest,
-    plan: &Plan,
+    plan: &WritePlan,
 ) -> Result<UpdateItemResponse, Error> {
-    let (stored, outcome) = plan.look_at(
+    let (stored, outcome) = plan.prepare(
         transaction,
         &request.table_name,
-        Action::Update(&request.key),
+        WriteAction::Update(&request.key),
     )?;
     let attributes = plan.returned(request.return_values, &stored, &outcome)?;
-    let Applied {
+    let AppliedWrite {
         version,
         consumed_capacity,
     } = outcome.write(transaction, &stored)?;
     let item_collection_metrics =
-        write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+        write::collection_metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     let version = outcome.item().map(|_| version);
     Ok(UpdateItemResponse {
         attributes,
@@ -216,10 +222,10 @@ impl Engine {
 }
 
 /// Runs the checks that need no table.
-fn check_delete(request: &DeleteItemRequest) -> Result<Plan, Error> {
+fn check_delete(request: &DeleteItemRequest) -> Result<WritePlan, Error> {
     request.key.check_nesting()?;
-    let guard = Guard::of_request(&request.condition, &request.placeholders)?;
-    Ok(Plan::Guard(guard.with(
+    let guard = WriteCondition::of_request(&request.condition, &request.placeholders)?;
+    Ok(WritePlan::Condition(guard.with_precondition(
         request.precondition,
         request.return_old_on_condition_failure,
     )))
@@ -228,18 +234,18 @@ fn check_delete(request: &DeleteItemRequest) -> Result<Plan, Error> {
 fn delete(
     transaction: &mut Transaction<'_>,
     request: &DeleteItemRequest,
-    plan: &Plan,
+    plan: &WritePlan,
 ) -> Result<DeleteItemResponse, Error> {
-    let (stored, outcome) = plan.look_at(
+    let (stored, outcome) = plan.prepare(
         transaction,
         &request.table_name,
-        Action::Delete(&request.key),
+        WriteAction::Delete(&request.key),
     )?;
     let existed = stored.record()?.is_some();
-    let attributes = returned(request.return_values, &stored)?;
+    let attributes = returned_attributes(request.return_values, &stored)?;
     let consumed_capacity = outcome.write(transaction, &stored)?.consumed_capacity;
     let item_collection_metrics =
-        write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+        write::collection_metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     Ok(DeleteItemResponse {
         attributes,
         consumed_capacity,
@@ -251,13 +257,13 @@ fn delete(
 impl Engine {
     /// Starts the delete of an item and puts its text into the trash in the same transaction;
     /// `done` gets the result after the commit. A missing item puts nothing into the trash.
-    pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
+    pub fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
         let checked = check_delete(&request.delete);
-        let park = move |transaction: &mut Transaction<'_>, plan: &Plan| {
-            let table = transaction.active_table(&request.place.table)?;
+        let park = move |transaction: &mut Transaction<'_>, plan: &WritePlan| {
+            let table = transaction.active_table(&request.key.table)?;
             let response = delete(transaction, &request.delete, plan)?;
             if response.existed {
-                parked::put(transaction, table.source, &request.place, &request.content)?;
+                trash::put(transaction, table.source, &request.key, &request.content)?;
             }
             Ok(response)
         };
@@ -268,8 +274,8 @@ impl Engine {
     ///
     /// # Errors
     /// `ResourceNotFound` without the table; also errors of the store.
-    pub fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
+    pub fn change_trash(&self, change: TrashChange) -> Result<bool, Error> {
         self.shared
-            .submit_and_wait(move |transaction| parked::apply(transaction, &change))
+            .submit_and_wait(move |transaction| trash::apply_change(transaction, &change))
     }
 }

@@ -4,7 +4,7 @@
 mod batches;
 mod insights;
 mod items;
-pub mod layout;
+pub mod metrics;
 mod pages;
 pub mod recovery;
 mod resource;
@@ -37,7 +37,7 @@ fn add_capacity(
 }
 
 /// True if all items, given by table and key, are distinct.
-fn are_different<'k>(mut items: impl Iterator<Item = (&'k TableEntry, &'k Key)>) -> bool {
+fn are_distinct<'k>(mut items: impl Iterator<Item = (&'k TableEntry, &'k Key)>) -> bool {
     let mut seen = HashSet::new();
     items.all(|(table, key)| seen.insert((table.source, key)))
 }

@@ -4,13 +4,13 @@
 use crate::engine::{
     read::{
         page::{self, PageBill, PagePlan},
-        select::{self, Filter, RequestedProjection},
-        source::{self, ReadSource, StartKey},
+        select::{self, EntryFilter, RequestedProjection},
+        source::{self, CheckedStartKey, ReadSource},
     },
-    runtime::{Rows, prelude::*},
+    runtime::{RowSink, prelude::*},
 };
 use crate::expr::{
-    KeyConditionShape, Scope, key_condition,
+    KeyConditionShape, PlaceholderScope, key_condition,
     read_request::{ReadRange, ReadRequest},
 };
 use crate::model::{
@@ -24,18 +24,18 @@ impl Engine {
     /// # Errors
     /// Fails with `Expression`, `ResourceNotFound`, `Query` or `Key`, or with an error of the
     /// store.
-    pub fn query(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.read_page(parsed_query(request)?, rows)
+    pub fn query(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        self.read_page(parse_query(request)?, rows)
     }
 }
 
 /// Parses a request and checks it without any table.
-fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
+fn parse_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     let asked = RequestedProjection::new(
         request.projection_expression.as_ref(),
         request.attributes_to_get.as_ref(),
     )?;
-    select::check(
+    select::check_select(
         request.select,
         asked.parameter(),
         request.index_name.is_some(),
@@ -43,14 +43,14 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     let condition = request.key_condition_expression.as_deref();
     let has_condition = condition.is_some() || request.filter.expression().is_some();
     let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
-    let mut scope = Scope::checked(
+    let mut scope = PlaceholderScope::checked(
         &request.placeholders,
         asked.has_expression() || has_condition,
         values_missing,
     )?;
     let condition = match (condition, &request.key_conditions) {
         (Some(_), Some(_)) => {
-            return Err(select::mixed("KeyConditions", "KeyConditionExpression").into());
+            return Err(select::mixed_error("KeyConditions", "KeyConditionExpression").into());
         }
         (Some(text), None) => Some(key_condition::parse(text, &mut scope)?),
         (None, _) => None,
@@ -60,8 +60,8 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     scope.finish()?;
     // The shape of the key condition is checked after everything is parsed (docs/dynamodb.md 2.6).
     let condition = match (condition, &request.key_conditions) {
-        (Some(condition), _) => KeyConditionShape::of_condition(condition)?,
-        (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
+        (Some(condition), _) => KeyConditionShape::from_condition(condition)?,
+        (None, Some(conditions)) => KeyConditionShape::from_legacy(conditions)?,
         (None, None) => return Err(QueryError::NoKeyCondition.into()),
     };
     source::check_start_values(
@@ -89,25 +89,25 @@ impl Engine {
     ///
     /// # Errors
     /// Fails with `Expression`, `ResourceNotFound` or `Query`, or with an error of the store.
-    pub fn scan(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.read_page(parsed_scan(request)?, rows)
+    pub fn scan(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        self.read_page(parse_scan(request)?, rows)
     }
 }
 
 /// Runs the checks that need no table.
-fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
+fn parse_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
     let asked = RequestedProjection::new(
         request.projection_expression.as_ref(),
         request.attributes_to_get.as_ref(),
     )?;
-    select::check(
+    select::check_select(
         request.select,
         asked.parameter(),
         request.index_name.is_some(),
     )?;
     let has_filter = request.filter.expression().is_some();
     let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
-    let mut scope = Scope::checked(
+    let mut scope = PlaceholderScope::checked(
         &request.placeholders,
         asked.has_expression() || has_filter,
         values_missing,
@@ -142,7 +142,7 @@ impl Engine {
     /// # Errors
     /// Fails with `Expression`, `ResourceNotFound`, `Query` or `Key`, or with an error of the
     /// store.
-    pub fn read_page(&self, request: ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    pub fn read_page(&self, request: ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let view = self.view()?;
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
         page::read(&view, &plan(source, request)?, rows)
@@ -153,14 +153,14 @@ impl Engine {
     ///
     /// # Errors
     /// Fails as [`Engine::read_page`] does, but never with `Throttled`.
-    pub fn read_page_on_account(
+    pub fn read_page_unbilled(
         &self,
         request: ReadRequest,
-        rows: &mut Rows<'_>,
+        rows: &mut RowSink<'_>,
     ) -> Result<(Page, PageBill), Error> {
         let view = self.view()?;
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
-        page::read_on_account(&view, &plan(source, request)?, rows)
+        page::read_unbilled(&view, &plan(source, request)?, rows)
     }
 }
 
@@ -184,20 +184,20 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
         .map(|condition| condition.resolve(source.key_schema()))
         .transpose()?;
     let start = request.exclusive_start_key.as_ref().map(|item| {
-        let start = StartKey::new(&source, item, condition.is_none())?;
+        let start = CheckedStartKey::new(&source, item, condition.is_none())?;
         match &condition {
-            Some(condition) => start.of_query(&source, condition),
-            None => start.of_scan(&source, segment),
+            Some(condition) => start.for_query(&source, condition),
+            None => start.for_scan(&source, segment),
         }
     });
     let start = start.transpose()?;
     select::check_no_path_into_keys(request.projection.as_ref(), &source.table.schema)?;
-    let filter = request.filter.map(Filter::new);
+    let filter = request.filter.map(EntryFilter::new);
     // A scan's filter may name keys and attributes that the scanned index does not project: only a
     // query has a key condition for its keys.
     let filter_of_query = filter.as_ref().filter(|_| condition.is_some());
     filter_of_query.map_or(Ok(()), |filter| filter.check_no_keys(&source))?;
-    let selection = select::resolve(&source, request.select, request.projection)?;
+    let selection = select::resolve_select(&source, request.select, request.projection)?;
     filter_of_query.map_or(Ok(()), |filter| filter.check_projected(&source))?;
     filter
         .as_ref()
@@ -208,14 +208,14 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
             let (lower, upper) = walks::segment_digests(segment);
             Space::Entry.between(source.id(), &lower, upper.as_ref().map(|upper| &upper[..]))
         }
-        (None, None) => Space::Entry.of(source.id()),
+        (None, None) => Space::Entry.range(source.id()),
     };
     let range = match start {
         Some(address) => source::range_after(range, address.encode(), direction),
         None => range,
     };
     let is_query = condition.is_some();
-    let restartable = !condition.is_some_and(|condition| source.has_one_row_at_most(&condition));
+    let restartable = !condition.is_some_and(|condition| source.is_single_row(&condition));
     let (limit, consistent) = (request.limit, request.consistent_read);
     Ok(PagePlan {
         source,

@@ -46,7 +46,7 @@ impl Engine {
 ///
 /// # Errors
 /// Fails with `TableNotFound`, or with `TableInUse` in another state.
-pub(in crate::engine) fn table_of(
+pub(in crate::engine) fn recoverable_table(
     entry: Option<Arc<TableEntry>>,
     name: &TableName,
 ) -> Result<Arc<TableEntry>, RecoveryError> {
@@ -82,12 +82,12 @@ impl Engine {
     /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_backup(&self, request: &BackupRequest) -> Result<Backup, Error> {
         let view = self.view()?;
-        let record = BackupRecord::known(
+        let record = BackupRecord::require(
             view.read(),
             &request.backup_arn,
             RecoveryError::BackupNotFound,
         )?;
-        Ok(backup(view.read(), &record)?)
+        Ok(to_backup(view.read(), &record)?)
     }
 
     /// Returns a page of backups.
@@ -119,7 +119,7 @@ impl Engine {
             limit,
             |record| {
                 fits(&record)
-                    .then(|| Ok(summary(backup(view.read(), &record)?)))
+                    .then(|| Ok(summary(to_backup(view.read(), &record)?)))
                     .transpose()
             },
         )?;
@@ -147,7 +147,7 @@ impl Engine {
 }
 
 /// Converts a record to the API type. The copy has the item count of its source table.
-fn backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> {
+fn to_backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> {
     let mut table = description(read, &record.table, record.created_ms)?;
     let (items, bytes) = match record.is_system {
         // The counters of the deleted table.
@@ -194,10 +194,10 @@ fn create(
     transaction: &mut Transaction<'_>,
     request: &CreateBackupRequest,
 ) -> Result<(Backup, Option<u32>), Error> {
-    let table = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
+    let table = recoverable_table(transaction.table(&request.table_name)?, &request.table_name)?;
     let (now_ms, source) = (
         transaction.now_ms(),
-        catalog::take_source(transaction.batch)?,
+        catalog::allocate_source(transaction.batch)?,
     );
     let record = BackupRecord {
         arn: account::new_arn(
@@ -219,7 +219,7 @@ fn create(
         table: Arc::clone(&table),
     };
     record.put(transaction.batch, &record.arn)?;
-    let bound = jobs::bound_now(transaction)?;
+    let bound = jobs::current_bound(transaction)?;
     let from = CopySource::Table {
         name: request.table_name.clone(),
         source: table.source,
@@ -230,19 +230,19 @@ fn create(
         source,
     };
     let job = jobs::add(transaction, Job::copy(from, to))?;
-    Ok((backup(transaction.read(), &record)?, Some(job)))
+    Ok((to_backup(transaction.read(), &record)?, Some(job)))
 }
 
 fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, SourceId), Error> {
-    let mut record = BackupRecord::known(transaction.read(), arn, RecoveryError::BackupNotFound)?;
+    let mut record = BackupRecord::require(transaction.read(), arn, RecoveryError::BackupNotFound)?;
     if record.readers > 0 || record.status == BackupStatus::Creating {
         return Err(RecoveryError::BackupInUse(arn.to_owned()).into());
     }
-    transaction.removes();
+    transaction.mark_removal();
     BackupRecord::delete(transaction.batch, arn)?;
     purge::mark(transaction, record.source)?;
     record.status = BackupStatus::Deleted;
-    Ok((backup(transaction.read(), &record)?, record.source))
+    Ok((to_backup(transaction.read(), &record)?, record.source))
 }
 
 // UpdateContinuousBackups, DescribeContinuousBackups: the switch, and the window that can be
@@ -263,7 +263,8 @@ impl Engine {
         request: UpdateContinuousBackupsRequest,
     ) -> Result<ContinuousBackups, Error> {
         self.submit_with_job(move |transaction| {
-            let old = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
+            let old =
+                recoverable_table(transaction.table(&request.table_name)?, &request.table_name)?;
             let now_ms = transaction.now_ms();
             let recovery = request.recovery.enabled.then(|| {
                 let before = old.control.recovery;
@@ -285,7 +286,7 @@ impl Engine {
             };
             Ok((
                 ContinuousBackups {
-                    window: window(&new, now_ms),
+                    window: recovery_window(&new, now_ms),
                 },
                 job,
             ))
@@ -300,15 +301,15 @@ impl Engine {
         &self,
         request: &DescribeTableRequest,
     ) -> Result<ContinuousBackups, Error> {
-        let table = table_of(self.table(&request.table_name)?, &request.table_name)?;
+        let table = recoverable_table(self.table(&request.table_name)?, &request.table_name)?;
         Ok(ContinuousBackups {
-            window: window(&table, self.shared.now_ms()),
+            window: recovery_window(&table, self.shared.now_ms()),
         })
     }
 }
 
 /// Returns the times to which a table can be restored: whole seconds from its start up to now.
-fn window(table: &TableEntry, now_ms: u64) -> Option<RecoveryWindow> {
+fn recovery_window(table: &TableEntry, now_ms: u64) -> Option<RecoveryWindow> {
     let recovery = table.control.recovery?;
     let earliest = earliest_ms(recovery, now_ms);
     Some(RecoveryWindow {
@@ -327,7 +328,7 @@ fn earliest_ms(recovery: PointInTimeRecovery, now_ms: u64) -> u64 {
 
 /// Returns the version bound of a time in the table's window, or of now without a time. `outside`
 /// makes the error for a time outside of it, from the ends of the window.
-pub(super) fn bound(
+pub(super) fn version_bound(
     transaction: &Transaction<'_>,
     table: &TableEntry,
     time_ms: Option<u64>,
@@ -337,7 +338,7 @@ pub(super) fn bound(
     let recovery = table.control.recovery.ok_or_else(unavailable)?;
     let now_ms = transaction.now_ms();
     let Some(time_ms) = time_ms else {
-        return Ok(jobs::bound_now(transaction)?);
+        return Ok(jobs::current_bound(transaction)?);
     };
     let earliest = earliest_ms(recovery, now_ms);
     if time_ms < earliest || time_ms > now_ms {

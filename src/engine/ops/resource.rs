@@ -30,7 +30,7 @@ impl Engine {
 }
 
 /// Returns the resource's table; a table in CREATING counts as missing.
-fn found(
+fn find_table(
     entry: Option<Arc<TableEntry>>,
     resource: &TableResource,
 ) -> Result<Arc<TableEntry>, Error> {
@@ -80,7 +80,7 @@ impl Engine {
     pub fn list_tags(&self, request: &ListTagsRequest) -> Result<ListTagsResponse, Error> {
         let entry = self.table(&request.resource.table_name)?;
         Ok(ListTagsResponse {
-            tags: found(entry, &request.resource)?
+            tags: find_table(entry, &request.resource)?
                 .schema
                 .settings
                 .tags
@@ -94,7 +94,7 @@ fn change_tags(
     resource: &TableResource,
     change: impl Fn(&mut Tags),
 ) -> Result<(), Error> {
-    let old = found(transaction.table(&resource.table_name)?, resource)?;
+    let old = find_table(transaction.table(&resource.table_name)?, resource)?;
     let mut tags = old.schema.settings.tags.clone();
     change(&mut tags);
     if tags.len() > TAGS_MAX {
@@ -117,19 +117,19 @@ impl Engine {
     pub fn put_policy(&self, request: PutPolicyRequest) -> Result<PutPolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
-            let (table, old) = kept(
+            let (table, old) = stored_policy(
                 transaction.read(),
                 transaction.table(&resource.table_name)?,
                 resource,
             )?;
-            expect(&old, request.expected_revision_id.as_deref(), resource)?;
+            check_revision(&old, request.expected_revision_id.as_deref(), resource)?;
             if old.text.as_ref() == Some(&request.policy) {
                 return Ok(PutPolicyResponse {
                     revision_id: old.revision.to_string(),
                 });
             }
             let revision = transaction.now_ms().max(old.revision + 1);
-            keep(
+            store_policy(
                 transaction,
                 resource,
                 table,
@@ -151,7 +151,7 @@ impl Engine {
     pub fn get_policy(&self, request: &PolicyRequest) -> Result<ResourcePolicy, Error> {
         let (view, resource) = (self.view()?, &request.resource);
         let (_, StreamPolicy { text, revision }) =
-            kept(view.read(), view.table(&resource.table_name)?, resource)?;
+            stored_policy(view.read(), view.table(&resource.table_name)?, resource)?;
         let text = text.ok_or_else(|| RecoveryError::PolicyNotFound(resource.arn.clone()))?;
         Ok(ResourcePolicy {
             text,
@@ -170,16 +170,16 @@ impl Engine {
     ) -> Result<DeletePolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
-            let (table, old) = kept(
+            let (table, old) = stored_policy(
                 transaction.read(),
                 transaction.table(&resource.table_name)?,
                 resource,
             )?;
-            expect(&old, request.expected_revision_id.as_deref(), resource)?;
+            check_revision(&old, request.expected_revision_id.as_deref(), resource)?;
             let revision = old.revision;
             let revision_id = old.text.is_some().then(|| revision.to_string());
             if revision_id.is_some() {
-                keep(
+                store_policy(
                     transaction,
                     resource,
                     table,
@@ -197,18 +197,18 @@ impl Engine {
 /// Reads the policy of a table or stream with its revision: the time at which it was put, always
 /// later than the one before. Also returns the table if the policy is a table's. A table in
 /// CREATING counts as missing.
-fn kept(
+fn stored_policy(
     read: &dyn Read,
     table: Option<Arc<TableEntry>>,
     resource: &TableResource,
 ) -> Result<(Option<Arc<TableEntry>>, StreamPolicy), Error> {
     if let Some(stream) = &resource.stream {
         return match read_definition(read, stream)? {
-            Some(_) => Ok((None, streams::policy_of(read, stream)?)),
+            Some(_) => Ok((None, streams::read_policy(read, stream)?)),
             None => Err(NotFoundError::ResourceArn(resource.arn.clone()).into()),
         };
     }
-    let table = catalog::known(
+    let table = catalog::require_table(
         table.filter(|table| table.status != TableStatus::Creating),
         &resource.table_name,
     )?;
@@ -218,7 +218,7 @@ fn kept(
 }
 
 /// Stores a policy where [`kept`] found the previous one.
-fn keep(
+fn store_policy(
     transaction: &mut Transaction<'_>,
     resource: &TableResource,
     table: Option<Arc<TableEntry>>,
@@ -243,7 +243,7 @@ fn keep(
 const NO_POLICY: &str = "NO_POLICY";
 
 /// Compares the expected revision of a request with the stored policy.
-fn expect(
+fn check_revision(
     policy: &StreamPolicy,
     expected: Option<&str>,
     resource: &TableResource,
@@ -326,13 +326,15 @@ impl Engine {
             NeverUsedRequest::DescribeTableReplicaAutoScaling(table) => {
                 Err(NotFoundError::GlobalTable(table.as_str().to_owned()).into())
             }
-            NeverUsedRequest::DescribeKinesisStreamingDestination(table) => self.exists(table),
+            NeverUsedRequest::DescribeKinesisStreamingDestination(table) => {
+                self.require_table(table)
+            }
             NeverUsedRequest::ChangeKinesisStreamingDestination {
                 table,
                 stream_arn,
                 action,
             } => {
-                self.exists(table)?;
+                self.require_table(table)?;
                 let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
                 Err(UpdateTableError::NoStreamingDestination {
                     action,
@@ -347,7 +349,7 @@ impl Engine {
         }
     }
 
-    fn exists(&self, table: &TableName) -> Result<(), Error> {
-        catalog::known(self.table(table)?, table).map(drop)
+    fn require_table(&self, table: &TableName) -> Result<(), Error> {
+        catalog::require_table(self.table(table)?, table).map(drop)
     }
 }

@@ -2,7 +2,7 @@
 //! filled in the background.
 
 use super::{
-    recovery::{bound, table_of},
+    recovery::{recoverable_table, version_bound},
     tables::{add_table, description},
 };
 use crate::engine::{
@@ -10,7 +10,7 @@ use crate::engine::{
         AccountRecord, BackupRecord,
         job::{CopySource, CopyTarget, Job},
     },
-    base::table_definition::{check_built, projection},
+    base::table_definition::{check_schema, projection},
     jobs,
     runtime::prelude::*,
 };
@@ -30,7 +30,7 @@ use crate::model::{
 };
 
 /// The response of a restore, and the job that fills the table.
-type Restored = (RestoreResponse, Option<u32>);
+type RestoreResult = (RestoreResponse, Option<u32>);
 
 impl Engine {
     /// Creates a table with the items of a backup.
@@ -59,9 +59,9 @@ impl Engine {
 fn from_backup(
     transaction: &mut Transaction<'_>,
     request: &RestoreFromBackupRequest,
-) -> Result<Restored, Error> {
+) -> Result<RestoreResult, Error> {
     let arn = &request.backup_arn;
-    let record = BackupRecord::known(transaction.read(), arn, RecoveryError::BackupNotFound)?;
+    let record = BackupRecord::require(transaction.read(), arn, RecoveryError::BackupNotFound)?;
     if record.status != BackupStatus::Available {
         return Err(RecoveryError::BackupInUse(arn.clone()).into());
     }
@@ -87,11 +87,11 @@ fn from_backup(
 fn to_point_in_time(
     transaction: &mut Transaction<'_>,
     request: &RestoreToPointInTimeRequest,
-) -> Result<Restored, Error> {
-    let table = table_of(transaction.table(&request.source)?, &request.source)?;
+) -> Result<RestoreResult, Error> {
+    let table = recoverable_table(transaction.table(&request.source)?, &request.source)?;
     let now_ms = transaction.now_ms();
     let outside = |earliest, latest| RecoveryError::RestoreTime { earliest, latest };
-    let bound = bound(transaction, &table, request.time_ms, outside)?;
+    let bound = version_bound(transaction, &table, request.time_ms, outside)?;
     let schema = target_schema(transaction, &table, &request.target, &request.overrides)?;
     restore(
         transaction,
@@ -115,7 +115,7 @@ fn target_schema(
     overrides: &RestoreOverrides,
 ) -> Result<TableSchema, Error> {
     let schema = overridden(&source.schema, target, overrides)?;
-    check_built(&schema)?;
+    check_schema(&schema)?;
     match transaction.table(target)? {
         Some(_) => Err(RecoveryError::TableAlreadyExists(target.as_str().to_owned()).into()),
         None => Ok(schema),
@@ -131,7 +131,7 @@ fn restore(
     source_table_arn: String,
     restore_ms: u64,
     from: CopySource,
-) -> Result<Restored, Error> {
+) -> Result<RestoreResult, Error> {
     let to = CopyTarget::Table {
         name: schema.name.clone(),
     };
@@ -210,7 +210,7 @@ fn indexes(
         return Ok(existing.into_iter().cloned().collect());
     };
     let find = |index: &IndexDefinition| {
-        let known = existing.iter().find(|known| is_of(known, index));
+        let known = existing.iter().find(|known| has_definition(known, index));
         let known =
             known.ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
         let units = index.throughput.filter(|_| kind == IndexKind::Global);
@@ -224,7 +224,7 @@ fn indexes(
 }
 
 /// True if an index has the keys and the projection asked for.
-fn is_of(known: &IndexSchema, asked: &IndexDefinition) -> bool {
+fn has_definition(known: &IndexSchema, asked: &IndexDefinition) -> bool {
     let partition = known
         .partition
         .iter()

@@ -2,18 +2,18 @@
 //! several, each of which succeeds or fails on its own, with the writes in one commit; or all
 //! together, as of one moment or as TransactWriteItems runs (docs/dynamodb.md 15).
 
-use super::transactions::{self, Part, Reasons};
+use super::transactions::{self, ReasonList, TransactionPart};
 use crate::engine::{
     base::{TRANSACTION_FACTOR, read_units},
-    runtime::{Done, HeldValues, prelude::*},
+    runtime::{Done, ValueMemory, prelude::*},
     statements::{
-        self, Position,
+        self, StatementPosition,
         select_statement::{self, PageOptions},
         statement_digest,
-        write_statement::{self, Kind, Prepared},
+        write_statement::{self, PreparedStatement, StatementKind},
     },
 };
-use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
+use crate::expr::partiql::{self, SelectStatement, Statement, WriteEffect, WriteStatement};
 use crate::model::{
     api::{
         BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement,
@@ -36,7 +36,7 @@ impl Engine {
         match partiql::read(&request.statement, &request.parameters) {
             Err(error) => done.tell(Err(error)),
             Ok(Statement::Select(statement)) => done.tell(self.select(&statement, &request)),
-            Ok(Statement::Write(Write {
+            Ok(Statement::Write(WriteStatement {
                 effect: WriteEffect::Exists { .. },
                 ..
             })) => {
@@ -54,7 +54,7 @@ impl Engine {
 
     fn select(
         &self,
-        statement: &Select,
+        statement: &SelectStatement,
         request: &ExecuteStatementRequest,
     ) -> Result<ExecuteStatementResponse, Error> {
         let digest = statement_digest(
@@ -62,7 +62,7 @@ impl Engine {
         );
         let position = match &request.next_token {
             Some(token) => statements::decode_token(token, &digest)?,
-            None => Position::default(),
+            None => StatementPosition::default(),
         };
         let view = self.view()?;
         let asked = PageOptions {
@@ -85,7 +85,7 @@ impl Engine {
 
 fn write(
     transaction: &mut Transaction<'_>,
-    statement: &Write,
+    statement: &WriteStatement,
     return_old: bool,
 ) -> Result<ExecuteStatementResponse, Error> {
     let (prepared, (table, key)) = plan_write(transaction, statement, return_old)?;
@@ -99,7 +99,7 @@ fn write(
     })
 }
 
-const BATCH: &str = "BatchExecuteStatement";
+const BATCH_OPERATION: &str = "BatchExecuteStatement";
 
 impl Engine {
     /// Runs reads and calls `done` at once, or starts the writes and calls it after their commit.
@@ -109,7 +109,7 @@ impl Engine {
         done: Done<BatchExecuteStatementResponse>,
     ) {
         let statements: Vec<Result<Statement, Error>> =
-            request.statements.iter().map(read_alone).collect();
+            request.statements.iter().map(parse_one).collect();
         let is_read = |statement: &Statement| matches!(statement, Statement::Select(_));
         let (reads, writes): (Vec<&Statement>, Vec<&Statement>) = statements
             .iter()
@@ -133,34 +133,34 @@ impl Engine {
         let view = self.view()?;
         let mut planned = Vec::with_capacity(statements.len());
         for (statement, asked) in statements.into_iter().zip(&request.statements) {
-            let plan = |statement: &Select| -> Result<(Arc<TableEntry>, Key), Error> {
+            let plan = |statement: &SelectStatement| -> Result<(Arc<TableEntry>, Key), Error> {
                 let table = view.active_table(&statement.table)?;
                 if let Some(index) = &statement.index {
-                    return Err(select_statement::index_refused(
+                    return Err(select_statement::index_error(
                         &table,
                         index,
-                        StatementError::ReadKey(BATCH),
+                        StatementError::ReadKey(BATCH_OPERATION),
                     )
                     .into());
                 }
                 let key = select_statement::key(
-                    &select_statement::named_key(statement, &table, BATCH)?,
+                    &select_statement::named_key(statement, &table, BATCH_OPERATION)?,
                     &table,
                 )?;
                 Ok((table, key))
             };
             planned.push(match statement {
-                Ok(Statement::Select(statement)) => fails_alone(plan(&statement))?
+                Ok(Statement::Select(statement)) => split_failure(plan(&statement))?
                     .map(|plan| ((statement, asked.consistent_read), plan)),
                 // Only statements that could not be parsed are left.
                 Ok(Statement::Write(_)) => Err(StatementError::MixedBatch.into()),
                 Err(error) => Err(error),
             });
         }
-        let mut held = HeldValues::default();
+        let mut held = ValueMemory::default();
         run_batch(planned, |(statement, consistent), table, key| {
             let units = |bytes| read_units(bytes, consistent);
-            let found = fails_alone(select_statement::one(
+            let found = split_failure(select_statement::read_item(
                 &view, &statement, table, &key, &mut held, units,
             ))?;
             let consumed = found
@@ -172,14 +172,14 @@ impl Engine {
     }
 }
 
-fn read_alone(statement: &BatchStatement) -> Result<Statement, Error> {
+fn parse_one(statement: &BatchStatement) -> Result<Statement, Error> {
     let parameters = statement
         .parameters
         .as_ref()
         .map_err(|error| Error::Value(error.clone()))?;
     let read = partiql::read(&statement.statement, parameters)?;
     match read {
-        Statement::Write(Write {
+        Statement::Write(WriteStatement {
             effect: WriteEffect::Exists { .. },
             ..
         }) => Err(StatementError::ExistsAlone.into()),
@@ -188,7 +188,7 @@ fn read_alone(statement: &BatchStatement) -> Result<Statement, Error> {
 }
 
 /// Splits the outcome: errors of the store fail the whole batch, others only the statement.
-fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+fn split_failure<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     match outcome {
         Err(error @ Error::Store(_)) => Err(error),
         other => Ok(other),
@@ -196,17 +196,17 @@ fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> 
 }
 
 /// A statement of a batch that can be run, and its item.
-type Planned<S> = (S, (Arc<TableEntry>, Key));
+type PlannedStatement<S> = (S, (Arc<TableEntry>, Key));
 
 /// The outcome of a statement of a batch, and its consumed capacity.
-type Ran = (Result<Option<Item>, Error>, Option<ConsumedCapacity>);
+type StatementOutcome = (Result<Option<Item>, Error>, Option<ConsumedCapacity>);
 
 /// Runs the valid statements of a batch, each on a different item.
 fn run_batch<S>(
-    planned: Vec<Result<Planned<S>, Error>>,
-    mut run: impl FnMut(S, &Arc<TableEntry>, Key) -> Result<Ran, Error>,
+    planned: Vec<Result<PlannedStatement<S>, Error>>,
+    mut run: impl FnMut(S, &Arc<TableEntry>, Key) -> Result<StatementOutcome, Error>,
 ) -> Result<BatchExecuteStatementResponse, Error> {
-    if !super::are_different(
+    if !super::are_distinct(
         planned
             .iter()
             .flatten()
@@ -248,7 +248,7 @@ fn write_batch(
     let mut planned = Vec::with_capacity(statements.len());
     for (statement, asked) in statements.iter().zip(&request.statements) {
         planned.push(match statement {
-            Ok(Statement::Write(statement)) => fails_alone(plan_write(
+            Ok(Statement::Write(statement)) => split_failure(plan_write(
                 transaction,
                 statement,
                 asked.return_old_on_condition_failure,
@@ -265,16 +265,16 @@ fn write_batch(
 
 fn plan_write(
     transaction: &Transaction<'_>,
-    statement: &Write,
+    statement: &WriteStatement,
     return_old: bool,
-) -> Result<Planned<Prepared>, Error> {
+) -> Result<PlannedStatement<PreparedStatement>, Error> {
     let table = transaction.active_table(&statement.table)?;
     let prepared = write_statement::prepare(statement, &table, return_old)?;
     let key = prepared.check(&table)?;
     Ok((prepared, (table, key)))
 }
 
-const TRANSACTION: &str = "ExecuteTransaction";
+const TRANSACTION_OPERATION: &str = "ExecuteTransaction";
 
 impl Engine {
     /// Runs reads and calls `done` at once, or starts the writes and calls it after their commit.
@@ -283,13 +283,15 @@ impl Engine {
         request: ExecuteTransactionRequest,
         done: Done<ExecuteTransactionResponse>,
     ) {
-        let statements = match read_all(&request) {
+        let statements = match parse_all(&request) {
             Ok(statements) => statements,
             Err(error) => return done.tell(Err(error)),
         };
         match statements {
-            Statements::Reads(statements) => done.tell(self.read_transaction(&statements)),
-            Statements::Writes(statements) => {
+            TransactionStatements::Reads(statements) => {
+                done.tell(self.read_transaction(&statements))
+            }
+            TransactionStatements::Writes(statements) => {
                 let token = request
                     .client_request_token
                     .clone()
@@ -304,25 +306,28 @@ impl Engine {
         }
     }
 
-    fn read_transaction(&self, statements: &[Select]) -> Result<ExecuteTransactionResponse, Error> {
+    fn read_transaction(
+        &self,
+        statements: &[SelectStatement],
+    ) -> Result<ExecuteTransactionResponse, Error> {
         let view = self.view()?;
-        let mut reasons = Reasons::of(statements.len());
+        let mut reasons = ReasonList::new(statements.len());
         let mut planned = Vec::with_capacity(statements.len());
         for (place, statement) in statements.iter().enumerate() {
             let table = view.active_table(&statement.table)?;
             let named = match statement.index {
                 Some(_) => Err(StatementError::IndexInTransaction),
-                None => select_statement::named_key(statement, &table, TRANSACTION),
+                None => select_statement::named_key(statement, &table, TRANSACTION_OPERATION),
             };
             let named =
                 named.map_err(|error| StatementError::in_transaction(place, error.into()))?;
             match select_statement::key(&named, &table) {
                 Ok(key) => planned.push((statement, (table, key))),
-                Err(error) => reasons.invalid(place, error)?,
+                Err(error) => reasons.reject(place, error)?,
             }
         }
         reasons.finish()?;
-        if !super::are_different(planned.iter().map(|(_, (table, key))| (&**table, key))) {
+        if !super::are_distinct(planned.iter().map(|(_, (table, key))| (&**table, key))) {
             return Err(TransactionError::SeveralOperations.into());
         }
         let mut response = ExecuteTransactionResponse {
@@ -330,10 +335,11 @@ impl Engine {
             consumed_capacity: Vec::new(),
             is_read: true,
         };
-        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
+        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, ValueMemory::default());
         for (statement, (table, key)) in &planned {
             let units = |bytes| TRANSACTION_FACTOR * read_units(bytes, true);
-            let found = select_statement::one(&view, statement, table, key, &mut held, units)?;
+            let found =
+                select_statement::read_item(&view, statement, table, key, &mut held, units)?;
             left = left
                 .checked_sub(found.bytes)
                 .ok_or(TransactionError::TooLarge)?;
@@ -349,12 +355,12 @@ impl Engine {
 }
 
 /// The statements of a transaction, all of one kind.
-enum Statements {
-    Reads(Vec<Select>),
-    Writes(Vec<Write>),
+enum TransactionStatements {
+    Reads(Vec<SelectStatement>),
+    Writes(Vec<WriteStatement>),
 }
 
-fn read_all(request: &ExecuteTransactionRequest) -> Result<Statements, Error> {
+fn parse_all(request: &ExecuteTransactionRequest) -> Result<TransactionStatements, Error> {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for (place, statement) in request.statements.iter().enumerate() {
         let read = partiql::read(&statement.statement, &statement.parameters);
@@ -365,8 +371,8 @@ fn read_all(request: &ExecuteTransactionRequest) -> Result<Statements, Error> {
     }
     match (reads.is_empty(), writes.is_empty()) {
         (false, false) => Err(StatementError::MixedTransaction.into()),
-        (_, true) => Ok(Statements::Reads(reads)),
-        (true, false) => Ok(Statements::Writes(writes)),
+        (_, true) => Ok(TransactionStatements::Reads(reads)),
+        (true, false) => Ok(TransactionStatements::Writes(writes)),
     }
 }
 
@@ -382,10 +388,10 @@ fn digest(request: &ExecuteTransactionRequest) -> Digest {
 fn write_all(
     transaction: &mut Transaction<'_>,
     request: &ExecuteTransactionRequest,
-    statements: &[Write],
+    statements: &[WriteStatement],
     token: Option<&(String, Digest)>,
 ) -> Result<ExecuteTransactionResponse, Error> {
-    let mut reasons = Reasons::of(statements.len());
+    let mut reasons = ReasonList::new(statements.len());
     let mut planned = Vec::new();
     for (place, (statement, asked)) in statements.iter().zip(&request.statements).enumerate() {
         let table = transaction.active_table(&statement.table)?;
@@ -401,21 +407,21 @@ fn write_all(
             Err(error @ Error::Statement(StatementError::ExistsKey)) => {
                 return Err(StatementError::in_transaction(place, error));
             }
-            Err(error) => reasons.invalid(place, error)?,
+            Err(error) => reasons.reject(place, error)?,
         }
     }
     reasons.finish()?;
-    transactions::check_size(planned.iter().map(Prepared::action))?;
+    transactions::check_size(planned.iter().map(PreparedStatement::action))?;
     let parts = planned
         .iter()
         .zip(statements)
-        .map(|(prepared, statement)| Part {
+        .map(|(prepared, statement)| TransactionPart {
             table: &statement.table,
             action: prepared.action(),
             plan: &prepared.plan,
         });
     let done = transactions::run(transaction, &parts.collect::<Vec<_>>(), token, false);
-    let done = done.map_err(|error| in_words_of_statements(error, &planned))?;
+    let done = done.map_err(|error| to_statement_error(error, &planned))?;
     Ok(ExecuteTransactionResponse {
         responses: Vec::new(),
         consumed_capacity: done.consumed_capacity,
@@ -424,7 +430,11 @@ fn write_all(
 }
 
 /// Prepares a statement as a part of a transaction.
-fn plan_part(statement: &Write, table: &TableEntry, return_old: bool) -> Result<Prepared, Error> {
+fn plan_part(
+    statement: &WriteStatement,
+    table: &TableEntry,
+    return_old: bool,
+) -> Result<PreparedStatement, Error> {
     let prepared =
         write_statement::prepare(statement, table, return_old).map_err(|error| match error {
             StatementError::NoKey | StatementError::SeveralKeys(_) => {
@@ -438,7 +448,7 @@ fn plan_part(statement: &Write, table: &TableEntry, return_old: bool) -> Result<
 
 /// Converts the error to the texts of statements: an INSERT fails because the item exists, not
 /// because of a condition.
-fn in_words_of_statements(error: Error, planned: &[Prepared]) -> Error {
+fn to_statement_error(error: Error, planned: &[PreparedStatement]) -> Error {
     let Error::TransactionCanceled(Cancellation(reasons)) = error else {
         return error;
     };
@@ -447,13 +457,13 @@ fn in_words_of_statements(error: Error, planned: &[Prepared]) -> Error {
             .into_iter()
             .zip(planned)
             .map(|(reason, prepared)| match (reason, prepared.kind) {
-                (CancellationReason::ConditionalCheckFailed { .. }, Kind::Insert) => {
+                (CancellationReason::ConditionalCheckFailed { .. }, StatementKind::Insert) => {
                     CancellationReason::DuplicateItem
                 }
                 (CancellationReason::ValidationError(error), _) => {
-                    CancellationReason::ValidationError(Box::new(write_statement::without_words(
-                        *error,
-                    )))
+                    CancellationReason::ValidationError(Box::new(
+                        write_statement::to_partiql_error(*error),
+                    ))
                 }
                 (other, _) => other,
             });

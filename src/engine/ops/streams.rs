@@ -4,7 +4,7 @@
 
 use crate::engine::{
     runtime::prelude::*,
-    streams::{self, Definition, iterator::ShardIterator, record::StoredRecord, trim},
+    streams::{self, StreamDefinition, iterator::ShardIterator, record::StoredRecord, trim},
 };
 use crate::model::{
     api::{
@@ -26,9 +26,9 @@ impl Engine {
             .unwrap_or(LIST_STREAMS_MAX)
             .clamp(1, LIST_STREAMS_MAX) as usize;
         let view = self.view()?;
-        let (streams, has_more) = match range(request) {
+        let (streams, has_more) = match list_range(request) {
             Some(range) => walks::page(view.read(), &range, limit, |key, _| {
-                let stream = keys::stream_of(key);
+                let stream = keys::parse_stream(key);
                 Ok(Some(
                     stream.ok_or(StoreError::Corrupt("the key of a stream"))?,
                 ))
@@ -44,9 +44,9 @@ impl Engine {
 }
 
 /// Returns the range to list; `None` if the start is behind the table's streams.
-fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
+fn list_range(request: &ListStreamsRequest) -> Option<KeyRange> {
     let range = match &request.table_name {
-        Some(table) => keys::streams_of(table.as_str()),
+        Some(table) => keys::table_streams(table.as_str()),
         None => Space::Stream.all(),
     };
     let Some(start) = &request.exclusive_start else {
@@ -57,7 +57,7 @@ fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
         Some(table) if start.table_name < *table => return Some(range),
         _ => {}
     }
-    Some(range.after(Some(keys::stream(start))))
+    Some(range.after(Some(keys::stream_key(start))))
 }
 
 impl Engine {
@@ -70,7 +70,7 @@ impl Engine {
         &self,
         request: &DescribeStreamRequest,
     ) -> Result<DescribeStreamResponse, Error> {
-        let definition = streams::known(self.view()?.read(), &request.stream)?;
+        let definition = streams::find_definition(self.view()?.read(), &request.stream)?;
         if let Some(shard) = &request.children_of {
             streams::check_shard(&definition, shard)?;
         }
@@ -97,7 +97,7 @@ impl Engine {
     }
 }
 
-fn key_schema(definition: &Definition) -> Vec<KeySchemaElement> {
+fn key_schema(definition: &StreamDefinition) -> Vec<KeySchemaElement> {
     let element = |name: &String, key_type| KeySchemaElement {
         attribute_name: name.clone(),
         key_type,
@@ -111,13 +111,15 @@ fn key_schema(definition: &Definition) -> Vec<KeySchemaElement> {
         .collect()
 }
 
-fn shard(definition: &Definition) -> Shard {
+fn shard(definition: &StreamDefinition) -> Shard {
     Shard {
         shard_id: streams::shard_id(definition),
         parent_shard_id: None,
         range: ShardRange {
-            starting: SequenceNumber::of(definition.first),
-            ending: definition.closed.map(|(last, _)| SequenceNumber::of(last)),
+            starting: SequenceNumber::from_version(definition.first),
+            ending: definition
+                .closed
+                .map(|(last, _)| SequenceNumber::from_version(last)),
         },
     }
 }
@@ -133,14 +135,16 @@ impl Engine {
         request: &GetShardIteratorRequest,
     ) -> Result<GetShardIteratorResponse, Error> {
         let view = self.view()?;
-        let definition = streams::known(view.read(), &request.stream)?;
+        let definition = streams::find_definition(view.read(), &request.stream)?;
         streams::check_shard(&definition, &request.shard_id)?;
-        let behind = streams::behind(view.read())?;
+        let behind = streams::next_position(view.read())?;
         let position = match request.position {
             ShardPosition::TrimHorizon => 0,
             ShardPosition::Latest => behind.max(definition.first),
-            ShardPosition::AtSequenceNumber(at) => known(&definition, at, behind)?,
-            ShardPosition::AfterSequenceNumber(after) => known(&definition, after, behind)? + 1,
+            ShardPosition::AtSequenceNumber(at) => readable_version(&definition, at, behind)?,
+            ShardPosition::AfterSequenceNumber(after) => {
+                readable_version(&definition, after, behind)? + 1
+            }
             ShardPosition::AtTimestamp(ms) => first_since(view.read(), &definition, ms, behind)?,
         };
         let given_ms = self.shared.now_ms();
@@ -156,8 +160,8 @@ impl Engine {
 }
 
 /// Returns the version of a sequence number that the shard still has, or could have had.
-fn known(
-    definition: &Definition,
+fn readable_version(
+    definition: &StreamDefinition,
     sequence: SequenceNumber,
     behind: Version,
 ) -> Result<Version, StreamError> {
@@ -175,7 +179,7 @@ fn known(
 /// in the order of their time.
 fn first_since(
     read: &dyn Read,
-    definition: &Definition,
+    definition: &StreamDefinition,
     ms: u64,
     behind: Version,
 ) -> Result<Version, StoreError> {
@@ -199,7 +203,7 @@ impl Engine {
         let now_ms = self.shared.now_ms();
         let iterator = ShardIterator::decode(&request.shard_iterator, now_ms)?;
         let view = self.view()?;
-        let definition = streams::known(view.read(), &iterator.stream)?;
+        let definition = streams::find_definition(view.read(), &iterator.stream)?;
         // 0 is TRIM_HORIZON: the present begin of the stream.
         if iterator.position != 0 && iterator.position <= definition.trimmed {
             return Err(StreamError::Trimmed.into());
@@ -208,7 +212,7 @@ impl Engine {
             .limit
             .unwrap_or(STREAM_RECORDS_MAX)
             .clamp(1, STREAM_RECORDS_MAX) as usize;
-        let mut page = Page {
+        let mut page = RecordPage {
             stream: &iterator.stream,
             definition: &definition,
             limit,
@@ -222,7 +226,7 @@ impl Engine {
             _ if definition.closed.is_some() => None,
             // After every version of this view, though the last record may be far before: later
             // records have a later version.
-            _ => Some(streams::behind(view.read())?.max(iterator.position)),
+            _ => Some(streams::next_position(view.read())?.max(iterator.position)),
         };
         let records = page.records;
         let next = |position| {
@@ -240,15 +244,15 @@ impl Engine {
     }
 }
 
-struct Page<'p> {
+struct RecordPage<'p> {
     stream: &'p StreamName,
-    definition: &'p Definition,
+    definition: &'p StreamDefinition,
     limit: usize,
     records: Vec<StreamRecord>,
     bytes: u64,
 }
 
-impl Page<'_> {
+impl RecordPage<'_> {
     /// Reads until the page is full; returns true if there are more records.
     fn read(&mut self, read: &dyn Read, position: Version) -> Result<bool, StoreError> {
         let mut has_more = false;
@@ -257,7 +261,7 @@ impl Page<'_> {
             &keys::stream_records_from(self.definition.id, position),
             Direction::Forward,
             |key, value| {
-                let version = keys::version_of(key)
+                let version = keys::parse_version(key)
                     .ok_or(StoreError::Corrupt("the key of a stream record"))?;
                 has_more = !self.add(version, value)?;
                 Ok(if has_more {
@@ -281,7 +285,7 @@ impl Page<'_> {
             return Ok(false);
         }
         self.bytes += size_bytes;
-        let sequence_number = SequenceNumber::of(version);
+        let sequence_number = SequenceNumber::from_version(version);
         self.records.push(StreamRecord {
             event_id: streams::event_id(self.stream, sequence_number),
             event: stored.event,
@@ -289,15 +293,15 @@ impl Page<'_> {
             sequence_number,
             created_ms: stored.created_ms,
             view_type: self.definition.view_type,
-            keys: item(stored.keys)?,
-            new_image: stored.new_image.map(item).transpose()?,
-            old_image: stored.old_image.map(item).transpose()?,
+            keys: decode_item(stored.keys)?,
+            new_image: stored.new_image.map(decode_item).transpose()?,
+            old_image: stored.old_image.map(decode_item).transpose()?,
             size_bytes,
         });
         Ok(true)
     }
 }
 
-fn item(record: &[u8]) -> Result<Item, StoreError> {
+fn decode_item(record: &[u8]) -> Result<Item, StoreError> {
     Record::parse(record)?.to_item()
 }

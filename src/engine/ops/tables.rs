@@ -7,7 +7,7 @@ use crate::engine::{
     base::{counters::SourceCounters, table_definition::build_new_schema},
     catalog::IndexLife,
     index_lag,
-    index_life::{self, backfill::Progress},
+    index_life::{self, backfill::BackfillState},
     purge,
     runtime::{batch::source_counters, prelude::*},
     streams, table_states,
@@ -72,7 +72,7 @@ pub(in crate::engine) fn add_table(
     status: TableStatus,
 ) -> Result<TableEntry, StoreError> {
     let mut sources =
-        catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
+        catalog::allocate_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
     let source = sources
         .next()
         .ok_or(StoreError::Corrupt("source ids are used up"))?;
@@ -98,7 +98,7 @@ pub(in crate::engine) fn add_table(
 }
 
 /// Returns a UUID of version 4 form, derived from the seed, the source id and the time.
-fn table_id(shared: &Shared, source: SourceId, created_ms: u64) -> String {
+fn table_id(shared: &EngineShared, source: SourceId, created_ms: u64) -> String {
     let mut seed = shared.options.seed.to_be_bytes().to_vec();
     seed.extend_from_slice(&source.0.to_be_bytes());
     seed.extend_from_slice(&created_ms.to_be_bytes());
@@ -168,9 +168,9 @@ pub fn description(
             ..IndexProgress::default()
         };
         let progress = match backfilling {
-            Some(_) => {
-                Some(Progress::read(read, source)?.map_or(allocated, |progress| progress.counts))
-            }
+            Some(_) => Some(
+                BackfillState::read(read, source)?.map_or(allocated, |progress| progress.counts),
+            ),
             None => None,
         };
         let counters = source_counters(read, source)?;
@@ -225,7 +225,7 @@ impl Engine {
             .clamp(1, LIST_TABLES_MAX) as usize;
         let range = keys::tables_after(request.exclusive_start_table_name.as_deref());
         let (table_names, has_more) = walks::page(self.view()?.read(), &range, limit, |key, _| {
-            let name = keys::table_of(key);
+            let name = keys::parse_table(key);
             let name = name.ok_or(StoreError::Corrupt("the name of a catalog entry"))?;
             Ok(Some(name.to_owned()))
         })?;
@@ -250,7 +250,7 @@ impl Engine {
     ) -> Result<DeleteTableResponse, Error> {
         let (response, sources) = self
             .shared
-            .submit_and_wait_so(wait, move |transaction| delete(transaction, &request))?;
+            .submit_and_wait_with(wait, move |transaction| delete(transaction, &request))?;
         match sources {
             None => self.shared.signal.wake(),
             Some(sources) => purge::start_all(&self.shared, sources),
@@ -265,7 +265,7 @@ fn delete(
     request: &DeleteTableRequest,
 ) -> Result<(DeleteTableResponse, Option<Vec<SourceId>>), Error> {
     let name = request.table_name.as_str();
-    let entry = transaction.known_table(&request.table_name)?;
+    let entry = transaction.require_table(&request.table_name)?;
     if entry.status == TableStatus::Deleting {
         return Err(Error::TableBeingDeleted(name.to_owned()));
     }
@@ -279,11 +279,12 @@ fn delete(
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
-    if request.only_if_empty && walks::has_any(transaction.read(), &Space::Entry.of(entry.source))?
+    if request.only_if_empty
+        && walks::has_any(transaction.read(), &Space::Entry.range(entry.source))?
     {
         return Err(InUseError::HasItems(name.to_owned()).into());
     }
-    transaction.removes();
+    transaction.mark_removal();
     let mut table_description = description(transaction.read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
     let mut leaving = (*entry).clone();

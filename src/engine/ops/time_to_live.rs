@@ -5,7 +5,7 @@ use crate::engine::{
     catalog::{ExpiryList, TimeToLive},
     purge,
     runtime::prelude::*,
-    time_to_live::{item_that_expires, listed},
+    time_to_live::{expiring_item, list_expiries},
 };
 use crate::model::{
     api::{
@@ -43,7 +43,7 @@ impl Engine {
         &self,
         request: &DescribeTimeToLiveRequest,
     ) -> Result<DescribeTimeToLiveResponse, Error> {
-        let table = catalog::known(self.table(&request.table_name)?, &request.table_name)?;
+        let table = catalog::require_table(self.table(&request.table_name)?, &request.table_name)?;
         let options = &self.shared.options;
         let Some(time_to_live) = &table.time_to_live else {
             return Ok(DescribeTimeToLiveResponse {
@@ -67,13 +67,13 @@ impl Engine {
     /// Fails with `TableNotFound`, or with an error of the store.
     pub fn expiring(&self, name: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
         let view = self.view()?;
-        let table = catalog::known(view.table(name)?, name)?;
+        let table = catalog::require_table(view.table(name)?, name)?;
         let Some(list) = table.expiry_list() else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        for (ms, place) in listed(view.read(), list.id, 0, u64::MAX, count)? {
-            found.extend(item_that_expires(view.read(), &table, ms, &place)?.map(|key| (ms, key)));
+        for (ms, place) in list_expiries(view.read(), list.id, 0, u64::MAX, count)? {
+            found.extend(expiring_item(view.read(), &table, ms, &place)?.map(|key| (ms, key)));
         }
         Ok(found)
     }
@@ -84,7 +84,7 @@ fn update(
     transaction: &mut Transaction<'_>,
     request: &UpdateTimeToLiveRequest,
 ) -> Result<Option<SourceId>, Error> {
-    let table = transaction.known_table(&request.table_name)?;
+    let table = transaction.require_table(&request.table_name)?;
     let options = &transaction.shared.options;
     let now_ms = options.clock.now_ms();
     check(
@@ -97,7 +97,7 @@ fn update(
     let dropped = table.expiry_list().map(|list| list.id);
     let list = match dropped {
         None => Some(ExpiryList {
-            id: catalog::take_source(transaction.batch)?,
+            id: catalog::allocate_source(transaction.batch)?,
             is_built: false,
         }),
         Some(list) => {

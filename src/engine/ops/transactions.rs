@@ -8,14 +8,14 @@ use super::items::parse_projection;
 use crate::codec::digest::digest;
 use crate::engine::{
     base::{TRANSACTION_FACTOR, item_key, read_units, write_units},
+    idempotency::{self, TokenResult},
     read::select::{self, RequestedProjection},
-    runtime::{Done, HeldValues, prelude::*},
-    statements::{part, part_of_item},
-    tokens::{self, Remembered},
+    runtime::{Done, ValueMemory, prelude::*},
+    statements::{append_item, append_part},
     write::{
         self,
-        action::{Action, Outcome, Plan},
-        guard::{Guard, Stored},
+        action::{WriteAction, WriteOutcome, WritePlan},
+        condition::{StoredItem, WriteCondition},
         update::UpdatePlan,
     },
 };
@@ -44,36 +44,37 @@ impl Engine {
                 .map(|token| (token, digest_of(&request.transact_items)));
             (checked, token)
         });
-        let run = move |transaction: &mut Transaction<'_>,
-                        (plans, token): &(Vec<Plan>, Option<(String, Digest)>)| {
-            let parts = request.transact_items.iter().zip(plans);
-            let parts = parts.map(|(write, plan)| Part {
-                table: &write.table_name,
-                action: action_of(write),
-                plan,
-            });
-            run(
-                transaction,
-                &parts.collect::<Vec<_>>(),
-                token.as_ref(),
-                request.return_item_collection_metrics,
-            )
-        };
+        let run =
+            move |transaction: &mut Transaction<'_>,
+                  (plans, token): &(Vec<WritePlan>, Option<(String, Digest)>)| {
+                let parts = request.transact_items.iter().zip(plans);
+                let parts = parts.map(|(write, plan)| TransactionPart {
+                    table: &write.table_name,
+                    action: action_of(write),
+                    plan,
+                });
+                run(
+                    transaction,
+                    &parts.collect::<Vec<_>>(),
+                    token.as_ref(),
+                    request.return_item_collection_metrics,
+                )
+            };
         self.shared.submit_checked(checked, run, done);
     }
 }
 
-fn action_of(write: &TransactWrite) -> Action<'_> {
+fn action_of(write: &TransactWrite) -> WriteAction<'_> {
     match &write.action {
-        TransactAction::ConditionCheck { key } => Action::Check(key),
-        TransactAction::Put { item } => Action::Put(item),
-        TransactAction::Delete { key } => Action::Delete(key),
-        TransactAction::Update { key, .. } => Action::Update(key),
+        TransactAction::ConditionCheck { key } => WriteAction::Check(key),
+        TransactAction::Put { item } => WriteAction::Put(item),
+        TransactAction::Delete { key } => WriteAction::Delete(key),
+        TransactAction::Update { key, .. } => WriteAction::Update(key),
     }
 }
 
 /// Runs the checks that need no table, action by action.
-fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Plan>, Error> {
+fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<WritePlan>, Error> {
     let mut plans = Vec::with_capacity(request.transact_items.len());
     for write in &request.transact_items {
         action_of(write).check_values()?;
@@ -88,9 +89,9 @@ fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Plan>, Error> 
 
 /// Checks the size limit of all items and keys together.
 pub(super) fn check_size<'r>(
-    actions: impl Iterator<Item = Action<'r>>,
+    actions: impl Iterator<Item = WriteAction<'r>>,
 ) -> Result<(), TransactionError> {
-    let bytes: usize = actions.map(|action| action.sent().size()).sum();
+    let bytes: usize = actions.map(|action| action.item_or_key().size()).sum();
     if bytes > TRANSACTION_BYTES_MAX {
         Err(TransactionError::TooLarge)
     } else {
@@ -98,7 +99,7 @@ pub(super) fn check_size<'r>(
     }
 }
 
-fn check_expressions(write: &TransactWrite) -> Result<Plan, Error> {
+fn check_expressions(write: &TransactWrite) -> Result<WritePlan, Error> {
     if let TransactAction::Update {
         key: _,
         update_expression,
@@ -106,13 +107,13 @@ fn check_expressions(write: &TransactWrite) -> Result<Plan, Error> {
     {
         let update = UpdateParameter::Expression(update_expression.clone());
         let plan = UpdatePlan::parse(&update, &write.condition, &write.placeholders)?;
-        return Ok(Plan::Update(
-            plan.with(write.precondition, write.return_old_on_condition_failure)
+        return Ok(WritePlan::Update(
+            plan.with_precondition(write.precondition, write.return_old_on_condition_failure)
                 .in_transaction(),
         ));
     }
-    let guard = Guard::of_request(&write.condition, &write.placeholders)?;
-    Ok(Plan::Guard(guard.with(
+    let guard = WriteCondition::of_request(&write.condition, &write.placeholders)?;
+    Ok(WritePlan::Condition(guard.with_precondition(
         write.precondition,
         write.return_old_on_condition_failure,
     )))
@@ -120,16 +121,16 @@ fn check_expressions(write: &TransactWrite) -> Result<Plan, Error> {
 
 /// One write of a transaction.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part<'r> {
+pub(super) struct TransactionPart<'r> {
     pub table: &'r TableName,
-    pub action: Action<'r>,
-    pub plan: &'r Plan,
+    pub action: WriteAction<'r>,
+    pub plan: &'r WritePlan,
 }
 
 /// Runs all actions or none; `token` is the client's token and the digest of its request.
 pub(super) fn run(
     transaction: &mut Transaction<'_>,
-    parts: &[Part<'_>],
+    parts: &[TransactionPart<'_>],
     token: Option<&(String, Digest)>,
     with_metrics: bool,
 ) -> Result<TransactWriteItemsResponse, Error> {
@@ -137,7 +138,7 @@ pub(super) fn run(
     // Before anything else is checked: the answer to a used token is the same, even if tables and
     // items have changed since.
     if let Some((token, digest)) = token
-        && let Some(remembered) = tokens::find(transaction.read(), token, now_ms)?
+        && let Some(remembered) = idempotency::find(transaction.read(), token, now_ms)?
     {
         return replay(parts, digest, &remembered);
     }
@@ -158,11 +159,11 @@ pub(super) fn run(
     // Everything is decided on the state before, and nothing can refuse any more.
     let consumed_capacity = apply(transaction, &planned)?;
     if let Some((token, digest)) = token {
-        let remembered = Remembered::at(now_ms, *digest, units_of_replay(&planned)?);
-        tokens::remember(transaction.batch, token, &remembered, now_ms)?;
+        let remembered = TokenResult::new(now_ms, *digest, replay_units(&planned)?);
+        idempotency::store(transaction.batch, token, &remembered, now_ms)?;
     }
     let item_collection_metrics = if with_metrics {
-        metrics(transaction, &planned)?
+        metrics_by_table(transaction, &planned)?
     } else {
         Vec::new()
     };
@@ -175,15 +176,15 @@ pub(super) fn run(
 
 /// Answers a used token.
 fn replay(
-    parts: &[Part<'_>],
+    parts: &[TransactionPart<'_>],
     digest: &Digest,
-    remembered: &Remembered,
+    remembered: &TokenResult,
 ) -> Result<TransactWriteItemsResponse, Error> {
     if remembered.digest != *digest {
         return Err(Error::IdempotentParameterMismatch);
     }
     let mut names: Vec<&TableName> = Vec::new();
-    for Part { table, .. } in parts {
+    for TransactionPart { table, .. } in parts {
         if !names.contains(table) {
             names.push(table);
         }
@@ -204,30 +205,30 @@ fn replay(
 }
 
 /// One decided action.
-struct Planned<'r> {
-    stored: Stored,
-    outcome: Outcome<'r>,
+struct DecidedAction<'r> {
+    stored: StoredItem,
+    outcome: WriteOutcome<'r>,
 }
 
 /// Decides every action on the state before. Reports all conditions that fail, or else the first
 /// action that is invalid on its own.
 fn plan<'r>(
     transaction: &mut Transaction<'_>,
-    parts: &[Part<'r>],
+    parts: &[TransactionPart<'r>],
     tables: Vec<Arc<TableEntry>>,
     keys: Vec<Key>,
-) -> Result<Vec<Planned<'r>>, Error> {
+) -> Result<Vec<DecidedAction<'r>>, Error> {
     let mut planned = Vec::with_capacity(parts.len());
-    let mut reasons = Reasons::of(parts.len());
+    let mut reasons = ReasonList::new(parts.len());
     for (place, ((part, table), key)) in parts.iter().zip(&tables).zip(keys).enumerate() {
-        let Some(stored) = reasons.take(place, Stored::look_at(transaction, table, key))? else {
+        let Some(stored) = reasons.accept(place, StoredItem::load(transaction, table, key))? else {
             continue;
         };
-        transaction.held_values.change(stored.record()?)?;
+        transaction.value_memory.reserve_change(stored.record()?)?;
         match part.plan.decide(part.action, &stored) {
-            Ok(outcome) => planned.push(Planned { stored, outcome }),
+            Ok(outcome) => planned.push(DecidedAction { stored, outcome }),
             Err(failed @ Error::ConditionalCheckFailed { .. }) => {
-                reasons.take::<()>(place, Err(failed))?;
+                reasons.accept::<()>(place, Err(failed))?;
             }
             Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => return Err(Cancellation::invalid(parts.len(), place, error).into()),
@@ -239,29 +240,35 @@ fn plan<'r>(
 
 /// Checks the limits of item collections, with the growth of the writes summed in order, so that no
 /// write is refused later.
-fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
+fn check_collections(
+    transaction: &Transaction<'_>,
+    planned: &[DecidedAction<'_>],
+) -> Result<(), Error> {
     let limit = transaction.shared.options.collection_bytes_max;
     let mut sums: HashMap<_, i64> = HashMap::new();
-    let mut reasons = Reasons::of(planned.len());
-    for (place, Planned { stored, outcome }) in changes(planned) {
+    let mut reasons = ReasonList::new(planned.len());
+    for (place, DecidedAction { stored, outcome }) in writes(planned) {
         let growth = write::collection_growth(stored, outcome.item())?;
         let sum = sums
             .entry((stored.table.source, stored.address.digest))
             .or_default();
         *sum += growth;
-        reasons.take(
+        reasons.accept(
             place,
-            write::check_growth(transaction.read(), limit, stored, growth, *sum),
+            write::check_collection(transaction.read(), limit, stored, growth, *sum),
         )?;
     }
     reasons.finish()
 }
 
 /// Checks that every global index has capacity for its part, so that none refuses later.
-fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
-    let mut reasons = Reasons::of(planned.len());
-    for (place, Planned { stored, outcome }) in changes(planned) {
-        reasons.take(
+fn check_indexes(
+    transaction: &mut Transaction<'_>,
+    planned: &[DecidedAction<'_>],
+) -> Result<(), Error> {
+    let mut reasons = ReasonList::new(planned.len());
+    for (place, DecidedAction { stored, outcome }) in writes(planned) {
+        reasons.accept(
             place,
             write::admit_indexes(transaction, stored, outcome.item()),
         )?;
@@ -271,22 +278,24 @@ fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> 
 }
 
 /// Returns the actions that write, with their positions.
-fn changes<'p, 'r>(planned: &'p [Planned<'r>]) -> impl Iterator<Item = (usize, &'p Planned<'r>)> {
+fn writes<'p, 'r>(
+    planned: &'p [DecidedAction<'r>],
+) -> impl Iterator<Item = (usize, &'p DecidedAction<'r>)> {
     planned
         .iter()
         .enumerate()
-        .filter(|(_, write)| !matches!(write.outcome, Outcome::Kept))
+        .filter(|(_, write)| !matches!(write.outcome, WriteOutcome::Unchanged))
 }
 
 /// Writes all actions; returns the consumed capacity by table.
 fn apply(
     transaction: &mut Transaction<'_>,
-    planned: &[Planned<'_>],
+    planned: &[DecidedAction<'_>],
 ) -> Result<Vec<(TableName, ConsumedCapacity)>, Error> {
     let mut consumed = Vec::new();
-    for Planned { stored, outcome } in planned {
+    for DecidedAction { stored, outcome } in planned {
         let mut units = match outcome {
-            Outcome::Kept => {
+            WriteOutcome::Unchanged => {
                 let units = write_units(stored.item_bytes()?);
                 transaction.charge_table(&stored.table, &stored.address, units)?;
                 ConsumedCapacity::of_table(units)
@@ -301,9 +310,9 @@ fn apply(
 
 /// Returns the units that a replay of the same token consumes (docs/dynamodb.md 10.1): reads of the
 /// larger image of each item.
-fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
+fn replay_units(planned: &[DecidedAction<'_>]) -> Result<Vec<u32>, StoreError> {
     let mut consumed = Vec::new();
-    for Planned { stored, outcome } in planned {
+    for DecidedAction { stored, outcome } in planned {
         let bytes = stored
             .item_bytes()?
             .max(outcome.item().map_or(0, Item::size));
@@ -319,13 +328,13 @@ fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
 }
 
 /// Returns the metrics of each collection once.
-fn metrics(
+fn metrics_by_table(
     transaction: &Transaction<'_>,
-    planned: &[Planned<'_>],
+    planned: &[DecidedAction<'_>],
 ) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let mut by_table: Vec<(TableName, Vec<ItemCollectionMetrics>)> = Vec::new();
     let mut seen = HashSet::new();
-    for (_, Planned { stored, .. }) in changes(planned) {
+    for (_, DecidedAction { stored, .. }) in writes(planned) {
         if !seen.insert((stored.table.source, &stored.key.partition)) {
             continue;
         }
@@ -343,7 +352,7 @@ fn metrics(
 pub fn digest_of(actions: &[TransactWrite]) -> Digest {
     let mut out = Vec::new();
     for write in actions {
-        part(write.table_name.as_str().as_bytes(), &mut out);
+        append_part(write.table_name.as_str().as_bytes(), &mut out);
         match &write.action {
             TransactAction::ConditionCheck { key } => digest_item(b"check", key, &mut out),
             TransactAction::Put { item: new } => digest_item(b"put", new, &mut out),
@@ -353,22 +362,22 @@ pub fn digest_of(actions: &[TransactWrite]) -> Digest {
                 update_expression,
             } => {
                 digest_item(b"update", key, &mut out);
-                part(update_expression.as_bytes(), &mut out);
+                append_part(update_expression.as_bytes(), &mut out);
             }
         }
         match &write.condition {
-            ConditionParameter::None => part(b"no condition", &mut out),
+            ConditionParameter::None => append_part(b"no condition", &mut out),
             ConditionParameter::Expression(text) => {
-                part(b"condition", &mut out);
-                part(text.as_bytes(), &mut out);
+                append_part(b"condition", &mut out);
+                append_part(text.as_bytes(), &mut out);
             }
             ConditionParameter::Legacy(conditions) => {
-                part(b"conditions", &mut out);
-                part(format!("{conditions:?}").as_bytes(), &mut out);
+                append_part(b"conditions", &mut out);
+                append_part(format!("{conditions:?}").as_bytes(), &mut out);
             }
         }
         placeholders(write, &mut out);
-        part(&[u8::from(write.return_old_on_condition_failure)], &mut out);
+        append_part(&[u8::from(write.return_old_on_condition_failure)], &mut out);
     }
     digest(&out)
 }
@@ -378,7 +387,7 @@ fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
     names.for_each(|(alias, name)| {
         [alias, name]
             .into_iter()
-            .for_each(|text| part(text.as_bytes(), out))
+            .for_each(|text| append_part(text.as_bytes(), out))
     });
     let values = write.placeholders.values.iter().flatten();
     let value = |value: &AttributeValue| Item::from([("", value.clone())]);
@@ -386,8 +395,8 @@ fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
 }
 
 fn digest_item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
-    part(what, out);
-    part_of_item(item, out);
+    append_part(what, out);
+    append_item(item, out);
 }
 
 /// One checked read.
@@ -423,13 +432,13 @@ impl Engine {
             consumed_capacity: Vec::new(),
         };
         check_capacity(&view, &planned)?;
-        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
+        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, ValueMemory::default());
         for read in &planned {
             let address = EntryAddress::of_item(read.table.source, &read.key);
             let record = view.entry(&address)?;
             let bytes = record.map_or(0, |record| record.item_bytes() as usize);
             left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
-            record.map_or(Ok(()), |record| held.read(&record))?;
+            record.map_or(Ok(()), |record| held.reserve_read(&record))?;
             response.responses.push(
                 record
                     .map(|record| returned_item(record, read))
@@ -450,10 +459,10 @@ impl Engine {
 }
 
 /// Cancels a transaction if some reads have no capacity left.
-fn check_capacity(view: &View<'_>, planned: &[PlannedRead]) -> Result<(), Error> {
-    let mut reasons = Reasons::of(planned.len());
+fn check_capacity(view: &ReadView<'_>, planned: &[PlannedRead]) -> Result<(), Error> {
+    let mut reasons = ReasonList::new(planned.len());
     for (place, read) in planned.iter().enumerate() {
-        reasons.take(
+        reasons.accept(
             place,
             view.admit_item(
                 &read.table,
@@ -467,7 +476,7 @@ fn check_capacity(view: &View<'_>, planned: &[PlannedRead]) -> Result<(), Error>
 /// Plans the reads. Missing tables, empty keys and repeated items fail the whole transaction; other
 /// bad keys are reasons of their own read.
 fn plan_reads(
-    view: &View<'_>,
+    view: &ReadView<'_>,
     request: &TransactGetItemsRequest,
     projections: Vec<Option<ProjectionPaths>>,
 ) -> Result<Vec<PlannedRead>, Error> {
@@ -512,10 +521,10 @@ fn returned_item(record: Record<'_>, read: &PlannedRead) -> Result<Option<Item>,
 // The reasons for which single actions cancel their transaction (docs/dynamodb.md 15.1).
 
 /// The reasons by action; `None` for an action without one.
-pub struct Reasons(Vec<CancellationReason>);
+pub struct ReasonList(Vec<CancellationReason>);
 
-impl Reasons {
-    pub fn of(actions: usize) -> Self {
+impl ReasonList {
+    pub fn new(actions: usize) -> Self {
         Self(vec![CancellationReason::None; actions])
     }
 
@@ -523,7 +532,11 @@ impl Reasons {
     ///
     /// # Errors
     /// Fails with an error that concerns the whole transaction.
-    pub fn take<T>(&mut self, place: usize, outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+    pub fn accept<T>(
+        &mut self,
+        place: usize,
+        outcome: Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         let reason = match outcome {
             Ok(value) => return Ok(Some(value)),
             Err(Error::ConditionalCheckFailed { item }) => {
@@ -535,7 +548,7 @@ impl Reasons {
             Err(Error::Throttled(throttled)) => CancellationReason::Throttled(throttled),
             Err(error) => return Err(error),
         };
-        self.put(place, reason);
+        self.set(place, reason);
         Ok(None)
     }
 
@@ -543,15 +556,15 @@ impl Reasons {
     ///
     /// # Errors
     /// Fails with an error that concerns the whole transaction.
-    pub fn invalid(&mut self, place: usize, error: Error) -> Result<(), Error> {
+    pub fn reject(&mut self, place: usize, error: Error) -> Result<(), Error> {
         if concerns_whole_transaction(&error) {
             return Err(error);
         }
-        self.put(place, CancellationReason::ValidationError(Box::new(error)));
+        self.set(place, CancellationReason::ValidationError(Box::new(error)));
         Ok(())
     }
 
-    fn put(&mut self, place: usize, reason: CancellationReason) {
+    fn set(&mut self, place: usize, reason: CancellationReason) {
         // A reason that is lost would let the transaction be written without its action.
         assert!(place < self.0.len(), "an action of the transaction");
         self.0[place] = reason;
@@ -591,7 +604,7 @@ pub fn keys_of_all<'t>(
             Err(error) => invalid = invalid.or(Some((place, error))),
         }
     }
-    if !super::are_different(keys_of_all.iter().map(|(table, key)| (*table, key))) {
+    if !super::are_distinct(keys_of_all.iter().map(|(table, key)| (*table, key))) {
         return Err(TransactionError::SeveralOperations.into());
     }
     match invalid {

@@ -9,7 +9,7 @@
 use serde_json::Value;
 
 use super::{
-    recovery::{bound, table_of},
+    recovery::{recoverable_table, version_bound},
     tables::add_table,
 };
 use crate::engine::{
@@ -24,7 +24,7 @@ use crate::engine::{
 use crate::model::{
     api::transfer::{
         DescribeExportRequest, DescribeImportRequest, Export, ExportFormat, ExportRequest,
-        ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
+        ExportWindow, ION_FORMAT, Import, ImportRequest, InputFormat, ListTransfersRequest,
         ListTransfersResponse, TransferStatus, WindowRequest,
     },
     arn,
@@ -40,7 +40,7 @@ impl Engine {
     /// # Errors
     /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_export(&self, request: &DescribeExportRequest) -> Result<Export, Error> {
-        Ok(ExportRecord::known(
+        Ok(ExportRecord::require(
             self.view()?.read(),
             &request.export_arn,
             RecoveryError::ExportNotFound,
@@ -53,7 +53,7 @@ impl Engine {
     /// # Errors
     /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_import(&self, request: &DescribeImportRequest) -> Result<Import, Error> {
-        Ok(ImportRecord::known(
+        Ok(ImportRecord::require(
             self.view()?.read(),
             &request.import_arn,
             RecoveryError::ImportNotFound,
@@ -107,7 +107,7 @@ impl Engine {
 
 /// Finds the record of a request with the same client token; `echo` returns the text of a record's
 /// request.
-fn with_token<R: AccountRecord>(
+fn find_by_token<R: AccountRecord>(
     transaction: &Transaction<'_>,
     token: &str,
     echo: impl Fn(&R) -> &str,
@@ -139,17 +139,17 @@ impl Engine {
     /// Fails with `NotSupported` or `Recovery`, or with an error of the store.
     pub fn export_table(&self, request: ExportRequest) -> Result<Export, Error> {
         if request.format == ExportFormat::Ion {
-            return Err(Error::NotSupported(ION));
+            return Err(Error::NotSupported(ION_FORMAT));
         }
-        known(self.table(&request.table_name)?, &request)?;
+        exported_table(self.table(&request.table_name)?, &request)?;
         jobs::root(&self.shared)?;
-        jobs::relative(request.prefix.as_deref().unwrap_or_default())?;
+        jobs::relative_path(request.prefix.as_deref().unwrap_or_default())?;
         self.submit_with_job(move |transaction| start_export(transaction, &request))
     }
 }
 
 /// Returns the table to export; the error of a missing table names its ARN.
-fn known(
+fn exported_table(
     entry: Option<Arc<TableEntry>>,
     request: &ExportRequest,
 ) -> Result<Arc<TableEntry>, RecoveryError> {
@@ -157,7 +157,7 @@ fn known(
         None => Err(RecoveryError::TableNotFound(arn::table(
             &request.table_name,
         ))),
-        entry => table_of(entry, &request.table_name),
+        entry => recoverable_table(entry, &request.table_name),
     }
 }
 
@@ -165,10 +165,10 @@ fn start_export(
     transaction: &mut Transaction<'_>,
     request: &ExportRequest,
 ) -> Result<(Export, Option<u32>), Error> {
-    let table = known(transaction.table(&request.table_name)?, request)?;
-    jobs::Selected::parse(&request.filter)?.check(&table.schema.key)?;
+    let table = exported_table(transaction.table(&request.table_name)?, request)?;
+    jobs::ExportSelection::parse(&request.filter)?.check(&table.schema.key)?;
     if let Some(token) = &request.client_token
-        && let Some(record) = with_token(transaction, token, |record: &ExportRecord| {
+        && let Some(record) = find_by_token(transaction, token, |record: &ExportRecord| {
             &record.export.echo
         })?
     {
@@ -196,7 +196,7 @@ fn start_export(
         .transpose()?;
     let (now_ms, source) = (
         transaction.now_ms(),
-        catalog::take_source(transaction.batch)?,
+        catalog::allocate_source(transaction.batch)?,
     );
     let export = Export {
         arn: account::new_arn(
@@ -257,7 +257,7 @@ fn bound_within(
     table: &TableEntry,
     time_ms: Option<u64>,
 ) -> Result<Version, Error> {
-    bound(transaction, table, time_ms, |earliest, latest| {
+    version_bound(transaction, table, time_ms, |earliest, latest| {
         RecoveryError::ExportTime { earliest, latest }
     })
 }
@@ -313,7 +313,7 @@ impl Engine {
     /// the store.
     pub fn import_table(&self, request: ImportRequest) -> Result<Import, Error> {
         if request.format == InputFormat::Ion {
-            return Err(Error::NotSupported(ION));
+            return Err(Error::NotSupported(ION_FORMAT));
         }
         jobs::root(&self.shared)?;
         let schema = Arc::new(build_new_schema(request.table.clone())?);
@@ -334,7 +334,7 @@ fn start_import(
 ) -> Result<(Import, bool), Error> {
     if let Some(token) = &request.client_token
         && let Some(ImportRecord { import }) =
-            with_token(transaction, token, |record: &ImportRecord| {
+            find_by_token(transaction, token, |record: &ImportRecord| {
                 &record.import.echo
             })?
     {
@@ -350,7 +350,7 @@ fn start_import(
     let table = add_table(transaction, schema, TableStatus::Creating)?;
     let (now_ms, id) = (
         transaction.now_ms(),
-        catalog::take_source(transaction.batch)?,
+        catalog::allocate_source(transaction.batch)?,
     );
     let import = Import {
         arn: account::new_arn(

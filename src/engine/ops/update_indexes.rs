@@ -8,7 +8,7 @@ use crate::engine::{
         table_definition::{build_global_index, check_projected, check_units},
         write_units,
     },
-    catalog::entry::{Building, Made, Phase},
+    catalog::entry::{BuildPhase, BuildingIndex, BuiltIndex},
     index::IndexView,
     index_life::violations::violation,
     runtime::prelude::*,
@@ -17,7 +17,7 @@ use crate::model::{
     Projection,
     api::{
         IndexDefinition, UpdateTableRequest,
-        tables::{Absence, AbsenceReason, IndexForecast},
+        tables::{AbsentEntry, AbsentReason, IndexEstimate},
     },
     error::{LimitError, NotFoundError, UpdateTableError},
     limits::{ENTRY_OVERHEAD_BYTES, GLOBAL_INDEXES_MAX},
@@ -100,7 +100,7 @@ pub(super) fn create(
 ) -> Result<(), Error> {
     let index = define(Arc::make_mut(&mut new.schema), creation, request)?;
     let name = index.name.as_str();
-    let sources = catalog::take_sources(transaction.batch, 2)?;
+    let sources = catalog::allocate_sources(transaction.batch, 2)?;
     let [source, violations] = sources[..] else {
         return Err(StoreError::Corrupt("source ids are used up").into());
     };
@@ -108,7 +108,7 @@ pub(super) fn create(
     // `since` is set when the index becomes active.
     new.index_life.made.insert(
         name.to_owned(),
-        Made {
+        BuiltIndex {
             violations,
             since: 0,
         },
@@ -116,9 +116,9 @@ pub(super) fn create(
     let until_ms = transaction
         .now_ms()
         .saturating_add(transaction.shared.options.index_allocation_ms);
-    new.index_life.building = Some(Building {
+    new.index_life.building = Some(BuildingIndex {
         index: index.name,
-        phase: Phase::Allocation { until_ms },
+        phase: BuildPhase::Allocation { until_ms },
         is_updated: false,
     });
     Ok(())
@@ -157,19 +157,19 @@ fn check_against_table(
     }
     if let (BillingMode::Provisioned, Some(member)) = (
         table.billing_mode,
-        update_throughput::first_maximum(creation.settings.on_demand),
+        update_throughput::given_maximum(creation.settings.on_demand),
     ) {
         return Err(UpdateTableError::OnDemandOnProvisioned(member));
     }
-    let known: Vec<(&KeyAttribute, &str)> = typed(table).collect();
+    let known: Vec<(&KeyAttribute, &str)> = typed_keys(table).collect();
     for (attribute, role) in key_roles(&index.partition, &index.sort) {
         let clash = known.iter().find(|(of, _)| {
             of.name == attribute.name && of.attribute_type != attribute.attribute_type
         });
         if let Some((existing, existing_role)) = clash {
             return Err(UpdateTableError::Redefined {
-                existing: element(existing, existing_role),
-                new: element(attribute, role),
+                existing: element_text(existing, existing_role),
+                new: element_text(attribute, role),
             });
         }
     }
@@ -177,7 +177,7 @@ fn check_against_table(
 }
 
 /// Returns every key attribute of the table and its indexes with its role.
-fn typed(table: &TableSchema) -> impl Iterator<Item = (&KeyAttribute, &'static str)> {
+fn typed_keys(table: &TableSchema) -> impl Iterator<Item = (&KeyAttribute, &'static str)> {
     let own = key_roles(
         std::slice::from_ref(&table.key.partition),
         table.key.sort.as_slice(),
@@ -201,7 +201,7 @@ fn key_roles<'a>(
 }
 
 /// Returns an attribute as text, such as `pk:S:HASH`.
-fn element(attribute: &KeyAttribute, role: &str) -> String {
+fn element_text(attribute: &KeyAttribute, role: &str) -> String {
     format!(
         "{}:{}:{role}",
         attribute.name,
@@ -213,7 +213,7 @@ fn element(attribute: &KeyAttribute, role: &str) -> String {
 // capacity.
 
 /// The bytes of items, with their overhead, that a forecast reads: a second or two.
-const LOOKED_AT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+const FORECAST_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// The number of violations that are listed.
 const EXAMPLES_MAX: usize = 10;
 
@@ -226,17 +226,17 @@ impl Engine {
         &self,
         request: &UpdateTableRequest,
         definition: &IndexDefinition,
-    ) -> Result<IndexForecast, Error> {
+    ) -> Result<IndexEstimate, Error> {
         let view = self.view()?;
-        let table = catalog::known(view.table(&request.table_name)?, &request.table_name)?;
+        let table = catalog::require_table(view.table(&request.table_name)?, &request.table_name)?;
         let index = build_global_index(
             definition,
             request.attribute_definitions.as_deref().unwrap_or_default(),
         )?;
-        let mut forecast = IndexForecast {
+        let mut forecast = IndexEstimate {
             index: index.clone(),
             items: view.counters(table.source)?.entries,
-            looked_at: 0,
+            sampled: 0,
             put_units: 0.0,
             entries: 0,
             entry_bytes: 0,
@@ -252,15 +252,15 @@ impl Engine {
         let mut bytes = 0;
         try_walk(
             view.read(),
-            &Space::Entry.of(table.source),
+            &Space::Entry.range(table.source),
             Direction::Forward,
             |key, value| {
                 let record =
                     Record::parse(value).map_err(|error| locate(view.read(), key, error))?;
                 bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
-                look_at(&record, &target, &mut forecast)
+                add_item(&record, &target, &mut forecast)
                     .map_err(|error| locate(view.read(), key, error))?;
-                Ok(if bytes < LOOKED_AT_BYTES_MAX {
+                Ok(if bytes < FORECAST_BYTES_MAX {
                     ControlFlow::Continue(())
                 } else {
                     ControlFlow::Break(())
@@ -272,13 +272,13 @@ impl Engine {
 }
 
 /// Adds an item to the forecast. Decodes only the attributes that it needs.
-fn look_at(
+fn add_item(
     record: &Record<'_>,
     target: &IndexView<'_>,
-    forecast: &mut IndexForecast,
+    forecast: &mut IndexEstimate,
 ) -> Result<(), StoreError> {
     let item_bytes = record.item_bytes() as usize;
-    forecast.looked_at += 1;
+    forecast.sampled += 1;
     forecast.put_units += write_units(item_bytes);
     let is_key = |name: &str| {
         target.table.contains(name)
@@ -304,9 +304,9 @@ fn look_at(
     } else if let Some(violation) = violation(target.index, &item) {
         forecast.violations += 1;
         if forecast.examples.len() < EXAMPLES_MAX {
-            forecast.examples.push(Absence {
+            forecast.examples.push(AbsentEntry {
                 key,
-                reason: AbsenceReason::Refused(violation),
+                reason: AbsentReason::InvalidKey(violation),
             });
         }
     }

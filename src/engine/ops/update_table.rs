@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{
     tables::description,
     update_indexes,
-    update_throughput::{self, Throughputs},
+    update_throughput::{self, ThroughputChange},
 };
 use crate::engine::{
     base::table_definition::build_new_schema, index_life, runtime::prelude::*, streams,
@@ -148,15 +148,15 @@ fn update(
     transaction: &mut Transaction<'_>,
     request: &UpdateTableRequest,
 ) -> Result<UpdateTableResponse, Error> {
-    let old = transaction.known_table(&request.table_name)?;
+    let old = transaction.require_table(&request.table_name)?;
     check_against(&old, request)?;
     // A change that only removes, or lifts the deletion protection, is a way to free space on a
     // full disk.
     if request.index_creations().next().is_none() {
-        transaction.removes();
+        transaction.mark_removal();
     }
     let now_ms = transaction.now_ms();
-    let mut new = changed(&old, request, now_ms)?;
+    let mut new = updated_entry(&old, request, now_ms)?;
     if let Some(change) = &request.stream {
         change_stream(transaction, &mut new, change)?;
     }
@@ -166,7 +166,7 @@ fn update(
     let mut table_description = description(transaction.read(), &new, now_ms)?;
     // The answer shows the values in force while the table is UPDATING, as the service's does.
     table_description.schema.throughput = old.schema.throughput;
-    if request.deletion_protection.is_none() && !only_indexes(request) {
+    if request.deletion_protection.is_none() && !changes_only_indexes(request) {
         table_description.status = TableStatus::Updating;
     }
     let schemas = table_description.schema.indexes.iter_mut();
@@ -204,7 +204,7 @@ fn change_indexes(
     Ok(())
 }
 
-fn only_indexes(request: &UpdateTableRequest) -> bool {
+fn changes_only_indexes(request: &UpdateTableRequest) -> bool {
     let rest = UpdateTableRequest {
         index_updates: None,
         attribute_definitions: None,
@@ -232,14 +232,14 @@ fn check_state(table: &TableEntry) -> Result<(), InUseError> {
 }
 
 /// Returns the table's entry after the change.
-fn changed(
+fn updated_entry(
     old: &TableEntry,
     request: &UpdateTableRequest,
     now_ms: u64,
 ) -> Result<TableEntry, Error> {
     let mut new = old.clone();
     new.control.changed_ms = Some(now_ms);
-    Throughputs {
+    ThroughputChange {
         old,
         request,
         now_ms,
@@ -296,7 +296,7 @@ impl Engine {
         };
         let entry = self.table(&first.table_name).map_err(|error| (0, error))?;
         let mut entry = TableEntry::clone(
-            &*catalog::known(entry, &first.table_name).map_err(|error| (0, error))?,
+            &*catalog::require_table(entry, &first.table_name).map_err(|error| (0, error))?,
         );
         let mut has_stream = entry.enabled_stream().is_some();
         let now_ms = self.shared.now_ms();
@@ -329,7 +329,7 @@ fn check_one(
 ) -> Result<TableEntry, Error> {
     check_request(request)?;
     check_against(old, request)?;
-    let mut new = changed(old, request, now_ms)?;
+    let mut new = updated_entry(old, request, now_ms)?;
     let name = || old.schema.name.as_str().to_owned();
     if let Some(change) = &request.stream {
         match (*has_stream, change.enabled) {

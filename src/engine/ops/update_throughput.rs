@@ -37,13 +37,13 @@ pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         }
         change
             .on_demand
-            .map_or(Ok(()), |maxima| check_maxima(maxima, &of_index(name)))?;
+            .map_or(Ok(()), |maxima| check_maxima(maxima, &index_label(name)))?;
     }
     Ok(())
 }
 
 /// Returns the name of an index in some error texts.
-fn of_index(name: &str) -> String {
+fn index_label(name: &str) -> String {
     format!("index : {name}")
 }
 
@@ -73,7 +73,7 @@ fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2
 }
 
 /// Returns the first maximum that is given.
-pub(super) fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
+pub(super) fn given_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
     maxima_members(maxima)
         .into_iter()
         .find(|(_, units)| units.is_some())
@@ -85,7 +85,7 @@ pub(super) fn check_index_maxima(
     maxima: OnDemandThroughput,
     index: &str,
 ) -> Result<(), SchemaError> {
-    check_maxima(maxima, &of_index(index))
+    check_maxima(maxima, &index_label(index))
 }
 
 /// Checks maxima; -1 clears one.
@@ -103,29 +103,29 @@ fn check_maxima(maxima: OnDemandThroughput, of: &str) -> Result<(), SchemaError>
 }
 
 /// A change of throughput in progress.
-pub struct Throughputs<'r> {
+pub struct ThroughputChange<'r> {
     pub old: &'r TableEntry,
     pub request: &'r UpdateTableRequest,
     pub now_ms: u64,
 }
 
 /// The requested change of the table, or of one of its indexes.
-struct Asked<'r> {
+struct RequestedUnits<'r> {
     index: Option<&'r str>,
     units: Option<ProvisionedThroughput>,
     maxima: Option<OnDemandThroughput>,
     warm: Option<WarmThroughput>,
 }
 
-impl<'r> Throughputs<'r> {
-    fn asked(&self) -> impl Iterator<Item = Asked<'r>> + use<'r> {
+impl<'r> ThroughputChange<'r> {
+    fn requested(&self) -> impl Iterator<Item = RequestedUnits<'r>> + use<'r> {
         let UpdateTableRequest {
             throughput: units,
             on_demand: maxima,
             warm,
             ..
         } = *self.request;
-        std::iter::once(Asked {
+        std::iter::once(RequestedUnits {
             index: None,
             units,
             maxima,
@@ -138,7 +138,7 @@ impl<'r> Throughputs<'r> {
                 on_demand: maxima,
                 warm,
             } = change;
-            Asked {
+            RequestedUnits {
                 index: Some(name.as_str()),
                 units: *units,
                 maxima: *maxima,
@@ -155,12 +155,12 @@ impl<'r> Throughputs<'r> {
             .unwrap_or(self.old.schema.billing_mode);
         self.check_mode(mode)?;
         Arc::make_mut(&mut new.schema).billing_mode = mode;
-        for Asked { index, units, .. } in self.asked() {
-            units.map_or(Ok(()), |units| self.change(new, index, units))?;
+        for RequestedUnits { index, units, .. } in self.requested() {
+            units.map_or(Ok(()), |units| self.set_units(new, index, units))?;
         }
         let schema = Arc::make_mut(&mut new.schema);
         if mode != self.old.schema.billing_mode {
-            self.switch(schema, mode);
+            self.switch_mode(schema, mode);
         }
         self.change_maxima(schema, mode)?;
         self.change_warm(schema)
@@ -169,7 +169,7 @@ impl<'r> Throughputs<'r> {
     fn check_mode(&self, mode: BillingMode) -> Result<(), Error> {
         if mode == BillingMode::PayPerRequest {
             return match self
-                .asked()
+                .requested()
                 .find(|asked| asked.units.is_some())
                 .map(|asked| asked.index)
             {
@@ -184,7 +184,7 @@ impl<'r> Throughputs<'r> {
             return Ok(());
         }
         let has_units = |name: &str| {
-            self.asked()
+            self.requested()
                 .any(|asked| asked.index == Some(name) && asked.units.is_some())
         };
         let mut indexes = self
@@ -199,7 +199,7 @@ impl<'r> Throughputs<'r> {
     }
 
     /// Sets the units of the table or of an index.
-    fn change(
+    fn set_units(
         &self,
         new: &mut TableEntry,
         index: Option<&str>,
@@ -222,13 +222,13 @@ impl<'r> Throughputs<'r> {
         let old = place.replace(units);
         if let Some(old) = old {
             if old == units {
-                return Err(same(index, units).into());
+                return Err(same_units(index, units).into());
             }
             let history = match index {
                 None => &mut new.control.throughput,
                 Some(name) => new.control.indexes.entry(name.to_owned()).or_default(),
             };
-            self.record(history, old, units)?;
+            self.record_change(history, old, units)?;
         }
         let reached = ProvisionedThroughput {
             read_capacity_units: warm.read_capacity_units.max(units.read_capacity_units),
@@ -242,7 +242,7 @@ impl<'r> Throughputs<'r> {
     }
 
     /// Records an increase, a decrease, or both; decreases have a quota.
-    fn record(
+    fn record_change(
         &self,
         history: &mut ThroughputHistory,
         old: ProvisionedThroughput,
@@ -275,7 +275,7 @@ impl<'r> Throughputs<'r> {
 
     /// Removes the settings that a change of the billing mode ends: on demand the units,
     /// provisioned the maxima. Warm throughput stays.
-    fn switch(&self, schema: &mut TableSchema, mode: BillingMode) {
+    fn switch_mode(&self, schema: &mut TableSchema, mode: BillingMode) {
         let switch = |settings: &mut ThroughputSettings, index| match mode {
             BillingMode::Provisioned => settings.on_demand = OnDemandThroughput::default(),
             BillingMode::PayPerRequest => {
@@ -304,9 +304,9 @@ impl<'r> Throughputs<'r> {
         schema: &mut TableSchema,
         mode: BillingMode,
     ) -> Result<(), UpdateTableError> {
-        for Asked { index, maxima, .. } in self.asked() {
+        for RequestedUnits { index, maxima, .. } in self.requested() {
             let Some(maxima) = maxima else { continue };
-            if let (BillingMode::Provisioned, Some(member)) = (mode, first_maximum(maxima)) {
+            if let (BillingMode::Provisioned, Some(member)) = (mode, given_maximum(maxima)) {
                 return Err(UpdateTableError::OnDemandOnProvisioned(member));
             }
             let Some(settings) = schema.throughput_settings_mut(index) else {
@@ -330,10 +330,10 @@ impl<'r> Throughputs<'r> {
     }
 
     fn change_warm(&self, schema: &mut TableSchema) -> Result<(), Error> {
-        for Asked { index, warm, .. } in self.asked() {
+        for RequestedUnits { index, warm, .. } in self.requested() {
             let Some(warm) = warm else { continue };
             let current = schema.effective_warm(index);
-            let of = index.map_or_else(|| "table".to_owned(), of_index);
+            let of = index.map_or_else(|| "table".to_owned(), index_label);
             let checked = |member, asked: Option<i64>, current: u64| match asked {
                 Some(units) if units < current.cast_signed() => {
                     Err(UpdateTableError::WarmDecrease {
@@ -364,7 +364,7 @@ impl<'r> Throughputs<'r> {
     }
 }
 
-fn same(index: Option<&str>, units: ProvisionedThroughput) -> UpdateTableError {
+fn same_units(index: Option<&str>, units: ProvisionedThroughput) -> UpdateTableError {
     let (of, kind) = match index {
         None => ("table".to_owned(), "table"),
         Some(name) => (format!("index {name}"), "index"),

@@ -6,21 +6,21 @@
 use super::map::first_digest;
 use crate::codec::digest::hex;
 use crate::engine::{
-    base::counters::{CollectionValue, key_values},
+    base::counters::{CollectionRecord, partition_values},
     prelude::*,
 };
 use crate::model::{
-    layout::{PartitionContent, PlaceRange},
     limits::ENTRY_OVERHEAD_BYTES,
+    metrics::{HashRange, PartitionContent},
 };
 
 /// The number of collections or entries in one step: some milliseconds. A longer read would keep
 /// pages from being reused, and the data file would grow by them.
-const STEP: usize = 20_000;
+const STEP_ENTRIES: usize = 20_000;
 
 /// A collection, or a part of one; a collection cut by steps comes in several groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group<'g> {
+pub struct ContentGroup<'g> {
     pub digest: Digest,
     /// The first place of the group; inside a collection only if the group is a single entry.
     pub place: &'g [u8],
@@ -30,19 +30,20 @@ pub struct Group<'g> {
 }
 
 /// A function that opens a view for each step.
-pub type Views<'v> =
+pub type StepViews<'v> =
     dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
 
 /// A callback for each group, with the snapshot that it is in; returns whether to continue.
-pub type Visit<'v> = dyn FnMut(&dyn Read, Group<'_>) -> Result<ControlFlow<()>, StoreError> + 'v;
+pub type VisitGroup<'v> =
+    dyn FnMut(&dyn Read, ContentGroup<'_>) -> Result<ControlFlow<()>, StoreError> + 'v;
 
 /// Visits the content of `range` of a table or global index, in order.
 pub fn walk(
-    views: &Views<'_>,
+    views: &StepViews<'_>,
     table: &TableEntry,
     source: SourceId,
-    range: &PlaceRange,
-    visit: &mut Visit<'_>,
+    range: &HashRange,
+    visit: &mut VisitGroup<'_>,
 ) -> Result<(), Error> {
     let mut next = Some(range.from.clone());
     while let Some(from) = next.take() {
@@ -61,13 +62,13 @@ fn step(
     source: SourceId,
     from: &[u8],
     to: Option<&[u8]>,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitGroup<'_>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let is_grouped = source != table.source || table.has_collections();
     let mut last = None;
-    let mut left = STEP;
+    let mut left = STEP_ENTRIES;
     let mut is_over = false;
-    let mut see = |group: Group<'_>, place: &[u8]| {
+    let mut see = |group: ContentGroup<'_>, place: &[u8]| {
         left -= 1;
         last = Some(place.to_vec());
         is_over = visit(read, group)?.is_break();
@@ -92,7 +93,7 @@ fn step(
             let billed_bytes = u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
             let digest = first_digest(place).to_be_bytes();
             see(
-                Group {
+                ContentGroup {
                     digest,
                     place,
                     entries: 1,
@@ -105,7 +106,7 @@ fn step(
             return Ok(None);
         }
         if left == 0 {
-            return Ok(last.map(just_after));
+            return Ok(last.map(next_place));
         }
         return Ok(end_of_collection.filter(|end| to.is_none_or(|to| end.as_slice() < to)));
     }
@@ -115,11 +116,11 @@ fn step(
         .map(|to| &to[..size_of::<Digest>()]);
     let range = Space::Collection.between(source, from, cut.or(to));
     try_walk(read, &range, Direction::Forward, |key, bytes| {
-        let value = CollectionValue::parse(bytes).map_err(|error| locate(read, key, error))?;
+        let value = CollectionRecord::parse(bytes).map_err(|error| locate(read, key, error))?;
         let place = keys::place_in_source(key);
         let (entries, billed_bytes) = (value.entries, value.billed_bytes());
         see(
-            Group {
+            ContentGroup {
                 digest: first_digest(place).to_be_bytes(),
                 place,
                 entries,
@@ -146,7 +147,7 @@ pub fn first_keys(
     read: &dyn Read,
     table: &TableEntry,
     source: SourceId,
-    range: &PlaceRange,
+    range: &HashRange,
     count: usize,
 ) -> Result<Vec<Vec<AttributeValue>>, StoreError> {
     let index = table.index_of(source);
@@ -168,9 +169,9 @@ pub fn first_keys(
     let mut found = Vec::new();
     try_walk(read, &range, Direction::Forward, |_, bytes| {
         found.push(if is_grouped {
-            CollectionValue::parse(bytes)?.partition(&names)
+            CollectionRecord::parse(bytes)?.partition(&names)
         } else {
-            key_values(bytes, &names)
+            partition_values(bytes, &names)
         }?);
         Ok(if found.len() < count {
             ControlFlow::Continue(())
@@ -190,7 +191,7 @@ fn after_collection(place: &[u8]) -> Option<Vec<u8>> {
 
 /// Returns the first place behind a place.
 #[must_use]
-pub fn just_after(mut place: Vec<u8>) -> Vec<u8> {
+pub fn next_place(mut place: Vec<u8>) -> Vec<u8> {
     place.push(0);
     place
 }
@@ -214,7 +215,7 @@ pub fn collection_bytes(
     for source in sources {
         let value = read
             .get(&StoreKey::Collection(source, digest).encode())?
-            .map(CollectionValue::parse)
+            .map(CollectionRecord::parse)
             .transpose()?;
         sum += value.map_or(0, |value| value.billed_bytes());
     }
@@ -223,10 +224,10 @@ pub fn collection_bytes(
 
 /// True if a range has at least `count` items or entries.
 pub fn has_items(
-    views: &Views<'_>,
+    views: &StepViews<'_>,
     table: &TableEntry,
     source: SourceId,
-    range: &PlaceRange,
+    range: &HashRange,
     count: u64,
 ) -> Result<bool, Error> {
     let mut found = 0;
@@ -243,10 +244,10 @@ pub fn has_items(
 
 /// Counts the content of a range.
 pub fn count(
-    views: &Views<'_>,
+    views: &StepViews<'_>,
     table: &TableEntry,
     source: SourceId,
-    range: &PlaceRange,
+    range: &HashRange,
 ) -> Result<PartitionContent, Error> {
     let mut content = PartitionContent::default();
     let mut last = None;
@@ -268,11 +269,11 @@ pub fn count(
 /// Returns the place that cuts a range into halves of about the same bytes: between two
 /// collections, or inside the only one unless a local index keeps it together. `None` if there is
 /// no such place.
-pub fn half(
-    views: &Views<'_>,
+pub fn midpoint(
+    views: &StepViews<'_>,
     table: &TableEntry,
     source: SourceId,
-    range: &PlaceRange,
+    range: &HashRange,
 ) -> Result<Option<Vec<u8>>, Error> {
     let content = count(views, table, source, range)?;
     let is_one = content.collections == 1;
@@ -281,8 +282,8 @@ pub fn half(
     }
     let inner = match is_one {
         // From this place on the walk visits single entries.
-        true => PlaceRange {
-            from: inside(views, table, source, range)?,
+        true => HashRange {
+            from: first_inside(views, table, source, range)?,
             to: range.to.clone(),
         },
         false => range.clone(),
@@ -308,11 +309,11 @@ pub fn half(
 }
 
 /// Returns the first place inside the only collection of a range.
-fn inside(
-    views: &Views<'_>,
+fn first_inside(
+    views: &StepViews<'_>,
     table: &TableEntry,
     source: SourceId,
-    range: &PlaceRange,
+    range: &HashRange,
 ) -> Result<Vec<u8>, Error> {
     if range.from.len() > size_of::<Digest>() {
         return Ok(range.from.clone());

@@ -11,36 +11,36 @@
 //! load, so that no partition is useless.
 
 use super::{
-    content::{self, Views},
+    content::{self, StepViews},
     map::{PartitionMap, first_digest},
 };
 use crate::engine::prelude::*;
-use crate::model::layout::{Load, PartitionLimits, PartitionOrigin, PlaceRange, SplitCandidate};
+use crate::model::metrics::{HashRange, Load, PartitionLimits, PartitionOrigin, SplitCandidate};
 
 /// The share of the load from which on a key is put apart.
-const MOST_OF_KEYS: f64 = 0.5;
+const HOT_KEY_SHARE: f64 = 0.5;
 /// The share of a collection's load from which on an item is put apart: higher, as below it a cut
 /// beside the item does as well.
-const MOST_OF_ITEMS: f64 = 0.75;
+const HOT_ITEM_SHARE: f64 = 0.75;
 /// The share of the later half of the load that each part of a collection must have; otherwise the
 /// load moves on and the cut is of no use.
-const PART_MIN: f64 = 0.2;
+const LATE_SHARE_MIN: f64 = 0.2;
 /// The number of samples below which the partition is cut by bytes.
 const SAMPLES_MIN: usize = 8;
 /// The greatest number of partitions of one collection: 40,000 write units a second, the limit of a
 /// table, need 50.
-const OF_COLLECTION_MAX: usize = 64;
+const COLLECTION_PARTITIONS_MAX: usize = 64;
 /// The greatest number of partitions that a table or index gets for its load.
-const OF_SOURCE_MAX: usize = 256;
+const HEAT_PARTITIONS_MAX: usize = 256;
 
 /// A partition above its throughput limits.
 #[derive(Clone, Copy)]
 pub struct HotPartition<'h> {
-    pub views: &'h Views<'h>,
+    pub views: &'h StepViews<'h>,
     pub table: &'h TableEntry,
     pub source: SourceId,
     pub map: &'h PartitionMap,
-    pub range: &'h PlaceRange,
+    pub range: &'h HashRange,
 }
 
 /// The first places of the new partitions, or the reason for no split.
@@ -48,33 +48,33 @@ pub type Cuts = Result<Vec<Vec<u8>>, SplitCandidate>;
 
 impl HotPartition<'_> {
     /// Returns the places at which the partition is cut, from samples of its load.
-    pub fn cuts(&self, samples: &[Sampled]) -> Result<Cuts, Error> {
+    pub fn cuts(&self, samples: &[PlaceSample]) -> Result<Cuts, Error> {
         let for_heat = self
             .map
             .partitions()
             .iter()
             .filter(|partition| partition.origin == PartitionOrigin::Heat)
             .count();
-        if for_heat >= OF_SOURCE_MAX {
-            return Ok(Err(SplitCandidate::Enough));
+        if for_heat >= HEAT_PARTITIONS_MAX {
+            return Ok(Err(SplitCandidate::LimitReached));
         }
         // A page that continues in the next partition was counted up to the begin of that
         // partition.
         let is_inside = |place: &[u8]| {
             self.range.from[..] <= *place && self.range.to.as_deref().is_none_or(|to| place <= to)
         };
-        let mut samples: Vec<&Sampled> = samples
+        let mut samples: Vec<&PlaceSample> = samples
             .iter()
             .filter(|sample| is_inside(&sample.place))
             .collect();
         samples.sort_by(|a, b| a.place.cmp(&b.place));
         if samples.len() < SAMPLES_MIN {
-            return self.by_bytes();
+            return self.halve();
         }
-        let keys = grouped(&samples, |sample| first_digest(&sample.place));
+        let keys = group_loads(&samples, |sample| first_digest(&sample.place));
         match heaviest(&keys) {
-            Some((digest, share)) if share >= MOST_OF_KEYS => self.of_key(digest, &samples),
-            _ => match parted(&keys) {
+            Some((digest, share)) if share >= HOT_KEY_SHARE => self.isolate_key(digest, &samples),
+            _ => match best_split(&keys) {
                 Some((below, above)) => {
                     let cut =
                         self.between((below + 1).to_be_bytes().to_vec(), &above.to_be_bytes())?;
@@ -84,14 +84,14 @@ impl HotPartition<'_> {
                     };
                     Ok(cut.map(beside).ok_or(SplitCandidate::Single))
                 }
-                None => self.by_bytes(),
+                None => self.halve(),
             },
         }
     }
 
-    fn by_bytes(&self) -> Result<Cuts, Error> {
-        let half = content::half(self.views, self.table, self.source, self.range)?;
-        let held = if self.is_held() {
+    fn halve(&self) -> Result<Cuts, Error> {
+        let half = content::midpoint(self.views, self.table, self.source, self.range)?;
+        let held = if self.is_indivisible() {
             SplitCandidate::HeldByLocalIndex
         } else {
             SplitCandidate::Single
@@ -99,20 +99,20 @@ impl HotPartition<'_> {
         Ok(half.map(|place| vec![place]).ok_or(held))
     }
 
-    fn is_held(&self) -> bool {
+    fn is_indivisible(&self) -> bool {
         self.source == self.table.source && self.table.has_local_index()
     }
 
     /// Puts a key into a partition of its own or, if it is the only one, cuts its collection.
-    fn of_key(&self, digest: u128, samples: &[&Sampled]) -> Result<Cuts, Error> {
+    fn isolate_key(&self, digest: u128, samples: &[&PlaceSample]) -> Result<Cuts, Error> {
         let after = digest
             .checked_add(1)
             .map(|after| after.to_be_bytes().to_vec());
-        let cuts = self.beside(&digest.to_be_bytes(), after.as_deref())?;
+        let cuts = self.bounds_around(&digest.to_be_bytes(), after.as_deref())?;
         if !cuts.is_empty() {
             return Ok(Ok(cuts));
         }
-        if self.is_held() {
+        if self.is_indivisible() {
             return Ok(Err(SplitCandidate::HeldByLocalIndex));
         }
         let of_collection = self
@@ -121,21 +121,21 @@ impl HotPartition<'_> {
             .iter()
             .filter(|partition| first_digest(&partition.from) == digest)
             .count();
-        if of_collection >= OF_COLLECTION_MAX {
-            return Ok(Err(SplitCandidate::Enough));
+        if of_collection >= COLLECTION_PARTITIONS_MAX {
+            return Ok(Err(SplitCandidate::LimitReached));
         }
-        let of_key: Vec<&Sampled> = samples
+        let of_key: Vec<&PlaceSample> = samples
             .iter()
             .copied()
             .filter(|sample| first_digest(&sample.place) == digest)
             .collect();
-        self.of_collection(&of_key)
+        self.split_collection(&of_key)
     }
 
     /// Returns the bounds of the range between two places, each only if the partition has items
     /// beyond it.
-    fn beside(&self, from: &[u8], after: Option<&[u8]>) -> Result<Vec<Vec<u8>>, Error> {
-        let below = PlaceRange {
+    fn bounds_around(&self, from: &[u8], after: Option<&[u8]>) -> Result<Vec<Vec<u8>>, Error> {
+        let below = HashRange {
             from: self.range.from.clone(),
             to: Some(from.to_vec()),
         };
@@ -146,7 +146,7 @@ impl HotPartition<'_> {
         if let Some(after) =
             after.filter(|after| self.range.to.as_deref().is_none_or(|to| *after < to))
         {
-            let above = PlaceRange {
+            let above = HashRange {
                 from: after.to_vec(),
                 to: self.range.to.clone(),
             };
@@ -157,34 +157,34 @@ impl HotPartition<'_> {
         Ok(cuts)
     }
 
-    fn has_items(&self, range: &PlaceRange, count: u64) -> Result<bool, Error> {
+    fn has_items(&self, range: &HashRange, count: u64) -> Result<bool, Error> {
         content::has_items(self.views, self.table, self.source, range, count)
     }
 
     /// Cuts inside the only collection.
-    fn of_collection(&self, samples: &[&Sampled]) -> Result<Cuts, Error> {
-        let items = grouped(samples, |sample| &sample.place[..]);
+    fn split_collection(&self, samples: &[&PlaceSample]) -> Result<Cuts, Error> {
+        let items = group_loads(samples, |sample| &sample.place[..]);
         if let Some((place, share)) = heaviest(&items)
-            && share >= MOST_OF_ITEMS
+            && share >= HOT_ITEM_SHARE
             && place.len() > size_of::<Digest>()
         {
-            let cuts = self.beside(place, Some(&content::just_after(place.to_vec())))?;
+            let cuts = self.bounds_around(place, Some(&content::next_place(place.to_vec())))?;
             return Ok(if cuts.is_empty() {
                 Err(SplitCandidate::Single)
             } else {
                 Ok(cuts)
             });
         }
-        let Some((below, above)) = parted(&items) else {
-            return self.by_bytes();
+        let Some((below, above)) = best_split(&items) else {
+            return self.halve();
         };
         if !self.has_items(self.range, 2)? {
             return Ok(Err(SplitCandidate::Single));
         }
-        let place = self.between(content::just_after(below.to_vec()), above)?;
+        let place = self.between(content::next_place(below.to_vec()), above)?;
         Ok(match place {
             None => Err(SplitCandidate::Single),
-            Some(place) if moves_on(samples, &place) => Err(SplitCandidate::Sequence),
+            Some(place) if is_moving(samples, &place) => Err(SplitCandidate::Sequence),
             Some(place) => Ok(vec![place]),
         })
     }
@@ -192,20 +192,20 @@ impl HotPartition<'_> {
     /// Returns a cut between two neighboring places of the load. Any place between them divides the
     /// load alike, so the bytes decide.
     fn between(&self, behind: Vec<u8>, next: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let gap = PlaceRange {
+        let gap = HashRange {
             from: behind,
             to: Some(next.to_vec()),
         };
-        let half = content::half(self.views, self.table, self.source, &gap)?;
+        let half = content::midpoint(self.views, self.table, self.source, &gap)?;
         Ok(Some(half.unwrap_or_else(|| next.to_vec()))
             .filter(|place| self.range.to.as_ref() != Some(place)))
     }
 }
 
 /// Sums the load of each group of samples; the samples are in the order of the groups.
-fn grouped<'s, G: PartialEq + Copy>(
-    samples: &[&'s Sampled],
-    group: impl Fn(&'s Sampled) -> G,
+fn group_loads<'s, G: PartialEq + Copy>(
+    samples: &[&'s PlaceSample],
+    group: impl Fn(&'s PlaceSample) -> G,
 ) -> Vec<(G, f64)> {
     let mut groups: Vec<(G, f64)> = Vec::new();
     for sample in samples {
@@ -224,7 +224,7 @@ fn heaviest<G: Copy>(groups: &[(G, f64)]) -> Option<(G, f64)> {
 }
 
 /// Returns the two neighbors between which the load divides best; `None` for fewer than two groups.
-fn parted<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
+fn best_split<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
     let half = groups.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
     let mut below = 0.0;
     let cuts = groups.windows(2).map(|pair| {
@@ -236,17 +236,17 @@ fn parted<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
 }
 
 /// True if the later half of the load is on one side of a place, though the whole load is on both.
-fn moves_on(samples: &[&Sampled], place: &[u8]) -> bool {
-    let mut turns: Vec<u64> = samples.iter().map(|sample| sample.turn).collect();
+fn is_moving(samples: &[&PlaceSample], place: &[u8]) -> bool {
+    let mut turns: Vec<u64> = samples.iter().map(|sample| sample.sequence).collect();
     turns.sort_unstable();
     let middle = turns.get(turns.len() / 2).copied().unwrap_or_default();
-    let late = || samples.iter().filter(|sample| sample.turn >= middle);
+    let late = || samples.iter().filter(|sample| sample.sequence >= middle);
     let all: f64 = late().map(|sample| sample.weight).sum();
     let below: f64 = late()
         .filter(|sample| sample.place[..] < *place)
         .map(|sample| sample.weight)
         .sum();
-    !(PART_MIN..=1.0 - PART_MIN).contains(&(below / all))
+    !(LATE_SHARE_MIN..=1.0 - LATE_SHARE_MIN).contains(&(below / all))
 }
 
 // Samples of the places with load in a partition over the last one or two minutes, each unit of
@@ -256,7 +256,7 @@ fn moves_on(samples: &[&Sampled], place: &[u8]) -> bool {
 // a place. The random numbers are the same in each run.
 
 /// The number of places sampled in one minute.
-const PLACES: usize = 64;
+const SAMPLES_MAX: usize = 64;
 const MINUTE_MS: u64 = 60_000;
 
 /// The samples of one partition.
@@ -265,7 +265,7 @@ pub struct Samples {
     now: Reservoir,
     before: Reservoir,
     counted: u64,
-    dice: u64,
+    rng: u64,
 }
 
 #[derive(Debug, Default)]
@@ -279,10 +279,10 @@ struct Reservoir {
 
 /// A place, the load that it stands for, and its sequence number among all requests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sampled {
+pub struct PlaceSample {
     pub place: Box<[u8]>,
     pub weight: f64,
-    pub turn: u64,
+    pub sequence: u64,
 }
 
 impl Default for Samples {
@@ -291,7 +291,7 @@ impl Default for Samples {
             now: Reservoir::default(),
             before: Reservoir::default(),
             counted: 0,
-            dice: 0x9E37_79B9_7F4A_7C15,
+            rng: 0x9E37_79B9_7F4A_7C15,
         }
     }
 }
@@ -315,15 +315,15 @@ impl Samples {
         }
         self.counted += 1;
         self.now.weight += weight;
-        let dice = self.roll();
-        let is_full = self.now.places.len() == PLACES;
-        if is_full && unit(dice) * self.now.weight >= weight * PLACES as f64 {
+        let dice = self.next_random();
+        let is_full = self.now.places.len() == SAMPLES_MAX;
+        if is_full && to_unit(dice) * self.now.weight >= weight * SAMPLES_MAX as f64 {
             return;
         }
-        let dice = self.roll();
+        let dice = self.next_random();
         let place = if dice & 1 == 0 { first } else { last };
         let sample = (place.into(), self.counted);
-        match self.now.places.get_mut(slot_of(dice)).filter(|_| is_full) {
+        match self.now.places.get_mut(slot(dice)).filter(|_| is_full) {
             Some(old) => *old = sample,
             None => self.now.places.push(sample),
         }
@@ -331,39 +331,39 @@ impl Samples {
 
     /// Returns the samples of this minute and of the one before.
     #[must_use]
-    pub fn recent(&self, now_ms: u64) -> Vec<Sampled> {
+    pub fn recent(&self, now_ms: u64) -> Vec<PlaceSample> {
         let minute = now_ms / MINUTE_MS;
         let recent = [&self.before, &self.now]
             .into_iter()
             .filter(|of| of.minute + 1 >= minute);
         let sampled = recent.flat_map(|of| {
             let weight = of.weight / of.places.len().max(1) as f64;
-            of.places.iter().map(move |(place, turn)| Sampled {
+            of.places.iter().map(move |(place, turn)| PlaceSample {
                 place: place.clone(),
                 weight,
-                turn: *turn,
+                sequence: *turn,
             })
         });
         sampled.collect()
     }
 
     /// Returns the next random number (Xorshift; Marsaglia, 2003).
-    fn roll(&mut self) -> u64 {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        self.dice
+    fn next_random(&mut self) -> u64 {
+        self.rng ^= self.rng << 13;
+        self.rng ^= self.rng >> 7;
+        self.rng ^= self.rng << 17;
+        self.rng
     }
 }
 
 /// Maps a random number to the range from 0 to below 1.
-fn unit(dice: u64) -> f64 {
+fn to_unit(dice: u64) -> f64 {
     (dice >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Returns a slot of the reservoir; the lowest bit is used for the choice of the place.
-fn slot_of(dice: u64) -> usize {
-    usize::try_from((dice >> 1) % PLACES as u64).unwrap_or_default()
+fn slot(dice: u64) -> usize {
+    usize::try_from((dice >> 1) % SAMPLES_MAX as u64).unwrap_or_default()
 }
 
 /// The share of its limits, over the last minute, from which on a partition splits. The service
@@ -393,11 +393,11 @@ pub fn share_over(load: &Load, limits: &PartitionLimits, seconds: f64) -> f64 {
 mod hot_tests {
     use super::*;
 
-    fn samples(places: &[&[u8]]) -> Vec<Sampled> {
-        let sampled = places.iter().zip(0..).map(|(place, turn)| Sampled {
+    fn samples(places: &[&[u8]]) -> Vec<PlaceSample> {
+        let sampled = places.iter().zip(0..).map(|(place, turn)| PlaceSample {
             place: (*place).into(),
             weight: 1.0,
-            turn,
+            sequence: turn,
         });
         sampled.collect()
     }
@@ -411,7 +411,7 @@ mod hot_tests {
             (&[1.0], None),
         ] {
             let groups: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
-            assert_eq!(parted(&groups), expected, "{weights:?}");
+            assert_eq!(best_split(&groups), expected, "{weights:?}");
         }
         assert_eq!(heaviest(&[(7, 1.0), (9, 3.0)]), Some((9, 0.75)));
     }
@@ -425,7 +425,7 @@ mod hot_tests {
         for (places, expected) in [(growing, true), (falling, true), (mixed, false)] {
             let samples = samples(&places);
             assert_eq!(
-                moves_on(&samples.iter().collect::<Vec<_>>(), &[50]),
+                is_moving(&samples.iter().collect::<Vec<_>>(), &[50]),
                 expected,
                 "{places:?}"
             );
@@ -455,7 +455,7 @@ mod sample_tests {
             );
         }
         let recent = samples.recent(59_998);
-        let weight = |of: &dyn Fn(&Sampled) -> bool| {
+        let weight = |of: &dyn Fn(&PlaceSample) -> bool| {
             recent
                 .iter()
                 .filter(|sample| of(sample))
@@ -464,13 +464,15 @@ mod sample_tests {
         };
         assert_eq!(
             (recent.len(), weight(&|_| true).round()),
-            (PLACES, 240_000.0)
+            (SAMPLES_MAX, 240_000.0)
         );
         let share = weight(&|sample| *sample.place == [1]) / weight(&|_| true);
         assert!((0.55..0.9).contains(&share), "{share}");
         // Early and late.
-        assert!((0.3..0.7).contains(&(weight(&|sample| sample.turn > 15_000) / weight(&|_| true))));
-        assert_eq!(samples.recent(119_000).len(), PLACES);
+        assert!(
+            (0.3..0.7).contains(&(weight(&|sample| sample.sequence > 15_000) / weight(&|_| true)))
+        );
+        assert_eq!(samples.recent(119_000).len(), SAMPLES_MAX);
         assert_eq!(samples.recent(120_000), []);
     }
 }

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use serde::{Deserializer, Serializer, de};
 
 use crate::codec::digest::{hex, unhex};
-use crate::engine::{base::stored::Stored, prelude::*};
+use crate::engine::{base::stored_form::StoredForm, prelude::*};
 use crate::model::{
     api::Segment,
-    layout::{PartitionOrigin, PlaceRange},
+    metrics::{HashRange, PartitionOrigin},
 };
 
 /// The greatest number of partitions of one table or index. The service has no such limit; it keeps
@@ -41,9 +41,9 @@ pub struct PartitionMap {
     next_id: u32,
 }
 
-impl Stored for PartitionMap {
+impl StoredForm for PartitionMap {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "the partitions of a table or index";
+    const NAME: &'static str = "the partitions of a table or index";
 
     fn is_consistent(&self) -> bool {
         let is_ordered = self
@@ -138,10 +138,10 @@ impl PartitionMap {
 
     /// Returns the range of a partition by its position, which must be one of the map.
     #[must_use]
-    pub fn range(&self, position: usize) -> PlaceRange {
+    pub fn range(&self, position: usize) -> HashRange {
         debug_assert!(position < self.partitions.len(), "no such partition");
         let (from, to) = self.bounds(position).unwrap_or_default();
-        PlaceRange {
+        HashRange {
             from: from.to_vec(),
             to: to.map(<[u8]>::to_vec),
         }
@@ -218,7 +218,7 @@ pub fn first_digest(place: &[u8]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::base::stored;
+    use crate::engine::base::stored_form;
 
     #[test]
     fn even_parts_and_the_places_in_them() {
@@ -255,12 +255,12 @@ mod tests {
         assert!(map.split(inside.clone(), 9, PartitionOrigin::Heat));
         assert_eq!(map.position_of(&[&[0x10; 16][..], b"a"].concat()), 0);
         assert_eq!(map.position_of(&inside), 1);
-        let bytes = stored::encode(&map).unwrap();
-        assert_eq!(stored::decode(&bytes), Ok(map.clone()));
+        let bytes = stored_form::encode(&map).unwrap();
+        assert_eq!(stored_form::decode(&bytes), Ok(map.clone()));
         // The form before forms had versions.
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(
-            stored::decode(text.replacen("\"v\":1,", "", 1).as_bytes()),
+            stored_form::decode(text.replacen("\"v\":1,", "", 1).as_bytes()),
             Ok(map)
         );
     }
@@ -277,7 +277,7 @@ mod tests {
             br#"{"next":0,"partitions":[{"id":0,"from":"","since":1,"origin":"creation"}]}"#,
         ] {
             assert!(
-                stored::decode::<PartitionMap>(bytes).is_err(),
+                stored_form::decode::<PartitionMap>(bytes).is_err(),
                 "{}",
                 String::from_utf8_lossy(bytes)
             );

@@ -15,7 +15,7 @@ pub mod map;
 
 use std::collections::HashMap;
 
-use super::{base::stored, prelude::*};
+use super::{base::stored_form, prelude::*};
 use crate::model::schema::ProvisionedThroughput;
 
 pub use map::{Partition, PartitionMap};
@@ -31,7 +31,7 @@ const ON_DEMAND_PARTITIONS: u64 = 4;
 /// Returns the number of partitions for provisioned throughput: `ceil(RCU/3000 + WCU/1000)`, at
 /// least one (docs/requirements.md P-10).
 #[must_use]
-pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
+pub fn required(throughput: Option<ProvisionedThroughput>) -> usize {
     let count = match throughput {
         None => ON_DEMAND_PARTITIONS,
         Some(throughput) => {
@@ -51,8 +51,8 @@ pub fn load(
     source: SourceId,
 ) -> Result<Arc<PartitionMap>, StoreError> {
     let map = match read.get(&StoreKey::Partitions(source).encode())? {
-        Some(bytes) => stored::decode(bytes)?,
-        None => PartitionMap::even(needed_for(table.throughput_of(source)), table.created_ms),
+        Some(bytes) => stored_form::decode(bytes)?,
+        None => PartitionMap::even(required(table.throughput_of(source)), table.created_ms),
     };
     Ok(Arc::new(map))
 }
@@ -64,7 +64,7 @@ pub fn sources(table: &TableEntry) -> impl Iterator<Item = SourceId> {
 
 /// Stores the partitions of a table that is created or changed: as many as its throughput needs,
 /// and never fewer than before; `old` is the entry before the change.
-pub fn keep(
+pub fn store_maps(
     batch: &mut dyn Write,
     old: Option<&TableEntry>,
     new: &TableEntry,
@@ -74,17 +74,17 @@ pub fn keep(
         let key = StoreKey::Partitions(source).encode();
         let before = batch.get(&key)?.map(<[u8]>::to_vec);
         let old = old.filter(|old| sources(old).any(|of_old| of_old == source));
-        let mut map = match before.as_deref().map(stored::decode::<PartitionMap>) {
+        let mut map = match before.as_deref().map(stored_form::decode::<PartitionMap>) {
             Some(Ok(map)) => map,
             // A reader gets the error; a table with a damaged map can still be changed and dropped.
             Some(Err(_)) => continue,
             None => PartitionMap::even(
-                needed_for(old.unwrap_or(new).throughput_of(source)),
+                required(old.unwrap_or(new).throughput_of(source)),
                 old.map_or(now_ms, |old| old.created_ms),
             ),
         };
-        map.grow_to(needed_for(new.throughput_of(source)), now_ms);
-        let bytes = stored::encode(&map)?;
+        map.grow_to(required(new.throughput_of(source)), now_ms);
+        let bytes = stored_form::encode(&map)?;
         if before.is_none_or(|before| before != bytes) {
             batch.put(&key, &bytes)?;
         }
@@ -96,10 +96,10 @@ pub fn keep(
 
 /// The state that the rounds of splits keep.
 #[derive(Debug, Default)]
-pub struct SplitRounds(Mutex<Remembered>);
+pub struct SplitState(Mutex<SplitMemory>);
 
 #[derive(Debug, Default)]
-struct Remembered {
+struct SplitMemory {
     /// The commit of the last full round.
     commit: Option<u64>,
     /// The bytes of a source when it last needed no split.
@@ -109,14 +109,14 @@ struct Remembered {
     tried: HashMap<(SourceId, u32), u64>,
 }
 
-impl SplitRounds {
+impl SplitState {
     /// Records the commit of a round; returns true if it is another than that of the last round.
     pub fn is_new(&self, commit: u64) -> bool {
         self.0.lock().commit.replace(commit) != Some(commit)
     }
 
     /// Records a commit that needs no round.
-    pub fn saw(&self, commit: u64) {
+    pub fn skip(&self, commit: u64) {
         self.0.lock().commit = Some(commit);
     }
 
@@ -143,7 +143,7 @@ impl SplitRounds {
     }
 
     /// Removes sources that belong to no table any more.
-    pub fn keep_only(&self, is_live: impl Fn(SourceId) -> bool) {
+    pub fn retain(&self, is_live: impl Fn(SourceId) -> bool) {
         let mut remembered = self.0.lock();
         remembered.measured.retain(|source, _| is_live(*source));
         remembered.tried.retain(|(source, _), _| is_live(*source));
@@ -171,8 +171,8 @@ mod partitions_tests {
                 read_capacity_units,
                 write_capacity_units,
             };
-            assert_eq!(needed_for(Some(throughput)), expected, "{throughput:?}");
+            assert_eq!(required(Some(throughput)), expected, "{throughput:?}");
         }
-        assert_eq!(needed_for(None), 4);
+        assert_eq!(required(None), 4);
     }
 }

@@ -3,19 +3,19 @@
 use std::ops::Bound;
 
 use super::{
-    select::{self, Filter, Output, Selection},
+    select::{self, EntryFilter, RowOutput, Selection},
     source::ReadSource,
 };
-use crate::codec::record::Row;
+use crate::codec::record::ResultRow;
 use crate::engine::{
     base::read_units,
     meter::PageReads,
-    runtime::{Rows, prelude::*},
+    runtime::{RowSink, prelude::*},
 };
 use crate::model::{
     api::Page,
-    layout::Reads,
     limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES},
+    metrics::ReadCounts,
 };
 
 /// A page to read, fully checked.
@@ -23,7 +23,7 @@ use crate::model::{
 pub struct PagePlan {
     pub source: ReadSource,
     pub selection: Selection,
-    pub filter: Option<Filter>,
+    pub filter: Option<EntryFilter>,
     /// The rest of the range after the start key.
     pub range: KeyRange,
     pub direction: Direction,
@@ -41,15 +41,15 @@ pub struct PagePlan {
 ///
 /// # Errors
 /// Fails with `Throttled`, or with an error of the store.
-pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Page, Error> {
+pub fn read(view: &ReadView<'_>, plan: &PagePlan, rows: &mut RowSink<'_>) -> Result<Page, Error> {
     Ok(read_part(view, plan, 0, rows)?.page)
 }
 
 /// Reads the page as [`read`] does without consuming capacity: the units are in the bill.
-pub fn read_on_account(
-    view: &View<'_>,
+pub fn read_unbilled(
+    view: &ReadView<'_>,
     plan: &PagePlan,
-    rows: &mut Rows<'_>,
+    rows: &mut RowSink<'_>,
 ) -> Result<(Page, PageBill), Error> {
     Ok(PageWalk::run(view, plan, 0, rows)?.finish()?)
 }
@@ -75,16 +75,16 @@ impl PageBill {
     ///
     /// # Errors
     /// Fails with `Throttled`, or with an error of the store.
-    pub fn settle(&self, view: &View<'_>) -> Result<(), Error> {
+    pub fn spend(&self, view: &ReadView<'_>) -> Result<(), Error> {
         view.admit(&self.table, self.source, &self.start)?;
         Ok(self.charge(view)?)
     }
 
     /// Consumes the units. Fetched base items are in the same collection as the entries of a local
     /// index.
-    fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
+    fn charge(&self, view: &ReadView<'_>) -> Result<(), StoreError> {
         let (from, to) = (&self.places.0[..], &self.places.1[..]);
-        let reads = Reads {
+        let reads = ReadCounts {
             requests: 1,
             evaluated: self.evaluated,
             returned: self.returned,
@@ -112,7 +112,7 @@ impl PageBill {
 
 /// One of several ranges that make a page together.
 #[derive(Debug)]
-pub struct Part {
+pub struct PagePart {
     pub page: Page,
     /// The bytes evaluated in this range and the ranges before it.
     pub bytes: usize,
@@ -126,21 +126,21 @@ pub struct Part {
 /// # Errors
 /// Fails with `Throttled`, or with an error of the store.
 pub fn read_part(
-    view: &View<'_>,
+    view: &ReadView<'_>,
     plan: &PagePlan,
     bytes_before: usize,
-    rows: &mut Rows<'_>,
-) -> Result<Part, Error> {
+    rows: &mut RowSink<'_>,
+) -> Result<PagePart, Error> {
     view.admit(
         &plan.source.table,
         plan.source.id(),
-        keys::place_in_source(start_of(plan)),
+        keys::place_in_source(start_key(plan)),
     )?;
     let walk = PageWalk::run(view, plan, bytes_before, rows)?;
     let (bytes, is_cut) = (bytes_before + walk.bytes + walk.fetched_bytes, walk.is_cut);
     let (page, bill) = walk.finish()?;
     bill.charge(view)?;
-    Ok(Part {
+    Ok(PagePart {
         page,
         bytes,
         is_cut,
@@ -148,7 +148,7 @@ pub fn read_part(
 }
 
 /// Returns a key at the beginning of the range, whether or not it exists.
-fn start_of(plan: &PagePlan) -> &[u8] {
+fn start_key(plan: &PagePlan) -> &[u8] {
     match (&plan.range.lower, &plan.range.upper) {
         (Bound::Included(key) | Bound::Excluded(key), _)
         | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => key,
@@ -157,7 +157,7 @@ fn start_of(plan: &PagePlan) -> &[u8] {
 }
 
 struct PageWalk<'w> {
-    view: &'w View<'w>,
+    view: &'w ReadView<'w>,
     plan: &'w PagePlan,
     /// Bytes of the earlier parts of the page.
     bytes_before: usize,
@@ -182,10 +182,10 @@ struct PageWalk<'w> {
 
 impl<'w> PageWalk<'w> {
     fn run(
-        view: &'w View<'w>,
+        view: &'w ReadView<'w>,
         plan: &'w PagePlan,
         bytes_before: usize,
-        rows: &mut Rows<'_>,
+        rows: &mut RowSink<'_>,
     ) -> Result<Self, StoreError> {
         let mut walk = Self {
             view,
@@ -212,15 +212,15 @@ impl<'w> PageWalk<'w> {
         &mut self,
         key: &[u8],
         bytes: &[u8],
-        rows: &mut Rows<'_>,
+        rows: &mut RowSink<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let entry = Record::parse(bytes)?;
         let base = if self.plan.selection.fetch {
-            Some(self.base(&entry)?)
+            Some(self.base_item(&entry)?)
         } else {
             None
         };
-        self.take(&entry, base.as_ref());
+        self.add_sizes(&entry, base.as_ref());
         if self.first.is_empty() {
             self.first.extend_from_slice(key);
         }
@@ -232,16 +232,19 @@ impl<'w> PageWalk<'w> {
             .plan
             .filter
             .as_ref()
-            .map_or(Ok(true), |filter| filter.keeps(&record))?
+            .map_or(Ok(true), |filter| filter.matches(&record))?
         {
             self.matched += 1;
             match &self.plan.selection.output {
-                Output::Count => {}
-                Output::Whole => rows(Row::Record(record)),
-                Output::Projected(paths) => rows(Row::Item(&paths.apply(&record.to_item()?))),
-                Output::Columns(columns) => {
-                    rows(Row::Item(&select::columns_of(columns, &record.to_item()?)))
+                RowOutput::Count => {}
+                RowOutput::All => rows(ResultRow::Record(record)),
+                RowOutput::Projected(paths) => {
+                    rows(ResultRow::Item(&paths.apply(&record.to_item()?)))
                 }
+                RowOutput::Columns(columns) => rows(ResultRow::Item(&select::project_columns(
+                    columns,
+                    &record.to_item()?,
+                ))),
             }
         }
         if self.is_full()
@@ -257,7 +260,7 @@ impl<'w> PageWalk<'w> {
     }
 
     /// Adds an entry to the sizes of the page.
-    fn take(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) {
+    fn add_sizes(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) {
         self.bytes += entry.item_bytes() as usize;
         self.plain_bytes += entry.item_bytes() as usize;
         if let Some(base) = base {
@@ -280,7 +283,7 @@ impl<'w> PageWalk<'w> {
     }
 
     /// Reads the base item of an index entry from the same view.
-    fn base(&self, entry: &Record<'_>) -> Result<Record<'w>, StoreError> {
+    fn base_item(&self, entry: &Record<'_>) -> Result<Record<'w>, StoreError> {
         let address = self.plan.source.base_address(entry)?;
         self.view
             .entry(&address)?
@@ -308,7 +311,7 @@ impl<'w> PageWalk<'w> {
 
     fn bill(&self, units: f64) -> PageBill {
         let source = &self.plan.source;
-        let nowhere = start_of(self.plan);
+        let nowhere = start_key(self.plan);
         let evaluated = if self.first.is_empty() {
             (nowhere, nowhere)
         } else {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::source::ReadSource;
 use crate::engine::prelude::*;
 use crate::expr::{
-    Condition, ProjectionPaths, Scope, condition, legacy, partiql::Column, projection,
-    read_request::ReadFilter,
+    Condition, PlaceholderScope, ProjectionPaths, condition, legacy, partiql::SelectColumn,
+    projection, read_request::ReadFilter,
 };
 use crate::model::{
     DocumentPath, Projection,
@@ -17,20 +17,20 @@ use crate::model::{
 
 /// The output of a read for each entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
+pub enum RowOutput {
     /// Nothing: the entry is only counted.
     Count,
     /// All attributes.
-    Whole,
+    All,
     Projected(ProjectionPaths),
     /// Values under names of their own, as in PartiQL.
-    Columns(Vec<Column>),
+    Columns(Vec<SelectColumn>),
 }
 
 /// The output of a read for each entry, and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    pub output: Output,
+    pub output: RowOutput,
     /// True if the base item is fetched, because the local index lacks attributes.
     pub fetch: bool,
 }
@@ -40,7 +40,7 @@ pub struct Selection {
 ///
 /// # Errors
 /// Fails with a [`QueryError`] for a `Select` that does not go with the projection or the index.
-pub fn check(
+pub fn check_select(
     select: Option<Select>,
     projection: Option<&'static str>,
     has_index: bool,
@@ -70,7 +70,7 @@ pub fn check(
 ///
 /// # Errors
 /// Fails for attributes that a global index does not have.
-pub fn resolve(
+pub fn resolve_select(
     source: &ReadSource,
     select: Option<Select>,
     projection: Option<ProjectionPaths>,
@@ -78,13 +78,13 @@ pub fn resolve(
     if let Some(paths) = projection {
         let fetch = needs_fetch(source, &paths)?;
         return Ok(Selection {
-            output: Output::Projected(paths),
+            output: RowOutput::Projected(paths),
             fetch,
         });
     }
     match select {
         Some(Select::Count) => Ok(Selection {
-            output: Output::Count,
+            output: RowOutput::Count,
             fetch: false,
         }),
         Some(Select::AllAttributes) => match source.index() {
@@ -93,17 +93,17 @@ pub fn resolve(
                     index.name.as_str().to_owned(),
                 )),
                 IndexKind::Local => Ok(Selection {
-                    output: Output::Whole,
+                    output: RowOutput::All,
                     fetch: true,
                 }),
             },
             Some(_) | None => Ok(Selection {
-                output: Output::Whole,
+                output: RowOutput::All,
                 fetch: false,
             }),
         },
         Some(Select::AllProjectedAttributes | Select::SpecificAttributes) | None => Ok(Selection {
-            output: Output::Whole,
+            output: RowOutput::All,
             fetch: false,
         }),
     }
@@ -114,29 +114,29 @@ pub fn resolve(
 ///
 /// # Errors
 /// Fails for attributes that a global index does not have.
-pub fn of_columns(
+pub fn select_columns(
     source: &ReadSource,
-    columns: Option<&[Column]>,
+    columns: Option<&[SelectColumn]>,
 ) -> Result<Selection, QueryError> {
     let Some(columns) = columns else {
         return Ok(Selection {
-            output: Output::Whole,
+            output: RowOutput::All,
             fetch: false,
         });
     };
     let heads = columns
         .iter()
         .map(|column| DocumentPath::top_level(column.path.head.clone()));
-    let fetch = needs_fetch(source, &ProjectionPaths::of_attributes(heads.collect()))?;
+    let fetch = needs_fetch(source, &ProjectionPaths::from_attributes(heads.collect()))?;
     Ok(Selection {
-        output: Output::Columns(columns.to_vec()),
+        output: RowOutput::Columns(columns.to_vec()),
         fetch,
     })
 }
 
 /// Returns the columns that an item has.
 #[must_use]
-pub fn columns_of(columns: &[Column], item: &Item) -> Item {
+pub fn project_columns(columns: &[SelectColumn], item: &Item) -> Item {
     let found = columns
         .iter()
         .filter_map(|column| Some((column.name.clone(), column.path.resolve_in(item)?.clone())));
@@ -175,7 +175,7 @@ impl<'r> RequestedProjection<'r> {
         attributes: Option<&'r Vec<String>>,
     ) -> Result<Self, ExpressionError> {
         if expression.is_some() && attributes.is_some() {
-            return Err(mixed("AttributesToGet", "ProjectionExpression"));
+            return Err(mixed_error("AttributesToGet", "ProjectionExpression"));
         }
         Ok(Self {
             expression: expression.map(String::as_str),
@@ -202,10 +202,13 @@ impl<'r> RequestedProjection<'r> {
     ///
     /// # Errors
     /// Fails with `Expression` or `Legacy` if one cannot be parsed.
-    pub fn paths(&self, scope: &mut Scope<'_>) -> Result<Option<ProjectionPaths>, Error> {
+    pub fn paths(
+        &self,
+        scope: &mut PlaceholderScope<'_>,
+    ) -> Result<Option<ProjectionPaths>, Error> {
         match (self.expression, self.attributes) {
             (Some(text), _) => Ok(Some(projection::parse(text, scope)?)),
-            (None, Some(names)) => Ok(Some(ProjectionPaths::of_attributes(
+            (None, Some(names)) => Ok(Some(ProjectionPaths::from_attributes(
                 legacy::attributes_to_get(names)?,
             ))),
             (None, None) => Ok(None),
@@ -215,7 +218,7 @@ impl<'r> RequestedProjection<'r> {
 
 /// Returns the error of two parameters that exclude each other.
 #[must_use]
-pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
+pub fn mixed_error(legacy: &str, expression: &str) -> ExpressionError {
     ExpressionError::Mixed {
         legacy: legacy.to_owned(),
         expressions: expression.to_owned(),
@@ -267,7 +270,7 @@ pub fn check_no_path_into_keys(
 
 /// A filter that is evaluated on entries.
 #[derive(Debug, Clone)]
-pub struct Filter {
+pub struct EntryFilter {
     condition: Condition,
     /// The attributes that the filter reads; no others are decoded.
     names: BTreeSet<String>,
@@ -281,13 +284,13 @@ pub struct Filter {
 /// Fails with `Expression` if the filter cannot be parsed.
 pub fn parse_filter(
     parameter: &ConditionParameter,
-    scope: &mut Scope<'_>,
+    scope: &mut PlaceholderScope<'_>,
 ) -> Result<Option<ReadFilter>, Error> {
     match parameter {
         ConditionParameter::None => Ok(None),
         ConditionParameter::Expression(text) => {
             let condition = condition::parse_parameter(text, ExpressionParameter::Filter, scope)?;
-            Ok(Some(ReadFilter::of_expression(condition)))
+            Ok(Some(ReadFilter::from_expression(condition)))
         }
         ConditionParameter::Legacy(conditions) => {
             let condition = legacy::condition(conditions)?;
@@ -299,7 +302,7 @@ pub fn parse_filter(
     }
 }
 
-impl Filter {
+impl EntryFilter {
     #[must_use]
     pub fn new(filter: ReadFilter) -> Self {
         let names = filter
@@ -368,7 +371,7 @@ impl Filter {
     }
 
     /// True if the filter keeps an entry.
-    pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
+    pub fn matches(&self, record: &Record<'_>) -> Result<bool, StoreError> {
         let item: Item = record.attributes(&|name| self.names.contains(name))?;
         Ok(self.condition.holds(&item))
     }

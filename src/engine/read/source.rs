@@ -29,7 +29,7 @@ impl ReadSource {
     /// Fails with `ResourceNotFound`, `UnknownIndex` or `Backfilling`, or with an error of the
     /// store.
     pub fn find(
-        view: &View<'_>,
+        view: &ReadView<'_>,
         table: &TableName,
         index: Option<&IndexName>,
     ) -> Result<Self, Error> {
@@ -48,7 +48,7 @@ impl ReadSource {
     /// # Errors
     /// Fails with `ResourceNotFound` or `UnknownIndex`, or with an error of the store.
     pub fn find_in_any_state(
-        view: &View<'_>,
+        view: &ReadView<'_>,
         table: &TableName,
         index: Option<&IndexName>,
     ) -> Result<Self, Error> {
@@ -120,13 +120,13 @@ impl ReadSource {
     /// Returns the key attributes for a query.
     #[must_use]
     pub fn key_schema(&self) -> KeySchemaView<'_> {
-        KeySchemaView::of(&self.table.schema, self.index())
+        KeySchemaView::for_index(&self.table.schema, self.index())
     }
 
     /// True if the condition gives a whole primary key. Entries of an index may share their keys;
     /// items do not.
     #[must_use]
-    pub fn has_one_row_at_most(&self, condition: &KeyCondition) -> bool {
+    pub fn is_single_row(&self, condition: &KeyCondition) -> bool {
         let has_whole_key = self.table.schema.key.sort.is_none()
             || matches!(condition.range, Some(SortRange::Equal(_)));
         self.index.is_none() && has_whole_key
@@ -244,11 +244,11 @@ fn check_not_empty(item: &Item, name: &str) -> Result<(), QueryError> {
 /// A start key with exactly the attributes and types of its source's cursor. Its place is checked
 /// later.
 #[derive(Debug, Clone, Copy)]
-pub struct StartKey<'r> {
+pub struct CheckedStartKey<'r> {
     item: &'r Item,
 }
 
-impl<'r> StartKey<'r> {
+impl<'r> CheckedStartKey<'r> {
     /// Checks attributes and types against the source: count first, then index keys, then table
     /// keys.
     ///
@@ -291,7 +291,7 @@ impl<'r> StartKey<'r> {
     ///
     /// # Errors
     /// Fails with `StartKeyOutside`, `StartKeyPredicate` or `StartKeyOneRow`, as the service does.
-    pub fn of_query(
+    pub fn for_query(
         self,
         source: &ReadSource,
         condition: &KeyCondition,
@@ -299,7 +299,7 @@ impl<'r> StartKey<'r> {
         let schema = source.key_schema();
         let is_inside =
             values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
-        let is_one_row = source.has_one_row_at_most(condition);
+        let is_one_row = source.is_single_row(condition);
         match &condition.range {
             None if !is_inside => return Err(QueryError::StartKeyOutside),
             None if is_one_row => return Err(QueryError::StartKeyOneRow),
@@ -323,7 +323,7 @@ impl<'r> StartKey<'r> {
     ///
     /// # Errors
     /// Fails with `StartKeySegment` if the key is outside of the segment.
-    pub fn of_scan(
+    pub fn for_scan(
         self,
         source: &ReadSource,
         segment: Option<Segment>,
@@ -360,7 +360,7 @@ fn values<'i>(item: &'i Item, attributes: &[KeyAttribute]) -> Vec<&'i AttributeV
 #[must_use]
 pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyRange {
     let partition: Vec<&AttributeValue> = condition.partition.iter().collect();
-    let mut prefix = Space::Entry.at(source.id(), &partition_digest(&partition));
+    let mut prefix = Space::Entry.key(source.id(), &partition_digest(&partition));
     for value in &condition.sort {
         encode(value, &mut prefix);
     }
@@ -368,14 +368,14 @@ pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyR
     let interval = condition
         .range
         .as_ref()
-        .and_then(|range| Interval::of(range.predicate(), &range.values()));
+        .and_then(|range| Interval::from_predicate(range.predicate(), &range.values()));
     range_within(&prefix, &interval.unwrap_or_default())
 }
 
 /// Returns the range of the entries of a collection with encoded sort keys within bounds.
 #[must_use]
 pub fn range_of_interval(source: &ReadSource, digest: &Digest, interval: &Interval) -> KeyRange {
-    range_within(&Space::Entry.at(source.id(), digest), interval)
+    range_within(&Space::Entry.key(source.id(), digest), interval)
 }
 
 /// Returns the range of the keys that begin with `prefix` and continue within bounds.

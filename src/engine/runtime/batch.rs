@@ -23,12 +23,12 @@ pub const FORMAT_VERSION: u8 = 2;
 /// The hook of the writer thread. One job at a time locks it: there is one writer thread.
 #[derive(Debug, Default)]
 pub struct BatchState {
-    gathered: Mutex<Gathered>,
+    state: Mutex<TransactionState>,
     writes_format: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct TransactionState {
     /// The last version taken by this transaction or before it; `None` until it is read.
     last_version: Option<Version>,
     is_version_taken: bool,
@@ -36,12 +36,12 @@ struct Gathered {
     catalog_changed: bool,
     /// The state after the last transaction, once it is committed: it is not read again unless
     /// another process committed in between.
-    left: Option<Left>,
+    last_commit: Option<CommitState>,
 }
 
 /// The state that a transaction wrote at its end.
 #[derive(Debug)]
-struct Left {
+struct CommitState {
     /// The id of its commit.
     commit: u64,
     is_committed: bool,
@@ -49,11 +49,11 @@ struct Left {
     counters: BTreeMap<SourceId, SourceCounters>,
 }
 
-impl Gathered {
+impl TransactionState {
     /// Returns the state after the commit just before this transaction, if that commit was this
     /// process's.
-    fn left_before(&self, read: &dyn Read) -> Option<&Left> {
-        self.left
+    fn preceding_commit(&self, read: &dyn Read) -> Option<&CommitState> {
+        self.last_commit
             .as_ref()
             .filter(|left| left.is_committed && left.commit + 1 == read.commit_id())
     }
@@ -62,12 +62,12 @@ impl Gathered {
 impl BatchState {
     /// Returns the version of the next change; only [`Self::take_version`] takes it.
     pub fn next_version(&self, read: &dyn Read) -> Result<Version, StoreError> {
-        let mut gathered = self.gathered.lock();
+        let mut gathered = self.state.lock();
         let last = match gathered.last_version {
             Some(version) => version,
             None => {
                 let left = gathered
-                    .left_before(read)
+                    .preceding_commit(read)
                     .and_then(|left| left.last_version);
                 let last = left.map_or_else(|| last_version(read), Ok)?;
                 *gathered.last_version.insert(last)
@@ -78,7 +78,7 @@ impl BatchState {
 
     /// Takes a version.
     pub fn take_version(&self, version: Version) {
-        let mut gathered = self.gathered.lock();
+        let mut gathered = self.state.lock();
         assert!(
             gathered.last_version.is_none_or(|last| last <= version),
             "versions rise"
@@ -88,8 +88,8 @@ impl BatchState {
     }
 
     /// Adds to a source's counters.
-    pub fn count(&self, source: SourceId, delta: CounterDelta) {
-        self.gathered
+    pub fn add_counters(&self, source: SourceId, delta: CounterDelta) {
+        self.state
             .lock()
             .counters
             .entry(source)
@@ -98,8 +98,8 @@ impl BatchState {
     }
 
     /// True if this transaction changes a source's counters.
-    pub fn is_counted(&self, source: SourceId) -> bool {
-        self.gathered.lock().counters.contains_key(&source)
+    pub fn has_counters(&self, source: SourceId) -> bool {
+        self.state.lock().counters.contains_key(&source)
     }
 
     /// Makes the next transaction write the present format version, for a store that is new or of
@@ -122,44 +122,47 @@ impl BatchState {
 
     /// Marks the transaction as committed. Returns the id of its commit, unless it wrote nothing
     /// here or changed the catalog.
-    pub fn committed(&self) -> Option<u64> {
-        let gathered = &mut *self.gathered.lock();
-        let left = gathered.left.as_mut().filter(|left| !left.is_committed)?;
+    pub fn mark_committed(&self) -> Option<u64> {
+        let gathered = &mut *self.state.lock();
+        let left = gathered
+            .last_commit
+            .as_mut()
+            .filter(|left| !left.is_committed)?;
         left.is_committed = true;
         (!gathered.catalog_changed).then_some(left.commit)
     }
 
     /// Marks the catalog as changed by a job: until the commit, entries must be read from the
     /// transaction.
-    pub fn catalog_changed(&self) {
-        self.gathered.lock().catalog_changed = true;
+    pub fn mark_catalog_changed(&self) {
+        self.state.lock().catalog_changed = true;
     }
 
     /// True if a job of this transaction changed the catalog.
     #[must_use]
     pub fn is_catalog_changed(&self) -> bool {
-        self.gathered.lock().catalog_changed
+        self.state.lock().catalog_changed
     }
 }
 
 impl BatchHook for BatchState {
     fn begin(&self) {
-        let mut gathered = self.gathered.lock();
+        let mut gathered = self.state.lock();
         // A transaction that is not committed when the next one begins was aborted.
-        let left = gathered.left.take().filter(|left| left.is_committed);
-        *gathered = Gathered {
-            left,
-            ..Gathered::default()
+        let left = gathered.last_commit.take().filter(|left| left.is_committed);
+        *gathered = TransactionState {
+            last_commit: left,
+            ..TransactionState::default()
         };
     }
 
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
         self.put_format(batch)?;
-        let gathered = &mut *self.gathered.lock();
+        let gathered = &mut *self.state.lock();
         if !gathered.is_version_taken && gathered.counters.is_empty() {
             return Ok(());
         }
-        let before = gathered.left_before(batch.as_read());
+        let before = gathered.preceding_commit(batch.as_read());
         let last_version = gathered
             .last_version
             .or(before.and_then(|left| left.last_version));
@@ -178,7 +181,7 @@ impl BatchHook for BatchState {
             batch.put(&StoreKey::Counters(*source).encode(), &new.encode())?;
             counters.insert(*source, new);
         }
-        gathered.left = Some(Left {
+        gathered.last_commit = Some(CommitState {
             commit: batch.commit_id(),
             is_committed: false,
             last_version,
@@ -266,7 +269,7 @@ mod tests {
             of_job.begin();
             assert_eq!(of_job.next_version(batch.as_read())?, expected);
             of_job.take_version(expected);
-            of_job.count(
+            of_job.add_counters(
                 SourceId(1),
                 CounterDelta {
                     entries: 1,
@@ -278,7 +281,7 @@ mod tests {
         });
         assert_eq!(ended, outcome);
         if ended.is_ok() {
-            state.committed();
+            state.mark_committed();
         }
         source_counters(&*store.snapshot().unwrap(), SourceId(1))
             .unwrap()

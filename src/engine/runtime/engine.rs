@@ -7,16 +7,16 @@ use std::{
 };
 
 use super::{
-    shared::{Shared, Signal},
-    view::View,
+    shared::{EngineShared, Signal},
+    view::ReadView,
 };
 use crate::engine::{
-    meter::{Outcome, sums::count_operation},
+    meter::{OperationOutcome, sums::count_operation},
     prelude::*,
 };
 use crate::model::{
     api::CommitObserver,
-    layout::{CollectionWarning, MeteredOperation, ThrottleWarning},
+    metrics::{CollectionWarning, MeteredOperation, ThrottleWarning},
 };
 use crate::store::StoreInfo;
 
@@ -26,12 +26,12 @@ pub struct Engine {
     /// The background threads. Declared before `shared`: fields are dropped in order, and the threads
     /// must end first.
     pub(in crate::engine) background: Option<Background>,
-    pub(in crate::engine) shared: Arc<Shared>,
+    pub(in crate::engine) shared: Arc<EngineShared>,
 }
 
 impl Engine {
     /// Opens a consistent view of the last commit.
-    pub fn view(&self) -> Result<View<'_>, Error> {
+    pub fn view(&self) -> Result<ReadView<'_>, Error> {
         Ok(self.shared.view()?)
     }
 
@@ -75,7 +75,7 @@ impl Engine {
     /// be unchanged.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
         let commit = self.commit_id();
-        if let Some(entry) = self.shared.catalog.table_at(commit, name) {
+        if let Some(entry) = self.shared.catalog.cached_table(commit, name) {
             return Ok(entry);
         }
         self.view()?.table(name)
@@ -99,7 +99,7 @@ impl Engine {
 /// A timer of one operation, from its start to [`Timer::end`].
 #[derive(Debug)]
 pub struct Timer {
-    shared: Arc<Shared>,
+    shared: Arc<EngineShared>,
     operation: MeteredOperation,
     started: Instant,
 }
@@ -119,7 +119,7 @@ impl Engine {
 impl Timer {
     /// Adds the time that the operation took before the timer was started.
     #[must_use]
-    pub fn after(self, took: Duration) -> Self {
+    pub fn with_elapsed(self, took: Duration) -> Self {
         let now = Instant::now();
         Self {
             started: now.checked_sub(took).unwrap_or(now),
@@ -128,7 +128,7 @@ impl Timer {
     }
 
     /// Counts the outcome for each table that the operation names, and returns it unchanged.
-    pub fn end<'t, T>(
+    pub fn finish<'t, T>(
         self,
         tables: impl IntoIterator<Item = &'t TableName>,
         outcome: Result<T, Error>,
@@ -150,10 +150,10 @@ impl Timer {
         failure: Option<&Error>,
         returned: Option<u64>,
     ) {
-        let kind = failure.map_or(Outcome::Success, Outcome::of);
+        let kind = failure.map_or(OperationOutcome::Success, OperationOutcome::of);
         // CloudWatch counts user errors for the account, not by table.
-        if kind == Outcome::UserError {
-            return self.shared.meter.user_error();
+        if kind == OperationOutcome::UserError {
+            return self.shared.meter.count_user_error();
         }
         let latency_ms = self.started.elapsed().as_secs_f64() * 1e3;
         let now_ms = self.shared.now_ms();
@@ -180,7 +180,7 @@ pub struct Background {
 
 /// The work of a thread, passed in by the layer above; returns the delay until there is more work,
 /// if that is known.
-pub type Round = fn(&Arc<Shared>) -> Result<Option<Duration>, Error>;
+pub type Round = fn(&Arc<EngineShared>) -> Result<Option<Duration>, Error>;
 
 impl Background {
     /// Starts a thread for each round, under its name.
@@ -188,7 +188,7 @@ impl Background {
     /// # Errors
     /// Fails with `Io` if a thread cannot be started.
     pub fn start(
-        shared: &Arc<Shared>,
+        shared: &Arc<EngineShared>,
         period: Duration,
         all: &[(&str, Round)],
     ) -> Result<Self, StoreError> {
@@ -202,7 +202,7 @@ impl Background {
             let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())
-                .spawn(move || rounds(&weak, &signal, period, round))
+                .spawn(move || run_rounds(&weak, &signal, period, round))
                 .map_err(|error| StoreError::Io(format!("no background thread: {error}")))?;
             background.threads.lock().push(thread);
         }
@@ -227,7 +227,7 @@ impl Drop for Background {
     }
 }
 
-fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration, round: Round) {
+fn run_rounds(shared: &Weak<EngineShared>, signal: &Signal, period: Duration, round: Round) {
     // The first round runs at once: an earlier process may have left work.
     let (mut wait, mut seen) = (Duration::ZERO, 0);
     while signal.wait(wait, &mut seen) {

@@ -3,24 +3,24 @@
 //! operations are above this module.
 
 pub mod batch;
-mod charge;
+mod charging;
 mod engine;
-mod held_values;
-pub mod hold;
 mod observers;
 mod options;
 pub mod prelude;
 mod shared;
 mod submit;
+pub mod test_hooks;
 mod transaction;
+mod value_memory;
 mod view;
 mod warnings;
 
-pub use crate::codec::record::{BatchRows, Rows};
+pub use crate::codec::record::{BatchRowSink, RowSink};
 pub use crate::model::api::Done;
 pub use engine::{Background, Engine, Round};
-pub use held_values::HeldValues;
 pub use options::{BACKGROUND_PERIOD, EngineOptions};
-pub use shared::Shared;
+pub use shared::EngineShared;
 pub use transaction::Transaction;
-pub use view::View;
+pub use value_memory::ValueMemory;
+pub use view::ReadView;

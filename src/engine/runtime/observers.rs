@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::RwLock;
 
 use crate::engine::prelude::*;
-use crate::model::api::{CommitObserver, Committed, Then};
+use crate::model::api::{AfterCommit, CommitEvent, CommitObserver};
 
 /// The registered observers. Without observers a write costs one load of a flag.
 #[derive(Default)]
@@ -40,11 +40,11 @@ impl Observers {
     }
 
     /// Notifies the observers one after the other, then calls `then`.
-    pub fn tell(&self, committed: Committed, then: Then) {
+    pub fn notify(&self, committed: CommitEvent, then: AfterCommit) {
         let (list, committed) = (self.list.read().clone(), Arc::new(committed));
         let all = list.into_iter().fold(then, |then, observer| {
             let committed = Arc::clone(&committed);
-            Box::new(move || observer.committed(&committed, then))
+            Box::new(move || observer.on_commit(&committed, then))
         });
         all();
     }
@@ -56,10 +56,10 @@ mod tests {
     use crate::model::api::WaitPolicy;
 
     /// An observer that records its name and keeps the continuations it is given.
-    struct Named(&'static str, parking_lot::Mutex<Vec<Then>>);
+    struct Named(&'static str, parking_lot::Mutex<Vec<AfterCommit>>);
 
     impl CommitObserver for Named {
-        fn committed(&self, committed: &Arc<Committed>, then: Then) {
+        fn on_commit(&self, committed: &Arc<CommitEvent>, then: AfterCommit) {
             assert_eq!(committed.wait, WaitPolicy::Short, "{}", self.0);
             self.1.lock().push(then);
         }
@@ -74,13 +74,13 @@ mod tests {
             .map(|one| Arc::<Named>::clone(one) as _)
             .collect();
         both.iter().for_each(|one| observers.add(one));
-        let committed = Committed {
+        let committed = CommitEvent {
             items: Vec::new(),
             tables: Vec::new(),
             wait: WaitPolicy::Short,
         };
         let of_then = Arc::clone(&told);
-        observers.tell(
+        observers.notify(
             committed,
             Box::new(move || of_then.store(true, Ordering::SeqCst)),
         );

@@ -2,13 +2,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::hold::Hold;
+use super::test_hooks::IndexHold;
 use crate::codec::metrics::prices;
 use crate::engine::{prelude::*, throttle::ThrottleOptions};
 use crate::model::{
     clock::{Clock, SystemClock},
-    layout::PartitionLimits,
     limits::COLLECTION_BYTES_MAX,
+    metrics::PartitionLimits,
     prices::PriceTable,
 };
 
@@ -31,7 +31,7 @@ pub struct EngineOptions {
     pub background_period: Option<Duration>,
     /// True if only requests write: work left by an earlier process stays undone, nothing runs in
     /// the background, and reads are not counted. A store that is only inspected does not change.
-    pub looks_only: bool,
+    pub passive: bool,
     /// The shortest time for which time to live is ENABLING or DISABLING, in milliseconds (the
     /// service: up to an hour).
     pub ttl_transition_ms: u64,
@@ -50,7 +50,7 @@ pub struct EngineOptions {
     /// The number of items read in one step of a backfill.
     pub index_step_items: usize,
     /// The stages of indexes that are held, for tests.
-    pub index_hold: Arc<Hold>,
+    pub index_hold: Arc<IndexHold>,
     /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and
     /// imports.
     pub buckets: Option<PathBuf>,
@@ -77,7 +77,7 @@ impl Default for EngineOptions {
             seed,
             collection_bytes_max: COLLECTION_BYTES_MAX,
             background_period: Some(BACKGROUND_PERIOD),
-            looks_only: false,
+            passive: false,
             ttl_transition_ms: 0,
             ttl_interval_ms: 0,
             table_delay_ms: 0,

@@ -9,36 +9,36 @@ use parking_lot::Condvar;
 
 use super::{batch::BatchState, observers::Observers, options::EngineOptions, warnings::Warnings};
 use crate::engine::{
-    catalog::cache::{CatalogCache, Watched},
-    meter::Meter,
-    partitions::{SplitRounds, content::Views},
+    catalog::cache::{CatalogCache, TableWatchList},
+    meter::EngineMeter,
+    partitions::{SplitState, content::StepViews},
     prelude::*,
     throttle::Throttle,
 };
-use crate::model::layout::{CollectionWarning, ThrottleWarning};
+use crate::model::metrics::{CollectionWarning, ThrottleWarning};
 use crate::store::Store;
 
 /// The state shared by operations and the jobs they submit.
-pub struct Shared {
+pub struct EngineShared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: EngineOptions,
     pub(crate) catalog: CatalogCache,
     pub(crate) batch: Arc<BatchState>,
     /// Tables with time to live.
-    pub(crate) expiring_tables: Watched,
+    pub(crate) expiring_tables: TableWatchList,
     /// Tables being created or deleted, with indexes being made or removed, or with lag.
-    pub(crate) busy_tables: Watched,
+    pub(crate) busy_tables: TableWatchList,
     pub(crate) signal: Arc<Signal>,
-    pub(crate) pieces: Pieces,
+    pub(crate) batch_size: BatchSize,
     pub(super) observers: Observers,
     /// The time at which the next backup of a deleted table may expire.
-    pub(crate) system_backups_due: Due,
+    pub(crate) system_backups_due: DueTime,
     /// The time at which the next file in the trash may expire.
-    pub(crate) parked_due: Due,
+    pub(crate) trash_due: DueTime,
     /// The time at which the stored counts are next searched for old ones.
-    pub(crate) counted_due: Due,
-    pub(crate) meter: Meter,
-    pub(crate) split_rounds: SplitRounds,
+    pub(crate) prune_due: DueTime,
+    pub(crate) meter: EngineMeter,
+    pub(crate) split_rounds: SplitState,
     pub(crate) throttle: Option<Throttle>,
     pub(crate) collection_warnings: Warnings<CollectionWarning>,
     pub(super) throttle_warnings: Warnings<ThrottleWarning>,
@@ -46,7 +46,7 @@ pub struct Shared {
     pub(crate) started_ms: u64,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for EngineShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared")
             .field("options", &self.options)
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-impl Shared {
+impl EngineShared {
     /// Returns the time by the clock of the options.
     pub(crate) fn now_ms(&self) -> u64 {
         self.options.clock.now_ms()
@@ -72,16 +72,16 @@ impl Shared {
             options,
             catalog: CatalogCache::default(),
             batch,
-            expiring_tables: Watched::new(|table| table.expiry_list().is_some()),
-            busy_tables: Watched::new(TableEntry::has_background_work),
+            expiring_tables: TableWatchList::new(|table| table.expiry_list().is_some()),
+            busy_tables: TableWatchList::new(TableEntry::has_background_work),
             signal: Arc::default(),
-            pieces: Pieces::default(),
+            batch_size: BatchSize::default(),
             observers: Observers::default(),
-            system_backups_due: Due::default(),
-            parked_due: Due::default(),
-            counted_due: Due::default(),
-            meter: Meter::default(),
-            split_rounds: SplitRounds::default(),
+            system_backups_due: DueTime::default(),
+            trash_due: DueTime::default(),
+            prune_due: DueTime::default(),
+            meter: EngineMeter::default(),
+            split_rounds: SplitState::default(),
             throttle,
             collection_warnings: Warnings::default(),
             throttle_warnings: Warnings::default(),
@@ -91,7 +91,7 @@ impl Shared {
 
     /// Returns a function that opens a view of the last commit for each step of a walk over
     /// partitions.
-    pub(in crate::engine) fn views(&self) -> Box<Views<'_>> {
+    pub(in crate::engine) fn views(&self) -> Box<StepViews<'_>> {
         Box::new(|step| Ok(step(&*self.store.snapshot()?)?))
     }
 }
@@ -99,12 +99,12 @@ impl Shared {
 /// The time of the next check of something, in milliseconds since the epoch; the first check is due
 /// at once.
 #[derive(Debug, Default)]
-pub struct Due(AtomicU64);
+pub struct DueTime(AtomicU64);
 
-impl Due {
+impl DueTime {
     /// True if the check is due. It is not due again until [`Self::no_later_than`] sets a time,
     /// also while the check runs.
-    pub fn begins(&self, now_ms: u64) -> bool {
+    pub fn take_due(&self, now_ms: u64) -> bool {
         let is_time = now_ms >= self.0.load(Ordering::Acquire);
         if is_time {
             self.0.store(u64::MAX, Ordering::Release);
@@ -123,14 +123,14 @@ impl Due {
 /// A signal that the engine ends, or that there is work before the next round.
 #[derive(Debug, Default)]
 pub struct Signal {
-    state: Mutex<Requested>,
+    state: Mutex<SignalState>,
     changed: Condvar,
     /// Beside `end`, which needs the lock: read between the steps of a round.
     is_ending: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Requested {
+struct SignalState {
     /// The number of rounds requested so far.
     rounds: u64,
     end: bool,
@@ -172,20 +172,20 @@ impl Signal {
 
 /// The greatest number of keys removed in one transaction: large enough to be quick, small enough
 /// for other writers not to wait.
-const KEYS_PER_PIECE_MAX: usize = 5_000;
+const KEYS_PER_BATCH_MAX: usize = 5_000;
 
 /// The number of keys removed in one transaction: halved after each transaction that found the disk
 /// full for the pages it copies, and grown after each that succeeded.
 #[derive(Debug)]
-pub struct Pieces(AtomicUsize);
+pub struct BatchSize(AtomicUsize);
 
-impl Default for Pieces {
+impl Default for BatchSize {
     fn default() -> Self {
-        Self(AtomicUsize::new(KEYS_PER_PIECE_MAX))
+        Self(AtomicUsize::new(KEYS_PER_BATCH_MAX))
     }
 }
 
-impl Pieces {
+impl BatchSize {
     pub fn keys(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
@@ -193,7 +193,7 @@ impl Pieces {
     pub fn grow(&self) {
         let keys = self.keys();
         self.0.store(
-            (keys + keys / 8 + 1).min(KEYS_PER_PIECE_MAX),
+            (keys + keys / 8 + 1).min(KEYS_PER_BATCH_MAX),
             Ordering::Relaxed,
         );
     }

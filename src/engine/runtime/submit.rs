@@ -7,18 +7,20 @@ use std::{
 };
 
 use super::{
-    held_values::HeldValues,
-    shared::Shared,
-    transaction::{Purpose, Transaction},
+    shared::EngineShared,
+    transaction::{SpaceEffect, Transaction},
+    value_memory::ValueMemory,
 };
 use crate::engine::{meter::Charges, prelude::*};
-use crate::model::api::{CallContext, CommitInline, Committed, Done, Origin, WaitPolicy, Written};
+use crate::model::api::{
+    CallContext, ChangeOrigin, CommitEvent, CommitInline, Done, WaitPolicy, WrittenItem,
+};
 use crate::store::WriteJob;
 
 /// The interval at which a thread that waits for a write checks for the end of the engine.
-const PATIENCE: Duration = Duration::from_millis(20);
+const END_POLL: Duration = Duration::from_millis(20);
 
-impl Shared {
+impl EngineShared {
     /// Queues a change; `done` gets its outcome after the commit.
     pub(crate) fn submit<T, F>(self: &Arc<Self>, mut run: F, done: Done<T>)
     where
@@ -47,7 +49,7 @@ impl Shared {
         // parameters.
         let value = Arc::new(Mutex::new(None));
         let of_run = Arc::clone(&value);
-        let run: Change = Box::new(move |transaction| {
+        let run: BoxedChange = Box::new(move |transaction| {
             run(transaction, &checked).map(|found| *of_run.lock() = Some(found))
         });
         let done = done.after(move |outcome: Result<(), Error>| {
@@ -58,7 +60,7 @@ impl Shared {
     }
 
     /// Queues a change; the returned slot gets its outcome after the commit.
-    fn submit_to_slot<T, F>(self: &Arc<Self>, context: CallContext, run: F) -> Pending<T>
+    fn submit_pending<T, F>(self: &Arc<Self>, context: CallContext, run: F) -> PendingChange<T>
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
@@ -71,7 +73,7 @@ impl Shared {
             let _ = end.send(());
         };
         self.submit(run, Done::new(context, done));
-        Pending { value, ended }
+        PendingChange { value, ended }
     }
 
     /// Runs a change and waits for its commit.
@@ -80,12 +82,12 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        self.submit_and_wait_so(WaitPolicy::default(), run)
+        self.submit_and_wait_with(WaitPolicy::default(), run)
     }
 
     /// Runs a change as [`Self::submit_and_wait`] does, for a caller with its own policy of waiting
     /// for observers.
-    pub(crate) fn submit_and_wait_so<T, F>(
+    pub(crate) fn submit_and_wait_with<T, F>(
         self: &Arc<Self>,
         wait: WaitPolicy,
         run: F,
@@ -94,12 +96,12 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let pending = self.submit_to_slot(
+        let pending = self.submit_pending(
             CallContext {
                 wait,
                 ..CallContext::default()
             }
-            .waited(),
+            .blocking(),
             run,
         );
         // An error means that the job was dropped; the slot is empty then.
@@ -113,10 +115,10 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let pending = self.submit_to_slot(CallContext::default(), run);
+        let pending = self.submit_pending(CallContext::default(), run);
         // Not an unbounded wait: a `done` may drop the engine on the writer thread, which then
         // joins this thread in `Background::end` and would never reach the write.
-        while pending.ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        while pending.ended.recv_timeout(END_POLL) == Err(RecvTimeoutError::Timeout) {
             if self.signal.is_ending() {
                 return Err(CLOSED);
             }
@@ -126,12 +128,12 @@ impl Shared {
 }
 
 /// A change that a thread waits for. The channel carries only its end, so that it is compiled once.
-struct Pending<T> {
+struct PendingChange<T> {
     value: Arc<Mutex<Option<Result<T, Error>>>>,
     ended: Receiver<()>,
 }
 
-impl<T> Pending<T> {
+impl<T> PendingChange<T> {
     fn outcome(self) -> Result<T, Error> {
         self.value.lock().take().unwrap_or(Err(CLOSED))
     }
@@ -139,28 +141,28 @@ impl<T> Pending<T> {
 
 /// The change of one operation. It may run more than once, and must not write before it has decided
 /// to succeed: a refusal leaves the transaction to the other jobs in it.
-type Change = Box<dyn FnMut(&mut Transaction<'_>) -> Result<(), Error> + Send>;
+type BoxedChange = Box<dyn FnMut(&mut Transaction<'_>) -> Result<(), Error> + Send>;
 
 /// The outcome of a change that was dropped.
 const CLOSED: Error = Error::Store(StoreError::Closed);
 
 /// A change on its way through the store.
 struct SubmittedChange {
-    shared: Arc<Shared>,
-    run: Change,
+    shared: Arc<EngineShared>,
+    run: BoxedChange,
     outcome: Option<Result<(), Error>>,
     /// The charges of the last run.
     charges: Charges,
     /// True if the last run only removed.
     is_removal: bool,
     /// The items written by the last run.
-    written: Vec<Written>,
+    written: Vec<WrittenItem>,
     ended_tables: Vec<TableName>,
     done: Done<()>,
 }
 
 impl SubmittedChange {
-    fn new(shared: Arc<Shared>, run: Change, done: Done<()>) -> Box<Self> {
+    fn new(shared: Arc<EngineShared>, run: BoxedChange, done: Done<()>) -> Box<Self> {
         Box::new(Self {
             shared,
             run,
@@ -180,21 +182,25 @@ impl WriteJob for SubmittedChange {
         // job of the batch failed.
         let written =
             (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
-        let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
+        let (origin, charges, purpose) = (
+            ChangeOrigin::Client,
+            Charges::default(),
+            SpaceEffect::default(),
+        );
         let ended_tables = Vec::new();
-        let held_values = HeldValues::default();
+        let held_values = ValueMemory::default();
         let mut transaction = Transaction {
             batch,
             shared: &self.shared,
             origin,
             charges,
-            held_values,
-            purpose,
+            value_memory: held_values,
+            space_effect: purpose,
             written,
             ended_tables,
         };
         let outcome = (self.run)(&mut transaction);
-        self.is_removal = transaction.purpose == Purpose::Removal;
+        self.is_removal = transaction.space_effect == SpaceEffect::Removal;
         self.charges = transaction.charges;
         self.written = transaction.written.unwrap_or_default();
         self.ended_tables = transaction.ended_tables;
@@ -219,9 +225,9 @@ impl WriteJob for SubmittedChange {
 
     fn done(self: Box<Self>, result: Result<(), StoreError>) {
         if result.is_ok()
-            && let Some(commit) = self.shared.batch.committed()
+            && let Some(commit) = self.shared.batch.mark_committed()
         {
-            self.shared.catalog.unchanged_by(commit);
+            self.shared.catalog.advance(commit);
         }
         let outcome = match (result, self.outcome) {
             (Err(error), _) => Err(Error::Store(error)),
@@ -245,8 +251,8 @@ impl WriteJob for SubmittedChange {
         let (items, tables) = (self.written, self.ended_tables);
         let then = move || done.tell(outcome);
         if is_committed && observers.any() && !(items.is_empty() && tables.is_empty()) {
-            observers.tell(
-                Committed {
+            observers.notify(
+                CommitEvent {
                     items,
                     tables,
                     wait,

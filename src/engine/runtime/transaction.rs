@@ -1,29 +1,29 @@
 //! Write transactions: an operation's change as a job of the store's writer thread.
 
-use super::{held_values::HeldValues, shared::Shared};
+use super::{shared::EngineShared, value_memory::ValueMemory};
 use crate::engine::{meter::Charges, partitions, prelude::*};
-use crate::model::api::{Origin, Written};
+use crate::model::api::{ChangeOrigin, WrittenItem};
 
 /// The context of a change while it runs.
 pub struct Transaction<'t> {
     pub batch: &'t mut dyn Write,
-    pub shared: &'t Shared,
+    pub shared: &'t EngineShared,
     /// The origin of the change, shown in stream records.
-    pub origin: Origin,
+    pub origin: ChangeOrigin,
     /// The consumed capacity.
     pub charges: Charges,
     /// The memory of the item values that it holds.
-    pub held_values: HeldValues,
-    pub(super) purpose: Purpose,
+    pub value_memory: ValueMemory,
+    pub(super) space_effect: SpaceEffect,
     /// The items written, if there is an observer or listener.
-    pub(super) written: Option<Vec<Written>>,
+    pub(super) written: Option<Vec<WrittenItem>>,
     /// Tables that cannot be read from now on.
     pub(super) ended_tables: Vec<TableName>,
 }
 
 /// The effect of a change on disk space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Purpose {
+pub(super) enum SpaceEffect {
     #[default]
     Unknown,
     Removal,
@@ -39,15 +39,15 @@ impl std::fmt::Debug for Transaction<'_> {
 impl Transaction<'_> {
     /// Marks the transaction as a removal: on a full disk it may use the reserved space, unless it
     /// also adds.
-    pub fn removes(&mut self) {
-        if self.purpose == Purpose::Unknown {
-            self.purpose = Purpose::Removal;
+    pub fn mark_removal(&mut self) {
+        if self.space_effect == SpaceEffect::Unknown {
+            self.space_effect = SpaceEffect::Removal;
         }
     }
 
     /// Marks the transaction as one that adds or changes data.
-    pub fn adds(&mut self) {
-        self.purpose = Purpose::Addition;
+    pub fn mark_addition(&mut self) {
+        self.space_effect = SpaceEffect::Addition;
     }
 
     /// Returns the table's entry as of this transaction.
@@ -61,18 +61,18 @@ impl Transaction<'_> {
         let began_with = self.batch.commit_id().saturating_sub(1);
         self.shared
             .catalog
-            .table_of(self.batch.as_read(), began_with, name)
+            .table_for_commit(self.batch.as_read(), began_with, name)
     }
 
     /// Records that an item now has that version, or is deleted.
-    pub(in crate::engine) fn wrote(
+    pub(in crate::engine) fn record_write(
         &mut self,
         table: &TableName,
         key: &Key,
         version: Option<Version>,
     ) {
         if let Some(written) = &mut self.written {
-            written.push(Written {
+            written.push(WrittenItem {
                 table: table.clone(),
                 key: key.clone(),
                 version,
@@ -81,7 +81,7 @@ impl Transaction<'_> {
     }
 
     /// Records that a table cannot be read from now on.
-    pub(in crate::engine) fn ended_table(&mut self, table: &TableName) {
+    pub(in crate::engine) fn record_ended(&mut self, table: &TableName) {
         self.ended_tables.push(table.clone());
     }
 
@@ -96,7 +96,7 @@ impl Transaction<'_> {
     /// # Errors
     /// Fails with `ResourceNotFound` if it does not exist or is not active.
     pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
-        catalog::active(self.table(name)?)
+        catalog::require_active(self.table(name)?)
     }
 
     /// Replaces a table's entry: writes it with its partitions, and invalidates the cached catalog
@@ -105,10 +105,10 @@ impl Transaction<'_> {
         if entry.status != TableStatus::Deleting {
             let old = catalog::read_table(self.batch.as_read(), &entry.schema.name)?;
             let now_ms = self.now_ms();
-            partitions::keep(self.batch, old.as_deref(), entry, now_ms)?;
+            partitions::store_maps(self.batch, old.as_deref(), entry, now_ms)?;
         }
         catalog::write_table(self.batch, entry)?;
-        self.catalog_changed()
+        self.bump_catalog()
     }
 
     /// Returns the version of the next change; it is taken only when it is used.
@@ -120,8 +120,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// Fails with `TableNotFound`, or with an error of the store.
-    pub fn known_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
-        catalog::known(self.table(name)?, name)
+    pub fn require_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+        catalog::require_table(self.table(name)?, name)
     }
 
     /// Applies a change to a table's entry, writes it and returns it.
@@ -144,9 +144,9 @@ impl Transaction<'_> {
 
     /// Invalidates the cached catalog: for other processes by the generation, for the jobs of this
     /// transaction by the batch, because the cache holds the last commit.
-    pub fn catalog_changed(&mut self) -> Result<(), StoreError> {
+    pub fn bump_catalog(&mut self) -> Result<(), StoreError> {
         catalog::raise_generation(self.batch)?;
-        self.shared.batch.catalog_changed();
+        self.shared.batch.mark_catalog_changed();
         Ok(())
     }
 }

@@ -1,31 +1,33 @@
 //! A consistent read of the last commit, with the catalog as of that commit.
 
-use super::{batch::source_counters, shared::Shared};
-use crate::engine::{base::counters::SourceCounters, meter::Meter, prelude::*, throttle::UnitKind};
+use super::{batch::source_counters, shared::EngineShared};
+use crate::engine::{
+    base::counters::SourceCounters, meter::EngineMeter, prelude::*, throttle::UnitKind,
+};
 
 /// The view of one request; short, never kept across requests.
-pub struct View<'e> {
-    shared: &'e Shared,
+pub struct ReadView<'e> {
+    shared: &'e EngineShared,
     read: Box<dyn Read + 'e>,
 }
 
-impl std::fmt::Debug for View<'_> {
+impl std::fmt::Debug for ReadView<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("View")
     }
 }
 
-impl Shared {
+impl EngineShared {
     /// Opens a view of the last commit.
-    pub(crate) fn view(&self) -> Result<View<'_>, StoreError> {
-        Ok(View {
+    pub(crate) fn view(&self) -> Result<ReadView<'_>, StoreError> {
+        Ok(ReadView {
             shared: self,
             read: self.store.snapshot()?,
         })
     }
 }
 
-impl View<'_> {
+impl ReadView<'_> {
     /// Returns the store's snapshot.
     #[must_use]
     pub fn read(&self) -> &dyn Read {
@@ -33,7 +35,7 @@ impl View<'_> {
     }
 
     /// Returns the meters.
-    pub(in crate::engine) fn meter(&self) -> &Meter {
+    pub(in crate::engine) fn meter(&self) -> &EngineMeter {
         &self.shared.meter
     }
 
@@ -58,7 +60,7 @@ impl View<'_> {
     }
 
     /// Consumes the units of a read between two places.
-    pub(super) fn take_units(
+    pub(super) fn consume(
         &self,
         table: &TableEntry,
         source: SourceId,
@@ -67,7 +69,7 @@ impl View<'_> {
         units: f64,
     ) {
         self.shared
-            .take_units(table, source, from, to, UnitKind::Read, units);
+            .consume(table, source, from, to, UnitKind::Read, units);
     }
 
     /// Returns the time by the engine's clock.
@@ -88,7 +90,7 @@ impl View<'_> {
         Ok(self
             .shared
             .catalog
-            .table_of(self.read(), self.read().commit_id(), name)?)
+            .table_for_commit(self.read(), self.read().commit_id(), name)?)
     }
 
     /// Returns all tables, in byte order of their names.
@@ -107,7 +109,7 @@ impl View<'_> {
     /// # Errors
     /// Fails with `ResourceNotFound` if it does not exist or is not active.
     pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
-        catalog::active(self.table(name)?)
+        catalog::require_active(self.table(name)?)
     }
 
     /// Returns the record of an entry.

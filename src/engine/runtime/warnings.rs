@@ -6,7 +6,7 @@ use super::options::EngineOptions;
 use crate::engine::prelude::*;
 use crate::model::{
     error::Throttled,
-    layout::{CollectionWarning, ThrottleWarning},
+    metrics::{CollectionWarning, ThrottleWarning},
 };
 
 /// The number of warnings kept.
@@ -114,12 +114,18 @@ impl Warnings<ThrottleWarning> {
             warning,
         );
         if is_new {
-            log::warn!("throttled: {}", throttled.whereabouts());
+            log::warn!("throttled: {}", throttled.describe());
         }
     }
 }
 
 fn is_same(one: &Throttled, other: &Throttled) -> bool {
-    let of = |throttled: &Throttled| (throttled.is_write, throttled.cause, throttled.at.partition);
+    let of = |throttled: &Throttled| {
+        (
+            throttled.is_write,
+            throttled.cause,
+            throttled.location.partition,
+        )
+    };
     of(one) == of(other) && one.table == other.table && one.index == other.index
 }

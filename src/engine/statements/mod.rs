@@ -19,7 +19,7 @@ use crate::model::error::StatementError;
 
 /// A position in the reads of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Position {
+pub struct StatementPosition {
     /// The index of the read, from 0.
     pub read: usize,
     /// The last key evaluated in it; `None` is its beginning.
@@ -33,8 +33,8 @@ pub fn statement_digest<'s>(
 ) -> Digest {
     let mut out = Vec::new();
     for (statement, parameters) in statements {
-        part(statement.as_bytes(), &mut out);
-        part_of_item(
+        append_part(statement.as_bytes(), &mut out);
+        append_item(
             &Item::from([("", AttributeValue::L(parameters.to_vec()))]),
             &mut out,
         );
@@ -43,21 +43,21 @@ pub fn statement_digest<'s>(
 }
 
 /// Appends a part of a request to the input of its digest.
-pub fn part(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn append_part(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
     out.extend_from_slice(bytes);
 }
 
 /// Appends an item to the input of a digest.
-pub fn part_of_item(item: &Item, out: &mut Vec<u8>) {
+pub fn append_item(item: &Item, out: &mut Vec<u8>) {
     let mut text = Vec::new();
     dynamodb_json::write_item(item, &mut text);
-    part(&text, out);
+    append_part(&text, out);
 }
 
 /// Returns the token of a position.
 #[must_use]
-pub fn encode_token(digest: &Digest, position: &Position) -> String {
+pub fn encode_token(digest: &Digest, position: &StatementPosition) -> String {
     let mut bytes = digest.to_vec();
     debug_assert!(position.read <= 50, "a statement has at most 50 reads");
     bytes.extend_from_slice(
@@ -73,7 +73,7 @@ pub fn encode_token(digest: &Digest, position: &Position) -> String {
 
 /// Returns the position of a token of this statement. Fails with `NextToken` if it is no token, and
 /// with `NextTokenMismatch` if it belongs to another statement.
-pub fn decode_token(token: &str, digest: &Digest) -> Result<Position, StatementError> {
+pub fn decode_token(token: &str, digest: &Digest) -> Result<StatementPosition, StatementError> {
     const BAD: StatementError = StatementError::NextToken;
     let bytes = BASE64.decode(token).map_err(|_| BAD)?;
     let (found, rest) = bytes.split_first_chunk::<16>().ok_or(BAD)?;
@@ -83,15 +83,15 @@ pub fn decode_token(token: &str, digest: &Digest) -> Result<Position, StatementE
     }
     let after = match key {
         [] => None,
-        text => Some(item_of(text).ok_or(BAD)?),
+        text => Some(parse_item(text).ok_or(BAD)?),
     };
-    Ok(Position {
+    Ok(StatementPosition {
         read: usize::from(u16::from_be_bytes(*read)),
         after,
     })
 }
 
-fn item_of(text: &[u8]) -> Option<Item> {
+fn parse_item(text: &[u8]) -> Option<Item> {
     attribute_value::item(Document::parse(text.to_vec()).ok()?.root()).ok()
 }
 
@@ -103,8 +103,8 @@ mod next_token_tests {
     fn positions_come_back() {
         let digest = statement_digest([("SELECT", &[AttributeValue::Null][..])].into_iter());
         for position in [
-            Position::default(),
-            Position {
+            StatementPosition::default(),
+            StatementPosition {
                 read: 7,
                 after: Some(Item::from([
                     ("pk", AttributeValue::S("a".into())),
@@ -118,7 +118,7 @@ mod next_token_tests {
             );
         }
         let other = statement_digest([("SELECT", &[][..])].into_iter());
-        let token = encode_token(&digest, &Position::default());
+        let token = encode_token(&digest, &StatementPosition::default());
         assert_eq!(
             decode_token(&token, &other),
             Err(StatementError::NextTokenMismatch)

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::Position;
-use crate::codec::record::Row;
+use super::StatementPosition;
+use crate::codec::record::ResultRow;
 use crate::engine::{
     base::item_key,
     read::{
         page::{self, PagePlan},
-        select::{self, Filter, columns_of},
-        source::{self, ReadSource, StartKey},
+        select::{self, EntryFilter, project_columns},
+        source::{self, CheckedStartKey, ReadSource},
     },
-    runtime::{HeldValues, prelude::*},
+    runtime::{ValueMemory, prelude::*},
 };
 use crate::expr::partiql::{
-    Select, keys as named,
+    SelectStatement, keys as named,
     plan::{self, KeyedRead},
 };
 use crate::model::error::{QueryError, StatementError};
@@ -26,21 +26,21 @@ pub struct PageOptions {
     /// The maximum of items to evaluate.
     pub limit: Option<u32>,
     /// The position at which the page begins.
-    pub position: Position,
+    pub position: StatementPosition,
 }
 
 /// A page of a SELECT.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Selected {
+pub struct SelectPage {
     pub items: Vec<Item>,
     pub consumed_capacity: ConsumedCapacity,
     pub last_evaluated_key: Option<Item>,
     /// The position of the next page, if there may be one.
-    pub next: Option<Position>,
+    pub next: Option<StatementPosition>,
 }
 
 /// A range to read.
-struct Reading {
+struct SelectRange {
     // True if it holds one item at most.
     range: KeyRange,
     /// There is at most one item in it.
@@ -52,8 +52,12 @@ struct Reading {
 /// # Errors
 /// Fails with `ResourceNotFound`, `Statement`, `Query` or `Key` for a statement that does not fit
 /// the table.
-pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<Selected, Error> {
-    let source = find(view, statement)?;
+pub fn page(
+    view: &ReadView<'_>,
+    statement: &SelectStatement,
+    asked: PageOptions,
+) -> Result<SelectPage, Error> {
+    let source = find_source(view, statement)?;
     if source.index().is_some_and(has_several_key_attributes) {
         return Err(StatementError::SeveralKeyAttributes.into());
     }
@@ -62,16 +66,16 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
         return Err(StatementError::ConsistentOnGlobal.into());
     }
     let (reads, rest) = match plan::plan(statement.condition.as_ref(), source.key_schema())? {
-        Some(plan) => (Some(plan.reads), plan.rest),
+        Some(plan) => (Some(plan.reads), plan.residual),
         None => (None, statement.condition.clone()),
     };
     let order = check_order(statement, &source, reads.as_deref())?;
     if let Some(reads) = &reads {
         check_projected(&source, reads)?;
     }
-    let selection = select::of_columns(&source, columns)?;
+    let selection = select::select_columns(&source, columns)?;
     let is_query = reads.is_some();
-    let readings = readings(&source, reads, order);
+    let readings = select_ranges(&source, reads, order);
     let direction = if order.is_some_and(|order| order.backward) {
         Direction::Reverse
     } else {
@@ -79,8 +83,8 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
     };
     let page = PagePlan {
         selection,
-        filter: rest.map(Filter::of_condition),
-        range: Space::Entry.of(source.id()),
+        filter: rest.map(EntryFilter::of_condition),
+        range: Space::Entry.range(source.id()),
         direction,
         limit: asked.limit,
         consistent: asked.consistent,
@@ -88,12 +92,12 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
         is_query,
         source,
     };
-    walk(view, page, &readings, asked.position)
+    read_ranges(view, page, &readings, asked.position)
 }
 
 /// Returns the table or index; the error for a name that is no index of the table does not repeat
 /// the name.
-fn find(view: &View<'_>, statement: &Select) -> Result<ReadSource, Error> {
+fn find_source(view: &ReadView<'_>, statement: &SelectStatement) -> Result<ReadSource, Error> {
     let Some(index) = &statement.index else {
         return ReadSource::find(view, &statement.table, None);
     };
@@ -112,7 +116,7 @@ fn has_several_key_attributes(index: &IndexSchema) -> bool {
 /// Returns the error for an index in a batch, in which items are read by key alone: a fault of the
 /// index, or `otherwise`.
 #[must_use]
-pub fn index_refused(table: &TableEntry, index: &str, otherwise: StatementError) -> StatementError {
+pub fn index_error(table: &TableEntry, index: &str, otherwise: StatementError) -> StatementError {
     match table.schema.index(index) {
         None => StatementError::UnknownIndex,
         Some(index) if has_several_key_attributes(index) => StatementError::SeveralKeyAttributes,
@@ -129,7 +133,7 @@ struct Order {
 }
 
 fn check_order(
-    statement: &Select,
+    statement: &SelectStatement,
     source: &ReadSource,
     reads: Option<&[KeyedRead]>,
 ) -> Result<Option<Order>, StatementError> {
@@ -205,14 +209,14 @@ fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), Query
 }
 
 /// Returns the ranges in the order in which they are read.
-fn readings(
+fn select_ranges(
     source: &ReadSource,
     reads: Option<Vec<KeyedRead>>,
     order: Option<Order>,
-) -> Vec<Reading> {
+) -> Vec<SelectRange> {
     let Some(mut reads) = reads else {
-        return vec![Reading {
-            range: Space::Entry.of(source.id()),
+        return vec![SelectRange {
+            range: Space::Entry.range(source.id()),
             is_one_row: false,
         }];
     };
@@ -240,27 +244,27 @@ fn readings(
     }
     let is_table = source.index().is_none();
     let has_sort = source.table.schema.key.sort.is_some();
-    let reading = |read: &KeyedRead| Reading {
+    let reading = |read: &KeyedRead| SelectRange {
         range: source::range_of_interval(source, &read.digest, &read.interval),
-        is_one_row: is_table && (!has_sort || read.interval.is_value),
+        is_one_row: is_table && (!has_sort || read.interval.is_single_value),
     };
     reads.iter().map(reading).collect()
 }
 
 /// Reads one range after the other until the page is full.
-fn walk(
-    view: &View<'_>,
+fn read_ranges(
+    view: &ReadView<'_>,
     mut plan: PagePlan,
-    readings: &[Reading],
-    start: Position,
-) -> Result<Selected, Error> {
-    let mut selected = Selected {
+    readings: &[SelectRange],
+    start: StatementPosition,
+) -> Result<SelectPage, Error> {
+    let mut selected = SelectPage {
         items: Vec::new(),
         consumed_capacity: ConsumedCapacity::default(),
         last_evaluated_key: None,
         next: None,
     };
-    let (mut after, mut held) = (start.after, HeldValues::default());
+    let (mut after, mut held) = (start.after, ValueMemory::default());
     let mut bytes = 0;
     if start.read >= readings.len() {
         return Err(StatementError::NextToken.into());
@@ -272,14 +276,19 @@ fn walk(
             plan.range = range_after(&plan, &key)?;
         }
         let mut failed = None;
-        let part = page::read_part(view, &plan, bytes, &mut |row| match owned(row, &mut held) {
-            Ok(item) => selected.items.push(item),
-            Err(error) => failed = Some(error),
-        });
+        let part = page::read_part(
+            view,
+            &plan,
+            bytes,
+            &mut |row| match to_item(row, &mut held) {
+                Ok(item) => selected.items.push(item),
+                Err(error) => failed = Some(error),
+            },
+        );
         let part = match part {
             // The results of the ranges before are kept.
             Err(Error::Throttled(_)) if number > start.read => {
-                selected.next = Some(Position {
+                selected.next = Some(StatementPosition {
                     read: number,
                     after: None,
                 });
@@ -294,7 +303,7 @@ fn walk(
         bytes = part.bytes;
         // Nothing is left of a single item once it was evaluated.
         if part.is_cut && (plan.restartable || part.page.scanned_count == 0) {
-            selected.next = Some(Position {
+            selected.next = Some(StatementPosition {
                 read: number,
                 after: part.page.last_evaluated_key.clone(),
             });
@@ -304,7 +313,7 @@ fn walk(
         let scanned = u32::try_from(part.page.scanned_count).unwrap_or(u32::MAX);
         plan.limit = plan.limit.map(|limit| limit.saturating_sub(scanned));
         if plan.limit == Some(0) && number + 1 < readings.len() {
-            selected.next = Some(Position {
+            selected.next = Some(StatementPosition {
                 read: number + 1,
                 after: None,
             });
@@ -315,16 +324,16 @@ fn walk(
 }
 
 /// Returns the row's item; its values are charged to `held` before they are made.
-fn owned(row: Row<'_>, held: &mut HeldValues) -> Result<Item, Error> {
-    if let Row::Record(record) = &row {
-        held.read(record)?;
+fn to_item(row: ResultRow<'_>, held: &mut ValueMemory) -> Result<Item, Error> {
+    if let ResultRow::Record(record) = &row {
+        held.reserve_read(record)?;
     }
     Ok(row.to_item()?)
 }
 
 /// Returns the rest of a range after the key in a token, which must lie in the range.
 fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
-    StartKey::new(&plan.source, key, false).map_err(|_| StatementError::NextToken)?;
+    CheckedStartKey::new(&plan.source, key, false).map_err(|_| StatementError::NextToken)?;
     let address = plan
         .source
         .address(key)
@@ -343,7 +352,7 @@ fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
 /// Returns the key of a SELECT in a batch or transaction, as written. Fails with `Statement` if it
 /// does not name one item.
 pub fn named_key(
-    statement: &Select,
+    statement: &SelectStatement,
     table: &TableEntry,
     operation: &'static str,
 ) -> Result<Item, StatementError> {
@@ -358,7 +367,7 @@ pub fn key(named: &Item, table: &TableEntry) -> Result<Key, Error> {
 
 /// An item read by its key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct One {
+pub struct SelectedItem {
     /// The selected part of the item, if there is an item.
     pub item: Option<Item>,
     /// The bytes of the whole item.
@@ -368,29 +377,29 @@ pub struct One {
 
 /// Reads an item by its key; `units_of` returns the units that the read of these bytes consumes.
 /// Fails with `Throttled` if there are none left.
-pub fn one(
-    view: &View<'_>,
-    statement: &Select,
+pub fn read_item(
+    view: &ReadView<'_>,
+    statement: &SelectStatement,
     table: &TableEntry,
     key: &Key,
-    held: &mut HeldValues,
+    held: &mut ValueMemory,
     units_of: impl FnOnce(usize) -> f64,
-) -> Result<One, Error> {
+) -> Result<SelectedItem, Error> {
     let address = EntryAddress::of_item(table.source, key);
     view.admit_item(table, &address)?;
     let record = view.entry(&address)?;
     let bytes = record.map_or(0, |record| record.item_bytes() as usize);
-    record.map_or(Ok(()), |record| held.read(&record))?;
+    record.map_or(Ok(()), |record| held.reserve_read(&record))?;
     let item = record
         .map(|record: Record<'_>| record.to_item())
         .transpose()?;
     let item = match statement.columns()? {
-        Some(columns) => item.map(|item| columns_of(columns, &item)),
+        Some(columns) => item.map(|item| project_columns(columns, &item)),
         None => item,
     };
     let units = units_of(bytes);
     view.charge_item(table, &address, units)?;
-    Ok(One {
+    Ok(SelectedItem {
         item,
         bytes,
         consumed_capacity: ConsumedCapacity::of_table(units),

@@ -4,14 +4,14 @@ use crate::engine::{
     base::write_units,
     runtime::prelude::*,
     write::{
-        action::{Action, Plan},
-        guard::{Guard, Stored},
+        action::{WriteAction, WritePlan},
+        condition::{StoredItem, WriteCondition},
         update::UpdatePlan,
     },
 };
 use crate::expr::{
     Condition, Predicate,
-    partiql::{Returning, Write, WriteEffect, keys as named},
+    partiql::{Returning, WriteEffect, WriteStatement, keys as named},
 };
 use crate::model::{
     api::UpdateReturnValues,
@@ -20,7 +20,7 @@ use crate::model::{
 
 /// The effect of a statement on its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StatementKind {
     Insert,
     Update,
     Delete,
@@ -30,29 +30,30 @@ pub enum Kind {
 
 /// A statement with the key of its item.
 #[derive(Debug)]
-pub struct Prepared {
-    pub kind: Kind,
+pub struct PreparedStatement {
+    pub kind: StatementKind,
     /// The item of an INSERT; otherwise the key attributes by name, as written.
     sent: Item,
-    pub plan: Plan,
+    pub plan: WritePlan,
     returning: UpdateReturnValues,
 }
 
 /// Finds the item that a statement names. The types of its key are not checked yet. Fails with
 /// `Statement` if it does not name one item.
 pub fn prepare(
-    write: &Write,
+    write: &WriteStatement,
     table: &TableEntry,
     return_old: bool,
-) -> Result<Prepared, StatementError> {
+) -> Result<PreparedStatement, StatementError> {
     let schema = &table.schema.key;
-    let of_partition = |predicate| Condition::of_attribute(&schema.partition.name, predicate, []);
-    let guard = |condition| Guard::of_condition(condition, return_old);
+    let of_partition = |predicate| Condition::on_attribute(&schema.partition.name, predicate, []);
+    let guard = |condition| WriteCondition::of_condition(condition, return_old);
     let none = UpdateReturnValues::None;
     let (kind, sent, plan, returning) = match &write.effect {
         WriteEffect::Insert(item) => {
-            let plan = Plan::Guard(guard(Some(of_partition(Predicate::AttributeNotExists))));
-            (Kind::Insert, item.clone(), plan, none)
+            let plan =
+                WritePlan::Condition(guard(Some(of_partition(Predicate::AttributeNotExists))));
+            (StatementKind::Insert, item.clone(), plan, none)
         }
         WriteEffect::Update {
             update,
@@ -62,14 +63,14 @@ pub fn prepare(
             let found = named::of_write(condition.as_ref(), schema)?;
             // There must be an item to update.
             let conditions = std::iter::once(of_partition(Predicate::AttributeExists))
-                .chain(found.rest)
+                .chain(found.residual)
                 .collect();
             let plan =
                 UpdatePlan::of_update(update.clone(), guard(Some(Condition::And(conditions))));
             (
-                Kind::Update,
+                StatementKind::Update,
                 found.key,
-                Plan::Update(plan),
+                WritePlan::Update(plan),
                 returned(*returning),
             )
         }
@@ -80,7 +81,7 @@ pub fn prepare(
             let found = named::of_write(condition.as_ref(), schema)?;
             // A missing item meets every condition: there is nothing to delete.
             let condition = found
-                .rest
+                .residual
                 .map(|rest| Condition::Or(vec![of_partition(Predicate::AttributeNotExists), rest]));
             let returning = if *returning {
                 UpdateReturnValues::AllOld
@@ -88,23 +89,23 @@ pub fn prepare(
                 none
             };
             (
-                Kind::Delete,
+                StatementKind::Delete,
                 found.key,
-                Plan::Guard(guard(condition)),
+                WritePlan::Condition(guard(condition)),
                 returning,
             )
         }
         WriteEffect::Exists { condition } => {
             let found = named::of_exists(condition.as_ref(), schema)?;
             (
-                Kind::Exists,
+                StatementKind::Exists,
                 found.key,
-                Plan::Guard(guard(found.rest)),
+                WritePlan::Condition(guard(found.residual)),
                 none,
             )
         }
     };
-    Ok(Prepared {
+    Ok(PreparedStatement {
         kind,
         sent,
         plan,
@@ -122,22 +123,22 @@ fn returned(returning: Option<Returning>) -> UpdateReturnValues {
     }
 }
 
-impl Prepared {
+impl PreparedStatement {
     /// Returns the action, with its item or the item's key.
     #[must_use]
-    pub fn action(&self) -> Action<'_> {
+    pub fn action(&self) -> WriteAction<'_> {
         match self.kind {
-            Kind::Insert => Action::Put(&self.sent),
-            Kind::Update => Action::Update(&self.sent),
-            Kind::Delete => Action::Delete(&self.sent),
-            Kind::Exists => Action::Check(&self.sent),
+            StatementKind::Insert => WriteAction::Put(&self.sent),
+            StatementKind::Update => WriteAction::Update(&self.sent),
+            StatementKind::Delete => WriteAction::Delete(&self.sent),
+            StatementKind::Exists => WriteAction::Check(&self.sent),
         }
     }
 
     /// Returns the key of the item after the checks against the table that need no item. Fails with
     /// `Value`, `Key`, `Update` or `Query`.
     pub fn check(&self, table: &TableEntry) -> Result<Key, Error> {
-        if self.kind == Kind::Insert {
+        if self.kind == StatementKind::Insert {
             self.sent.check_limits()?;
         }
         self.plan.key(self.action(), table)
@@ -156,25 +157,25 @@ impl Prepared {
         transaction: &mut Transaction<'_>,
         table: &Arc<TableEntry>,
         key: Key,
-    ) -> Result<Written, Error> {
-        let stored = match Stored::look_at(transaction, table, key) {
+    ) -> Result<StatementResult, Error> {
+        let stored = match StoredItem::load(transaction, table, key) {
             Ok(stored) => stored,
             Err(error @ Error::Throttled(_)) => {
-                return Ok(Written {
+                return Ok(StatementResult {
                     outcome: Err(error),
                     consumed_capacity: ConsumedCapacity::default(),
                 });
             }
             Err(error) => return Err(error),
         };
-        let held = transaction.held_values.bytes();
-        let counted = transaction.held_values.change(stored.record()?);
-        match counted.and_then(|()| self.run_on(transaction, &stored)) {
+        let held = transaction.value_memory.bytes();
+        let counted = transaction.value_memory.reserve_change(stored.record()?);
+        match counted.and_then(|()| self.execute(transaction, &stored)) {
             Ok((returned, consumed_capacity)) => {
                 if returned.is_none() {
-                    transaction.held_values.let_go(held);
+                    transaction.value_memory.release(held);
                 }
-                Ok(Written {
+                Ok(StatementResult {
                     outcome: Ok(returned),
                     consumed_capacity,
                 })
@@ -190,8 +191,8 @@ impl Prepared {
                 ) {
                     transaction.charge_table(table, &stored.address, units)?;
                 }
-                Ok(Written {
-                    outcome: Err(without_words(error)),
+                Ok(StatementResult {
+                    outcome: Err(to_partiql_error(error)),
                     consumed_capacity: ConsumedCapacity::of_table(units),
                 })
             }
@@ -200,16 +201,16 @@ impl Prepared {
 
     /// Runs the statement on the stored item; returns the attributes of RETURNING, and the consumed
     /// capacity.
-    fn run_on(
+    fn execute(
         &self,
         transaction: &mut Transaction<'_>,
-        stored: &Stored,
+        stored: &StoredItem,
     ) -> Result<(Option<Item>, ConsumedCapacity), Error> {
         match self.kind {
-            Kind::Insert if stored.record()?.is_some() => {
+            StatementKind::Insert if stored.record()?.is_some() => {
                 return Err(StatementError::Duplicate.into());
             }
-            Kind::Exists => return Err(StatementError::ExistsAlone.into()),
+            StatementKind::Exists => return Err(StatementError::ExistsAlone.into()),
             _ => {}
         }
         let outcome = self.plan.decide(self.action(), stored)?;
@@ -223,7 +224,7 @@ impl Prepared {
 
 /// Returns the error in PartiQL's words, which are fewer for an item that an update made too deep.
 #[must_use]
-pub fn without_words(error: Error) -> Error {
+pub fn to_partiql_error(error: Error) -> Error {
     match error {
         Error::Value(ValueError::Nesting) => StatementError::ItemNesting.into(),
         other => other,
@@ -232,7 +233,7 @@ pub fn without_words(error: Error) -> Error {
 
 /// The outcome of a write.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct StatementResult {
     /// The attributes of RETURNING, if there are any, or the reason of a refusal.
     pub outcome: Result<Option<Item>, Error>,
     /// The consumed capacity, also of a refused write.

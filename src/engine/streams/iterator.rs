@@ -10,7 +10,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use crate::codec::digest::digest;
 use crate::engine::{
-    base::stored::{Part, bytes_of},
+    base::stored_form::{Part, encode_parts},
     prelude::*,
 };
 use crate::model::{api::StreamName, error::StreamError, limits::SHARD_ITERATOR_MS};
@@ -35,7 +35,7 @@ impl ShardIterator {
         let name = self.stream.table_name.as_str();
         debug_assert!(name.len() <= 255, "a table name has at most 255 characters");
         let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
-        let mut bytes = bytes_of(&(FORM, self.position, self.given_ms, length));
+        let mut bytes = encode_parts(&(FORM, self.position, self.given_ms, length));
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(self.stream.label.as_bytes());
         let digest = digest(&bytes);

@@ -19,7 +19,7 @@ use super::{
     account::AccountRecord,
     base::{
         keys::RecordKind,
-        stored::{self, Stored},
+        stored_form::{self, StoredForm},
     },
     catalog::TableStream,
     runtime::prelude::*,
@@ -38,14 +38,14 @@ pub fn enable(
     table: &mut TableEntry,
     view_type: StreamViewType,
 ) -> Result<(), StoreError> {
-    let id = catalog::take_source(transaction.batch)?;
+    let id = catalog::allocate_source(transaction.batch)?;
     let now_ms = transaction.now_ms();
-    let name = free_name(transaction.read(), table, now_ms)?;
+    let name = unused_name(transaction.read(), table, now_ms)?;
     // The beginning has a number of its own, which no record has: reading at it and reading after
     // it both read everything.
     let first = transaction.next_version()?;
     transaction.shared.batch.take_version(first);
-    let definition = Definition {
+    let definition = StreamDefinition {
         id,
         view_type,
         created_ms: now_ms,
@@ -92,7 +92,7 @@ pub fn disable(
 }
 
 /// Returns a label that no stream of the table has: the present time, or a later one if needed.
-fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamName, StoreError> {
+fn unused_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamName, StoreError> {
     let mut ms = now_ms;
     loop {
         let label = calendar::iso(ms).trim_end_matches('Z').to_owned();
@@ -110,24 +110,24 @@ fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamN
 fn write_definition(
     transaction: &mut Transaction<'_>,
     name: &StreamName,
-    definition: &Definition,
+    definition: &StreamDefinition,
 ) -> Result<(), StoreError> {
     transaction
         .batch
-        .put(&keys::stream(name), &stored::encode(definition)?)
+        .put(&keys::stream_key(name), &stored_form::encode(definition)?)
 }
 
 /// Returns the definition of a stream.
 pub fn read_definition(
     read: &dyn Read,
     name: &StreamName,
-) -> Result<Option<Definition>, StoreError> {
-    let key = keys::stream(name);
-    read.get(&key)?.map(stored::decode).transpose()
+) -> Result<Option<StreamDefinition>, StoreError> {
+    let key = keys::stream_key(name);
+    read.get(&key)?.map(stored_form::decode).transpose()
 }
 
 /// Returns the definition of a stream that a request names; fails with `NotFound` if there is none.
-pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
+pub fn find_definition(read: &dyn Read, name: &StreamName) -> Result<StreamDefinition, Error> {
     match read_definition(read, name)? {
         Some(definition) => Ok(definition),
         None => Err(StreamError::NotFound(arn::stream(name)).into()),
@@ -136,7 +136,7 @@ pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
 
 /// Returns the id of a stream's one shard: `shardId-<time, 20 digits>-<8 hexadecimal digits>`.
 #[must_use]
-pub fn shard_id(definition: &Definition) -> String {
+pub fn shard_id(definition: &StreamDefinition) -> String {
     format!(
         "shardId-{:020}-{:08x}",
         definition.created_ms, definition.id.0
@@ -144,7 +144,7 @@ pub fn shard_id(definition: &Definition) -> String {
 }
 
 /// Checks the shard id of a request; fails with `ShardNotFound` if the stream has no such shard.
-pub fn check_shard(definition: &Definition, shard: &str) -> Result<(), StreamError> {
+pub fn check_shard(definition: &StreamDefinition, shard: &str) -> Result<(), StreamError> {
     if shard == shard_id(definition) {
         Ok(())
     } else {
@@ -161,7 +161,7 @@ pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
 }
 
 /// Returns the position of a reader that has seen everything in this snapshot.
-pub fn behind(read: &dyn Read) -> Result<Version, StoreError> {
+pub fn next_position(read: &dyn Read) -> Result<Version, StoreError> {
     Ok(crate::engine::runtime::batch::last_version(read)? + 1)
 }
 
@@ -169,7 +169,7 @@ pub fn behind(read: &dyn Read) -> Result<Version, StoreError> {
 
 /// A stream as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Definition {
+pub struct StreamDefinition {
     pub id: SourceId,
     pub view_type: StreamViewType,
     /// Milliseconds since the epoch.
@@ -187,9 +187,9 @@ pub struct Definition {
     pub closed: Option<(Version, u64)>,
 }
 
-impl Stored for Definition {
+impl StoredForm for StreamDefinition {
     const VERSION: u8 = 2;
-    const WHAT: &'static str = "a stream's definition";
+    const NAME: &'static str = "a stream's definition";
 
     /// Upgrades version 1, which had the key's one or two names as a list.
     fn upgrade(version: u64, mut definition: Value) -> Option<Value> {
@@ -214,9 +214,9 @@ pub struct StreamPolicy {
     pub revision: u64,
 }
 
-impl Stored for StreamPolicy {
+impl StoredForm for StreamPolicy {
     const VERSION: u8 = 1;
-    const WHAT: &'static str = "a stream's policy";
+    const NAME: &'static str = "a stream's policy";
 }
 
 impl AccountRecord for StreamPolicy {
@@ -224,7 +224,7 @@ impl AccountRecord for StreamPolicy {
 }
 
 /// Returns the policy of a stream, an empty one if it never had any.
-pub fn policy_of(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreError> {
+pub fn read_policy(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreError> {
     Ok(StreamPolicy::get(read, &arn::stream(name))?.unwrap_or_default())
 }
 
@@ -238,18 +238,18 @@ pub fn put_policy(
 }
 
 /// Deletes the policy of a removed stream.
-pub fn forget_policy(batch: &mut dyn Write, name: &StreamName) -> Result<(), StoreError> {
+pub fn delete_policy(batch: &mut dyn Write, name: &StreamName) -> Result<(), StoreError> {
     StreamPolicy::delete(batch, &arn::stream(name))
 }
 
 #[cfg(test)]
 mod definition_tests {
     use super::*;
-    use crate::engine::base::stored::{decode, encode};
+    use crate::engine::base::stored_form::{decode, encode};
     use crate::model::error::StoreError;
 
-    fn example() -> Definition {
-        Definition {
+    fn example() -> StreamDefinition {
+        StreamDefinition {
             id: SourceId(7),
             view_type: StreamViewType::NewAndOldImages,
             created_ms: 17,
@@ -263,18 +263,19 @@ mod definition_tests {
 
     #[test]
     fn the_stored_form_is_fixed_and_that_of_version_1_is_read() {
-        let check = |definition: Definition, head: &str, first_key: &str, key: &str, rest: &str| {
-            let today = format!(r#"{{"v":2,{head},{key},{rest}}}"#);
-            assert_eq!(
-                String::from_utf8(encode(&definition).unwrap()).unwrap(),
-                today
-            );
-            assert_eq!(decode(today.as_bytes()), Ok(definition.clone()));
-            assert_eq!(
-                decode(format!(r#"{{"v":1,{head},{first_key},{rest}}}"#).as_bytes()),
-                Ok(definition)
-            );
-        };
+        let check =
+            |definition: StreamDefinition, head: &str, first_key: &str, key: &str, rest: &str| {
+                let today = format!(r#"{{"v":2,{head},{key},{rest}}}"#);
+                assert_eq!(
+                    String::from_utf8(encode(&definition).unwrap()).unwrap(),
+                    today
+                );
+                assert_eq!(decode(today.as_bytes()), Ok(definition.clone()));
+                assert_eq!(
+                    decode(format!(r#"{{"v":1,{head},{first_key},{rest}}}"#).as_bytes()),
+                    Ok(definition)
+                );
+            };
         let head = r#""id":7,"view_type":"NEW_AND_OLD_IMAGES","created_ms":17"#;
         let (first_key, key) = (r#""key":["pk","sk"]"#, r#""partition":"pk","sort":"sk""#);
         check(
@@ -284,7 +285,7 @@ mod definition_tests {
             key,
             r#""first":5,"trimmed":6,"closed":[9,18]"#,
         );
-        let open = Definition {
+        let open = StreamDefinition {
             sort: None,
             closed: None,
             ..example()
@@ -301,7 +302,7 @@ mod definition_tests {
 
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
-        let damaged = || StoreError::Corrupt(Definition::WHAT);
+        let damaged = || StoreError::Corrupt(StreamDefinition::NAME);
         let cases: &[(&[u8], StoreError)] = &[
             (b"", damaged()),
             (b"{}", damaged()),
@@ -309,7 +310,7 @@ mod definition_tests {
             (br#"{"v":3}"#, StoreError::Format(3)),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(decode::<Definition>(bytes), Err(expected.clone()));
+            assert_eq!(decode::<StreamDefinition>(bytes), Err(expected.clone()));
         }
     }
 }

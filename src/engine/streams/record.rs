@@ -11,7 +11,7 @@
 
 use crate::codec::record;
 use crate::engine::runtime::prelude::*;
-use crate::model::api::{Origin, StreamEvent};
+use crate::model::api::{ChangeOrigin, StreamEvent};
 
 const FORMAT: u8 = 1;
 
@@ -19,7 +19,7 @@ const FORMAT: u8 = 1;
 #[derive(Debug, Clone, Copy)]
 pub struct StoredRecord<'a> {
     pub event: StreamEvent,
-    pub origin: Origin,
+    pub origin: ChangeOrigin,
     pub created_ms: u64,
     pub keys: &'a [u8],
     /// The images that the view type keeps.
@@ -42,8 +42,8 @@ impl<'a> StoredRecord<'a> {
             StreamEvent::Remove => 3,
         });
         out.push(match self.origin {
-            Origin::Client => 0,
-            Origin::TimeToLive => 1,
+            ChangeOrigin::Client => 0,
+            ChangeOrigin::TimeToLive => 1,
         });
         out.extend_from_slice(&self.created_ms.to_le_bytes());
         for part in parts {
@@ -79,8 +79,8 @@ impl<'a> StoredRecord<'a> {
             _ => return None,
         };
         let origin = match origin {
-            0 => Origin::Client,
-            1 => Origin::TimeToLive,
+            0 => ChangeOrigin::Client,
+            1 => ChangeOrigin::TimeToLive,
             _ => return None,
         };
         let created_ms = u64::from_le_bytes(*created_ms);
@@ -205,7 +205,7 @@ mod record_tests {
         ];
         check(
             StreamEvent::Insert,
-            Origin::Client,
+            ChangeOrigin::Client,
             [Some(b"n"), None],
             &insert,
         );
@@ -214,7 +214,7 @@ mod record_tests {
         ];
         check(
             StreamEvent::Modify,
-            Origin::Client,
+            ChangeOrigin::Client,
             [Some(b"n"), Some(b"o")],
             &modify,
         );
@@ -223,7 +223,7 @@ mod record_tests {
         ];
         check(
             StreamEvent::Remove,
-            Origin::TimeToLive,
+            ChangeOrigin::TimeToLive,
             [None, None],
             &remove,
         );
@@ -233,7 +233,7 @@ mod record_tests {
     fn damage_is_refused() {
         let good = StoredRecord {
             event: StreamEvent::Insert,
-            origin: Origin::Client,
+            origin: ChangeOrigin::Client,
             created_ms: 1,
             keys: b"k",
             new_image: None,

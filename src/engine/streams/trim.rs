@@ -1,19 +1,19 @@
 //! Removal of records that are older than 24 hours, and of disabled streams without records.
 
-use super::{Definition, record::StoredRecord};
-use crate::engine::{base::stored, runtime::prelude::*};
+use super::{StreamDefinition, record::StoredRecord};
+use crate::engine::{base::stored_form, runtime::prelude::*};
 use crate::model::{api::StreamName, limits::STREAM_RETENTION_MS};
 
 /// The maximum of records removed in one transaction: other writers must not wait long.
 const RECORDS_PER_JOB: usize = 1_000;
 
 /// Trims every stream. Fails with `Closed` if the engine ends in the meantime.
-pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
-    for name in due(shared)? {
+pub fn trim(shared: &Arc<EngineShared>) -> Result<(), Error> {
+    for name in due_streams(shared)? {
         loop {
             let of = name.clone();
             let trimmed =
-                shared.submit_in_background(move |transaction| Ok(trim_piece(transaction, &of)?));
+                shared.submit_in_background(move |transaction| Ok(trim_batch(transaction, &of)?));
             match trimmed {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -29,7 +29,7 @@ pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
 }
 
 /// Returns the streams with something to remove.
-fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
+fn due_streams(shared: &EngineShared) -> Result<Vec<StreamName>, StoreError> {
     let horizon_ms = shared.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let snapshot = shared.store.snapshot()?;
     let mut due = Vec::new();
@@ -53,21 +53,28 @@ fn warn_of_damage(name: &StreamName, error: &StoreError) {
 /// skipped: `check` reports it.
 pub fn each_stream(
     read: &dyn Read,
-    visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(
+        StreamName,
+        Result<StreamDefinition, StoreError>,
+    ) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     walks::each(read, &Space::Stream.all(), |key, value| {
-        keys::stream_of(key).map_or(Ok(()), |name| visit(name, stored::decode(value)))
+        keys::parse_stream(key).map_or(Ok(()), |name| visit(name, stored_form::decode(value)))
     })
 }
 
-fn is_due(read: &dyn Read, definition: &Definition, horizon_ms: u64) -> Result<bool, StoreError> {
+fn is_due(
+    read: &dyn Read,
+    definition: &StreamDefinition,
+    horizon_ms: u64,
+) -> Result<bool, StoreError> {
     Ok(match oldest(read, definition.id)? {
         Some((_, created_ms)) => created_ms < horizon_ms,
         None => is_over(definition, horizon_ms),
     })
 }
 
-fn is_over(definition: &Definition, horizon_ms: u64) -> bool {
+fn is_over(definition: &StreamDefinition, horizon_ms: u64) -> bool {
     definition
         .closed
         .is_some_and(|(_, closed_ms)| closed_ms < horizon_ms)
@@ -94,13 +101,13 @@ pub fn first_at(
 /// Returns sequence number and time of a stored record. A malformed key is damage, not the end of
 /// the stream, which would be removed.
 fn age_of(key: &[u8], value: &[u8]) -> Result<(Version, u64), StoreError> {
-    let version = keys::version_of(key).ok_or(StoreError::Corrupt("a stream record's key"))?;
+    let version = keys::parse_version(key).ok_or(StoreError::Corrupt("a stream record's key"))?;
     Ok((version, StoredRecord::parse(value)?.created_ms))
 }
 
 /// Removes a batch of a stream's records, or the stream; returns true if more is left.
-fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
-    transaction.removes();
+fn trim_batch(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
+    transaction.mark_removal();
     let horizon_ms = transaction.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let read = transaction.read();
     let Some(mut definition) = super::read_definition(read, name)? else {
@@ -134,8 +141,8 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
         return Ok(true);
     }
     if is_over(&definition, horizon_ms) && oldest(transaction.read(), definition.id)?.is_none() {
-        transaction.batch.delete(&keys::stream(name))?;
-        super::forget_policy(transaction.batch, name)?;
+        transaction.batch.delete(&keys::stream_key(name))?;
+        super::delete_policy(transaction.batch, name)?;
     }
     Ok(false)
 }

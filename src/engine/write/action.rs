@@ -3,8 +3,8 @@
 //! decided on the writer thread.
 
 use super::{
-    Applied,
-    guard::{Guard, Stored},
+    AppliedWrite,
+    condition::{StoredItem, WriteCondition},
     replace, replace_checked,
     update::UpdatePlan,
 };
@@ -13,7 +13,7 @@ use crate::model::api::UpdateReturnValues;
 
 /// The action of a write, with its item or the key of that item.
 #[derive(Debug, Clone, Copy)]
-pub enum Action<'r> {
+pub enum WriteAction<'r> {
     /// An item that passed all limit checks.
     Put(&'r Item),
     Update(&'r Item),
@@ -22,10 +22,10 @@ pub enum Action<'r> {
     Check(&'r Item),
 }
 
-impl<'r> Action<'r> {
+impl<'r> WriteAction<'r> {
     /// Returns the item or key of the request.
     #[must_use]
-    pub fn sent(self) -> &'r Item {
+    pub fn item_or_key(self) -> &'r Item {
         match self {
             Self::Put(item) | Self::Update(item) | Self::Delete(item) | Self::Check(item) => item,
         }
@@ -39,30 +39,30 @@ impl<'r> Action<'r> {
         Ok(if let Self::Put(item) = self {
             item.check_limits()
         } else {
-            self.sent().check_nesting()
+            self.item_or_key().check_nesting()
         }?)
     }
 }
 
 /// The parsed expressions of a write: everything that needs no table.
 #[derive(Debug)]
-pub enum Plan {
-    Guard(Guard),
+pub enum WritePlan {
+    Condition(WriteCondition),
     Update(UpdatePlan),
 }
 
-impl Plan {
+impl WritePlan {
     /// Returns the key of the item, after the checks against the table that need no item.
     ///
     /// # Errors
     /// Fails with `Key`, `Update` or `Query`, by the first check that fails.
-    pub fn key(&self, action: Action<'_>, table: &TableEntry) -> Result<Key, Error> {
+    pub fn key(&self, action: WriteAction<'_>, table: &TableEntry) -> Result<Key, Error> {
         let key = match action {
-            Action::Put(item) => index::key_of_put(table, item)?,
-            _ => item_key::key_of_parameter(&table.schema.key, action.sent())?,
+            WriteAction::Put(item) => index::key_of_put(table, item)?,
+            _ => item_key::key_of_parameter(&table.schema.key, action.item_or_key())?,
         };
         match self {
-            Self::Guard(guard) => guard.check_paths(table)?,
+            Self::Condition(guard) => guard.check_paths(table)?,
             Self::Update(plan) => plan.check_table(table)?,
         }
         Ok(key)
@@ -73,26 +73,30 @@ impl Plan {
     /// # Errors
     /// Fails with `ConditionalCheckFailed`, `Update`, `Value` or `Key`, or with an error of the
     /// store.
-    pub fn decide<'r>(&self, action: Action<'r>, stored: &Stored) -> Result<Outcome<'r>, Error> {
+    pub fn decide<'r>(
+        &self,
+        action: WriteAction<'r>,
+        stored: &StoredItem,
+    ) -> Result<WriteOutcome<'r>, Error> {
         let guard = match self {
             // An update that only removes leaves a missing item missing: its outcome is a delete of
             // nothing.
             Self::Update(plan) => {
                 return Ok(plan
                     .apply(stored)?
-                    .map_or(Outcome::Deleted, Outcome::Updated));
+                    .map_or(WriteOutcome::Deleted, WriteOutcome::Updated));
             }
-            Self::Guard(guard) => guard,
+            Self::Condition(guard) => guard,
         };
         guard.check(stored)?;
         debug_assert!(
-            !matches!(action, Action::Update(_)),
+            !matches!(action, WriteAction::Update(_)),
             "an update without its plan"
         );
         Ok(match action {
-            Action::Put(item) => Outcome::Put(item),
-            Action::Delete(_) => Outcome::Deleted,
-            Action::Check(_) | Action::Update(_) => Outcome::Kept,
+            WriteAction::Put(item) => WriteOutcome::Put(item),
+            WriteAction::Delete(_) => WriteOutcome::Deleted,
+            WriteAction::Check(_) | WriteAction::Update(_) => WriteOutcome::Unchanged,
         })
     }
 
@@ -100,13 +104,13 @@ impl Plan {
     pub fn returned(
         &self,
         asked: UpdateReturnValues,
-        stored: &Stored,
-        outcome: &Outcome<'_>,
+        stored: &StoredItem,
+        outcome: &WriteOutcome<'_>,
     ) -> Result<Option<Item>, StoreError> {
         match (self, asked) {
             (Self::Update(plan), _) => Ok(plan.returned(asked, stored.item()?, outcome.item())),
-            (Self::Guard(_), UpdateReturnValues::AllOld) => Ok(stored.item()?.cloned()),
-            (Self::Guard(_), _) => Ok(None),
+            (Self::Condition(_), UpdateReturnValues::AllOld) => Ok(stored.item()?.cloned()),
+            (Self::Condition(_), _) => Ok(None),
         }
     }
 
@@ -114,16 +118,16 @@ impl Plan {
     ///
     /// # Errors
     /// `ResourceNotFound`, `Throttled`, `TooManyValues`; as of [`Self::key`] and [`Self::decide`].
-    pub fn look_at<'r>(
+    pub fn prepare<'r>(
         &self,
         transaction: &mut Transaction<'_>,
         table: &TableName,
-        action: Action<'r>,
-    ) -> Result<(Stored, Outcome<'r>), Error> {
+        action: WriteAction<'r>,
+    ) -> Result<(StoredItem, WriteOutcome<'r>), Error> {
         let table = transaction.active_table(table)?;
         let key = self.key(action, &table)?;
-        let stored = Stored::look_at(transaction, &table, key)?;
-        transaction.held_values.change(stored.record()?)?;
+        let stored = StoredItem::load(transaction, &table, key)?;
+        transaction.value_memory.reserve_change(stored.record()?)?;
         let outcome = self.decide(action, &stored)?;
         Ok((stored, outcome))
     }
@@ -131,23 +135,23 @@ impl Plan {
 
 /// The outcome of a write for its item.
 #[derive(Debug)]
-pub enum Outcome<'r> {
+pub enum WriteOutcome<'r> {
     /// Unchanged: only the condition was evaluated.
-    Kept,
+    Unchanged,
     Put(&'r Item),
     Updated(Item),
     /// Deleted, or absent already.
     Deleted,
 }
 
-impl Outcome<'_> {
+impl WriteOutcome<'_> {
     /// Returns the item after the write.
     #[must_use]
     pub fn item(&self) -> Option<&Item> {
         match self {
             Self::Put(item) => Some(item),
             Self::Updated(item) => Some(item),
-            Self::Kept | Self::Deleted => None,
+            Self::Unchanged | Self::Deleted => None,
         }
     }
 
@@ -155,8 +159,8 @@ impl Outcome<'_> {
     pub fn write(
         &self,
         transaction: &mut Transaction<'_>,
-        stored: &Stored,
-    ) -> Result<Applied, Error> {
+        stored: &StoredItem,
+    ) -> Result<AppliedWrite, Error> {
         match self {
             // A put passed `Item::check_limits` before it was queued.
             Self::Put(item) => replace_checked(transaction, stored, Some(item)),

@@ -2,19 +2,19 @@
 //! transaction.
 
 pub mod action;
-pub mod guard;
+pub mod condition;
 pub mod update;
 
 use super::{
     base::{
-        counters::{CounterDelta, growth},
+        counters::{CounterDelta, size_change},
         item_key, write_units,
     },
-    history::{self, Past},
+    history::{self, HistoryRecord},
     index::{self, IndexView, Transition},
-    index_lag::{self, Pending},
+    index_lag::{self, LaggingWrite},
     index_life::{self, violations},
-    index_write::{Stamp, grow_collection},
+    index_write::{WriteStamp, grow_collection},
     partitions::content,
     runtime::prelude::*,
     streams::record::{CapturedChange, capture},
@@ -23,13 +23,13 @@ use super::{
 use crate::codec::record;
 use crate::model::{api::ItemCollectionMetrics, limits::ENTRY_OVERHEAD_BYTES};
 
-use guard::Stored;
+use condition::StoredItem;
 
 const GIGABYTE: u64 = 1024 * 1024 * 1024;
 
 /// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Applied {
+pub struct AppliedWrite {
     /// The stored version after a put.
     pub version: Version,
     pub consumed_capacity: ConsumedCapacity,
@@ -43,9 +43,9 @@ pub struct Applied {
 /// Fails with `Value` for a bad name; otherwise as [`replace_checked`] does.
 pub fn replace(
     transaction: &mut Transaction<'_>,
-    stored: &Stored,
+    stored: &StoredItem,
     new: Option<&Item>,
-) -> Result<Applied, Error> {
+) -> Result<AppliedWrite, Error> {
     new.map_or(Ok(()), Item::check_names)?;
     replace_checked(transaction, stored, new)
 }
@@ -58,9 +58,9 @@ pub fn replace(
 /// is written; also errors of the store.
 pub fn replace_checked(
     transaction: &mut Transaction<'_>,
-    stored: &Stored,
+    stored: &StoredItem,
     new: Option<&Item>,
-) -> Result<Applied, Error> {
+) -> Result<AppliedWrite, Error> {
     let (table, key) = (&*stored.table, &stored.key);
     // A key of another type has no encoding: the item would be written under a wrong key. Requests
     // are checked before; the items that a job copies come from the disk.
@@ -73,9 +73,9 @@ pub fn replace_checked(
     let version = new.map(|_| change.applied.version);
     // The same item again gets no new version and no stream record, as in the service; but it
     // consumes write units.
-    if change.is_nothing() {
+    if change.is_noop() {
         transaction.charge_table(table, &stored.address, table_units)?;
-        transaction.wrote(&table.schema.name, key, version);
+        transaction.record_write(&table.schema.name, key, version);
         return Ok(change.applied);
     }
     // The item is decoded for indexes only: records can be compared and measured without decoding.
@@ -84,11 +84,11 @@ pub fn replace_checked(
     } else {
         stored.item()?
     };
-    let effects = Effects::of(stored, old_item, new);
+    let effects = IndexChanges::of(stored, old_item, new);
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
-        let growth = effects.growth(growth(change.old_bytes, change.new_bytes));
-        let bytes = check_growth(transaction.read(), limit, stored, growth, growth)?;
+        let growth = effects.growth(size_change(change.old_bytes, change.new_bytes));
+        let bytes = check_collection(transaction.read(), limit, stored, growth, growth)?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
             shared.collection_warnings.warn(
@@ -108,39 +108,39 @@ pub fn replace_checked(
         .iter()
         .try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
     match new {
-        Some(_) => transaction.adds(),
-        None => transaction.removes(),
+        Some(_) => transaction.mark_addition(),
+        None => transaction.mark_removal(),
     }
     transaction.charge_table(table, &stored.address, table_units)?;
     change.write_base(transaction, stored)?;
-    change.write_lists(transaction, stored)?;
+    change.write_derived(transaction, stored)?;
     violations::maintain(transaction, table, &stored.address.place(), old_item, new)?;
     // One pending record serves all late indexes; the other indexes change in this transaction.
-    let lags = index_lag::is_on(transaction.shared, table);
+    let lags = index_lag::is_lagging(transaction.shared, table);
     if lags {
         let (time_ms, place) = (change.modified_ms, &stored.address.place()[..]);
-        let pending = Pending {
+        let pending = LaggingWrite {
             due_ms: 0,
             time_ms,
             place,
             old: stored.bytes(),
             new: change.record.as_deref(),
         };
-        index_lag::note(transaction, table, change.applied.version, pending)?;
+        index_lag::append(transaction, table, change.applied.version, pending)?;
     }
     for (view, transition) in effects.0 {
         let is_late = lags && table.index_life.is_late(view.index);
         // An index under construction is never late, so that it is complete when the backfill ends;
         // it cannot be read before.
         let transition = match !is_late && table.index_life.is_building(&view.index.name) {
-            true => index_life::tracked(transaction.read(), &view, key, old_item, new)?,
+            true => index_life::building_transition(transaction.read(), &view, key, old_item, new)?,
             false => transition,
         };
         // Charged now even if the index is late: the units are those of this write.
         change.charge(&view, &transition);
         if !is_late {
             let (version, modified_ms) = (change.applied.version, change.modified_ms);
-            let stamp = Stamp {
+            let stamp = WriteStamp {
                 version,
                 modified_ms,
                 record: change.record.as_deref(),
@@ -149,7 +149,7 @@ pub fn replace_checked(
         }
         transaction.charge_index(table, &transition)?;
     }
-    transaction.wrote(&table.schema.name, key, version);
+    transaction.record_write(&table.schema.name, key, version);
     Ok(change.applied)
 }
 
@@ -159,14 +159,14 @@ pub fn replace_checked(
 /// Fails with `Throttled`, or with an error of the store.
 pub fn admit_indexes(
     transaction: &Transaction<'_>,
-    stored: &Stored,
+    stored: &StoredItem,
     new: Option<&Item>,
 ) -> Result<(), Error> {
     if transaction.shared.throttle.is_none() {
         return Ok(());
     }
     // After the early return: the transitions decode the old item.
-    let effects = Effects::of(stored, stored.item()?, new);
+    let effects = IndexChanges::of(stored, stored.item()?, new);
     effects
         .0
         .iter()
@@ -175,12 +175,13 @@ pub fn admit_indexes(
 
 /// Returns by how many bytes, with overhead, a change of an item grows its item collection; 0
 /// without local indexes.
-pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, StoreError> {
+pub fn collection_growth(stored: &StoredItem, new: Option<&Item>) -> Result<i64, StoreError> {
     if !stored.table.has_local_index() {
         return Ok(0);
     }
     let old = stored.item()?;
-    Ok(Effects::of(stored, old, new).growth(growth(old.map(Item::size), new.map(Item::size))))
+    Ok(IndexChanges::of(stored, old, new)
+        .growth(size_change(old.map(Item::size), new.map(Item::size))))
 }
 
 /// Refuses growth of a collection past its limit; shrinking writes pass. The growth is given for
@@ -189,10 +190,10 @@ pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, Sto
 ///
 /// # Errors
 /// Fails with `ItemCollectionSizeLimitExceeded`, or with an error of the store.
-pub fn check_growth(
+pub fn check_collection(
     read: &dyn Read,
     limit: u64,
-    stored: &Stored,
+    stored: &StoredItem,
     own: i64,
     all: i64,
 ) -> Result<Option<u64>, Error> {
@@ -210,11 +211,11 @@ pub fn check_growth(
 }
 
 /// The changes of an item in each index of its table.
-struct Effects<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
+struct IndexChanges<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
 
-impl<'i> Effects<'i> {
-    fn of(stored: &'i Stored, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
-        let transitions = index::views(&stored.table)
+impl<'i> IndexChanges<'i> {
+    fn of(stored: &'i StoredItem, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
+        let transitions = index::index_views(&stored.table)
             .map(|view| (view, Transition::of(&view, &stored.key, old, new)));
         Self(transitions.collect())
     }
@@ -227,7 +228,7 @@ impl<'i> Effects<'i> {
             .iter()
             .filter(|(view, _)| view.index.kind == IndexKind::Local);
         let growths =
-            std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
+            std::iter::once(base).chain(of_local.map(|(_, transition)| transition.size_change()));
         growths
             .map(|change| change.bytes + change.entries * ENTRY_OVERHEAD_BYTES.cast_signed())
             .sum()
@@ -242,14 +243,14 @@ struct ItemChange {
     new_bytes: Option<usize>,
     is_same: bool,
     modified_ms: u64,
-    applied: Applied,
+    applied: AppliedWrite,
 }
 
 impl ItemChange {
     /// Encodes the new item and compares it with the stored one.
     fn prepare(
         transaction: &Transaction<'_>,
-        stored: &Stored,
+        stored: &StoredItem,
         new: Option<&Item>,
     ) -> Result<Self, StoreError> {
         let modified_ms = transaction.now_ms();
@@ -282,7 +283,7 @@ impl ItemChange {
             new_bytes,
             is_same,
             modified_ms,
-            applied: Applied {
+            applied: AppliedWrite {
                 version,
                 consumed_capacity,
             },
@@ -290,25 +291,25 @@ impl ItemChange {
     }
 
     /// True if the change writes the same item again or deletes a missing one.
-    fn is_nothing(&self) -> bool {
+    fn is_noop(&self) -> bool {
         self.is_same || (self.record.is_none() && self.old_bytes.is_none())
     }
 
     fn write_base(
         &mut self,
         transaction: &mut Transaction<'_>,
-        stored: &Stored,
+        stored: &StoredItem,
     ) -> Result<(), StoreError> {
         let (table, key) = (&*stored.table, &stored.key);
         let store_key = stored.address.encode();
         if table.control.keeps_history() {
-            let past = Past {
+            let past = HistoryRecord {
                 time_ms: self.modified_ms,
                 place: &stored.address.place(),
                 old: stored.bytes(),
             };
             // A delete has no record that carries its version: its history entry does.
-            history::note(transaction, table, self.applied.version, past)?;
+            history::append(transaction, table, self.applied.version, past)?;
             transaction.shared.batch.take_version(self.applied.version);
         }
         match &self.record {
@@ -320,7 +321,7 @@ impl ItemChange {
                 transaction.batch.delete(&store_key)?;
             }
         }
-        let change = growth(self.old_bytes, self.new_bytes);
+        let change = size_change(self.old_bytes, self.new_bytes);
         let partition_keys = if table.has_collections() {
             let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
             grow_collection(
@@ -335,7 +336,7 @@ impl ItemChange {
             // Without a sort key each item has a partition key value of its own.
             change.entries
         };
-        transaction.shared.batch.count(
+        transaction.shared.batch.add_counters(
             table.source,
             CounterDelta {
                 partition_keys,
@@ -346,10 +347,10 @@ impl ItemChange {
     }
 
     /// Writes the stream record and the expiry entry of a change.
-    fn write_lists(
+    fn write_derived(
         &self,
         transaction: &mut Transaction<'_>,
-        stored: &Stored,
+        stored: &StoredItem,
     ) -> Result<(), StoreError> {
         let (table, key) = (&*stored.table, &stored.key);
         let (old, new) = (stored.bytes(), self.record.as_deref());
@@ -365,12 +366,12 @@ impl ItemChange {
                 modified_ms,
             },
         )?;
-        time_to_live::maintain(transaction, table, &stored.address, old, new)
+        time_to_live::update_list(transaction, table, &stored.address, old, new)
     }
 
     /// Adds the write units of an index to the consumed capacity.
     fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) {
-        if transition.is_nothing() {
+        if transition.is_noop() {
             return;
         }
         let units = transition.writes().map(|(_, units)| units).sum();
@@ -429,10 +430,10 @@ pub fn collection_metrics(
 }
 
 /// Returns `ItemCollectionMetrics` if the request asks for it.
-pub fn metrics_if(
+pub fn collection_metrics_if(
     is_asked: bool,
     transaction: &Transaction<'_>,
-    stored: &Stored,
+    stored: &StoredItem,
 ) -> Result<Option<ItemCollectionMetrics>, StoreError> {
     if is_asked {
         collection_metrics(transaction.read(), &stored.table, &stored.key)

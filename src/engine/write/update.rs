@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::guard::{Guard, Stored};
+use super::condition::{StoredItem, WriteCondition};
 use crate::engine::{index, prelude::*, read::select};
 use crate::expr::{
-    Scope, legacy,
-    update::{self, Action, Effect, SetValue, Term, Update},
+    PlaceholderScope, legacy,
+    update::{self, SetTerm, SetValue, Update, UpdateAction, UpdateEffect},
 };
 use crate::model::{
     DocumentPath, PathElement,
@@ -17,7 +17,7 @@ use crate::model::{
 
 /// The size that is checked against the item limit (docs/dynamodb.md 5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SizeOf {
+enum SizeRule {
     /// The item, and before the condition the size charged for the statement.
     Statement,
     /// The item only: in transactions, in PartiQL, and for AttributeUpdates.
@@ -28,8 +28,8 @@ enum SizeOf {
 #[derive(Debug)]
 pub struct UpdatePlan {
     update: Option<Update>,
-    guard: Guard,
-    size_of: SizeOf,
+    guard: WriteCondition,
+    size_of: SizeRule,
 }
 
 impl UpdatePlan {
@@ -44,19 +44,19 @@ impl UpdatePlan {
     ) -> Result<Self, Error> {
         let has_expression = update.expression().is_some() || condition.expression().is_some();
         let values_missing = (!has_expression).then_some(ExpressionParameter::OF_UPDATE);
-        let mut scope = Scope::checked(placeholders, has_expression, values_missing)?;
+        let mut scope = PlaceholderScope::checked(placeholders, has_expression, values_missing)?;
         let is_statement = update.expression().is_some();
         let update = match update {
             UpdateParameter::None => None,
             UpdateParameter::Expression(text) => Some(update::parse(text, &mut scope)?),
             UpdateParameter::AttributeUpdates(updates) => Some(legacy::update(updates)?),
         };
-        let guard = Guard::parse(condition, &mut scope)?;
+        let guard = WriteCondition::parse(condition, &mut scope)?;
         scope.finish()?;
         let size_of = if is_statement {
-            SizeOf::Statement
+            SizeRule::Statement
         } else {
-            SizeOf::Item
+            SizeRule::Item
         };
         Ok(Self {
             update,
@@ -68,19 +68,19 @@ impl UpdatePlan {
     /// Returns a plan for an update that is parsed already, as in a PartiQL statement: only the
     /// item has a size limit.
     #[must_use]
-    pub fn of_update(update: Update, guard: Guard) -> Self {
+    pub fn of_update(update: Update, guard: WriteCondition) -> Self {
         Self {
             update: Some(update),
             guard,
-            size_of: SizeOf::Item,
+            size_of: SizeRule::Item,
         }
     }
 
     /// Adds a precondition, and whether a failure returns the item.
     #[must_use]
-    pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
+    pub fn with_precondition(self, precondition: Option<Precondition>, return_old: bool) -> Self {
         Self {
-            guard: self.guard.with(precondition, return_old),
+            guard: self.guard.with_precondition(precondition, return_old),
             ..self
         }
     }
@@ -89,7 +89,7 @@ impl UpdatePlan {
     #[must_use]
     pub fn in_transaction(self) -> Self {
         Self {
-            size_of: SizeOf::Item,
+            size_of: SizeRule::Item,
             ..self
         }
     }
@@ -114,12 +114,12 @@ impl UpdatePlan {
     /// # Errors
     /// Fails with `ConditionalCheckFailed`, `Update`, `Value` or `Key`, or with an error of the
     /// store.
-    pub fn apply(&self, stored: &Stored) -> Result<Option<Item>, Error> {
+    pub fn apply(&self, stored: &StoredItem) -> Result<Option<Item>, Error> {
         let (table, old) = (&stored.table, stored.item()?);
-        if let (SizeOf::Statement, Some(update)) = (self.size_of, &self.update) {
+        if let (SizeRule::Statement, Some(update)) = (self.size_of, &self.update) {
             // The statement is charged before the condition is evaluated: a failing condition does
             // not hide its error.
-            check_charge(update, old)?;
+            check_statement_size(update, old)?;
         }
         self.guard.check(stored)?;
         if old.is_none() && self.update.as_ref().is_some_and(Update::only_removes) {
@@ -173,7 +173,7 @@ fn check_updated(table: &TableEntry, update: &Update, old: &Item, new: &Item) ->
         .iter()
         .filter_map(|name| new.get(name))
         .try_for_each(AttributeValue::check_nesting)?;
-    index::check_update(table, old, new).map_err(|error| of_stored_value(error, update))?;
+    index::check_update(table, old, new).map_err(|error| hide_types(error, update))?;
     if new.size() > ITEM_BYTES_MAX {
         Err(UpdateError::ItemTooLarge.into())
     } else {
@@ -183,16 +183,16 @@ fn check_updated(table: &TableEntry, update: &Update, old: &Item, new: &Item) ->
 
 /// Replaces an index key error without types if the wrong type does not come from a literal of the
 /// statement (docs/dynamodb.md 9.4).
-fn of_stored_value(error: Error, update: &Update) -> Error {
+fn hide_types(error: Error, update: &Update) -> Error {
     let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else {
         return error;
     };
-    let shows = |action: &&Action| match &action.effect {
-        Effect::Set(SetValue::Term(Term::Value(_)))
-        | Effect::Add(_)
-        | Effect::Remove
-        | Effect::Delete(_) => false,
-        Effect::Set(_) => action.path.head == *name,
+    let shows = |action: &&UpdateAction| match &action.effect {
+        UpdateEffect::Set(SetValue::Term(SetTerm::Value(_)))
+        | UpdateEffect::Add(_)
+        | UpdateEffect::Remove
+        | UpdateEffect::Delete(_) => false,
+        UpdateEffect::Set(_) => action.path.head == *name,
     };
     match update.actions().iter().find(shows) {
         Some(_) => UpdateError::IndexKeyType.into(),
@@ -202,12 +202,12 @@ fn of_stored_value(error: Error, update: &Update) -> Error {
 
 /// Refuses an UpdateItem statement that is charged more than the item limit, whatever the resulting
 /// item is.
-fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
+fn check_statement_size(update: &Update, old: Option<&Item>) -> Result<(), Error> {
     let bytes = STATEMENT_BYTES
         + update
             .actions()
             .iter()
-            .map(|action| charge_of(action, old))
+            .map(|action| action_bytes(action, old))
             .sum::<usize>();
     if bytes > ITEM_BYTES_MAX {
         Err(UpdateError::ItemTooLarge.into())
@@ -231,7 +231,7 @@ const MINUS_BYTES: usize = 37;
 const IF_NOT_EXISTS_BYTES: usize = 39;
 const LIST_APPEND_BYTES: usize = 37;
 
-fn charge_of(action: &Action, old: Option<&Item>) -> usize {
+fn action_bytes(action: &UpdateAction, old: Option<&Item>) -> usize {
     let target = &action.path;
     let place = target.head.len()
         + target
@@ -241,34 +241,34 @@ fn charge_of(action: &Action, old: Option<&Item>) -> usize {
             .sum::<usize>();
     place
         + match &action.effect {
-            Effect::Set(SetValue::Term(term)) => WRITING_ACTION_BYTES + charge_of_term(term),
-            Effect::Set(SetValue::Plus(one, two)) => {
-                WRITING_ACTION_BYTES + PLUS_BYTES + charge_of_term(one) + charge_of_term(two)
+            UpdateEffect::Set(SetValue::Term(term)) => WRITING_ACTION_BYTES + term_bytes(term),
+            UpdateEffect::Set(SetValue::Plus(one, two)) => {
+                WRITING_ACTION_BYTES + PLUS_BYTES + term_bytes(one) + term_bytes(two)
             }
-            Effect::Set(SetValue::Minus(one, two)) => {
-                WRITING_ACTION_BYTES + MINUS_BYTES + charge_of_term(one) + charge_of_term(two)
+            UpdateEffect::Set(SetValue::Minus(one, two)) => {
+                WRITING_ACTION_BYTES + MINUS_BYTES + term_bytes(one) + term_bytes(two)
             }
-            Effect::Add(value) => {
+            UpdateEffect::Add(value) => {
                 WRITING_ACTION_BYTES
                     + added_bytes(value, old.and_then(|item| target.resolve_in(item)))
             }
-            Effect::Remove | Effect::Delete(_) => CLEARING_ACTION_BYTES,
+            UpdateEffect::Remove | UpdateEffect::Delete(_) => CLEARING_ACTION_BYTES,
         }
 }
 
-fn charge_of_term(term: &Term) -> usize {
+fn term_bytes(term: &SetTerm) -> usize {
     match term {
         // The value that the path reads is free.
-        Term::Path(path) => charge_of_path(path),
-        Term::Value(value) => value.size(),
-        Term::IfNotExists(path, other) => {
-            IF_NOT_EXISTS_BYTES + charge_of_path(path) + charge_of_term(other)
+        SetTerm::Path(path) => path_bytes(path),
+        SetTerm::Value(value) => value.size(),
+        SetTerm::IfNotExists(path, other) => {
+            IF_NOT_EXISTS_BYTES + path_bytes(path) + term_bytes(other)
         }
-        Term::ListAppend(one, two) => LIST_APPEND_BYTES + charge_of_term(one) + charge_of_term(two),
+        SetTerm::ListAppend(one, two) => LIST_APPEND_BYTES + term_bytes(one) + term_bytes(two),
     }
 }
 
-fn charge_of_path(path: &DocumentPath) -> usize {
+fn path_bytes(path: &DocumentPath) -> usize {
     let rest = path
         .rest
         .iter()

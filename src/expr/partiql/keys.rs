@@ -8,14 +8,14 @@ use crate::model::{AttributeValue, Item, KeySchema};
 
 /// A key, its types not yet checked, and the rest of the clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct StatementKey {
     pub key: Item,
-    pub rest: Option<Condition>,
+    pub residual: Option<Condition>,
 }
 
 /// The treatment of another value for a key attribute that has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Second {
+enum SecondValue {
     Refused,
     /// A condition, which the item cannot meet.
     Condition,
@@ -29,8 +29,13 @@ enum Second {
 pub fn of_write(
     condition: Option<&Condition>,
     schema: &KeySchema,
-) -> Result<Named, StatementError> {
-    let named = gather(condition, schema, Condition::equality, Second::Refused)?;
+) -> Result<StatementKey, StatementError> {
+    let named = gather(
+        condition,
+        schema,
+        Condition::as_equality,
+        SecondValue::Refused,
+    )?;
     if named.key.0.len() < schema.attributes().count() {
         Err(StatementError::NoKey)
     } else {
@@ -45,9 +50,14 @@ pub fn of_write(
 pub fn of_exists(
     condition: Option<&Condition>,
     schema: &KeySchema,
-) -> Result<Named, StatementError> {
-    let named = gather(condition, schema, Condition::equality, Second::Condition)?;
-    if named.rest.is_none() || named.key.0.len() < schema.attributes().count() {
+) -> Result<StatementKey, StatementError> {
+    let named = gather(
+        condition,
+        schema,
+        Condition::as_equality,
+        SecondValue::Condition,
+    )?;
+    if named.residual.is_none() || named.key.0.len() < schema.attributes().count() {
         return Err(StatementError::ExistsKey);
     }
     Ok(named)
@@ -63,8 +73,8 @@ pub fn of_read(
     schema: &KeySchema,
     operation: &'static str,
 ) -> Result<Item, StatementError> {
-    let named = gather(condition, schema, equality_or_in, Second::Condition)?;
-    if named.rest.is_some() || named.key.0.len() < schema.attributes().count() {
+    let named = gather(condition, schema, equality_or_in, SecondValue::Condition)?;
+    if named.residual.is_some() || named.key.0.len() < schema.attributes().count() {
         return Err(StatementError::ReadKey(operation));
     }
     Ok(named.key)
@@ -84,8 +94,8 @@ fn gather(
     condition: Option<&Condition>,
     schema: &KeySchema,
     as_equality: AsEquality,
-    second: Second,
-) -> Result<Named, StatementError> {
+    second: SecondValue,
+) -> Result<StatementKey, StatementError> {
     let mut parts = Vec::new();
     if let Some(condition) = condition {
         conjuncts(condition, &mut parts);
@@ -104,18 +114,20 @@ fn gather(
             }
             // A repeated equality adds nothing.
             (Some(first), _) if first == value => {}
-            (Some(_), Second::Refused) => return Err(StatementError::SeveralKeys(name.to_owned())),
-            (Some(_), Second::Condition) => rest.push(part.clone()),
+            (Some(_), SecondValue::Refused) => {
+                return Err(StatementError::SeveralKeys(name.to_owned()));
+            }
+            (Some(_), SecondValue::Condition) => rest.push(part.clone()),
         }
     }
-    Ok(Named {
+    Ok(StatementKey {
         key,
-        rest: condition::join(rest, Condition::And),
+        residual: condition::join(rest, Condition::And),
     })
 }
 
 fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {
-    match condition.bound()? {
+    match condition.as_attribute_test()? {
         (name, Predicate::Compare(Comparator::Equal) | Predicate::In, values) => {
             match values.as_slice() {
                 [value] => Some((name, value)),

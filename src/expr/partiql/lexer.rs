@@ -6,11 +6,11 @@
 
 use crate::expr::order::Comparator;
 use crate::model::error::StatementError;
-use crate::model::error::statement::Place;
+use crate::model::error::statement::TokenPosition;
 
 /// A sign of one or two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum Symbol {
     Open,
     Close,
     OpenBracket,
@@ -30,33 +30,33 @@ pub enum Sign {
 }
 
 /// Longer signs before those that they begin with.
-const SIGNS: &[(&str, Sign)] = &[
-    ("<<", Sign::OpenBag),
-    (">>", Sign::CloseBag),
-    ("<>", Sign::Comparator(Comparator::NotEqual)),
-    ("!=", Sign::Comparator(Comparator::NotEqual)),
-    ("<=", Sign::Comparator(Comparator::LessOrEqual)),
-    (">=", Sign::Comparator(Comparator::GreaterOrEqual)),
-    ("(", Sign::Open),
-    (")", Sign::Close),
-    ("[", Sign::OpenBracket),
-    ("]", Sign::CloseBracket),
-    ("{", Sign::OpenBrace),
-    ("}", Sign::CloseBrace),
-    (",", Sign::Comma),
-    (".", Sign::Dot),
-    (":", Sign::Colon),
-    (";", Sign::Semicolon),
-    ("*", Sign::Star),
-    ("+", Sign::Plus),
-    ("-", Sign::Minus),
-    ("=", Sign::Comparator(Comparator::Equal)),
-    ("<", Sign::Comparator(Comparator::Less)),
-    (">", Sign::Comparator(Comparator::Greater)),
+const SYMBOLS: &[(&str, Symbol)] = &[
+    ("<<", Symbol::OpenBag),
+    (">>", Symbol::CloseBag),
+    ("<>", Symbol::Comparator(Comparator::NotEqual)),
+    ("!=", Symbol::Comparator(Comparator::NotEqual)),
+    ("<=", Symbol::Comparator(Comparator::LessOrEqual)),
+    (">=", Symbol::Comparator(Comparator::GreaterOrEqual)),
+    ("(", Symbol::Open),
+    (")", Symbol::Close),
+    ("[", Symbol::OpenBracket),
+    ("]", Symbol::CloseBracket),
+    ("{", Symbol::OpenBrace),
+    ("}", Symbol::CloseBrace),
+    (",", Symbol::Comma),
+    (".", Symbol::Dot),
+    (":", Symbol::Colon),
+    (";", Symbol::Semicolon),
+    ("*", Symbol::Star),
+    ("+", Symbol::Plus),
+    ("-", Symbol::Minus),
+    ("=", Symbol::Comparator(Comparator::Equal)),
+    ("<", Symbol::Comparator(Comparator::Less)),
+    (">", Symbol::Comparator(Comparator::Greater)),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TokenKind {
+pub enum PartiqlTokenKind {
     /// A bare name or a keyword, as written.
     Word(String),
     /// A name in double quotes.
@@ -67,18 +67,18 @@ pub enum TokenKind {
     Number(String),
     /// `?`
     Parameter,
-    Sign(Sign),
+    Symbol(Symbol),
     End,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
-    pub kind: TokenKind,
-    pub place: Place,
+pub struct PartiqlToken {
+    pub kind: PartiqlTokenKind,
+    pub place: TokenPosition,
 }
 
 /// The text still to read, and its place.
-struct Reader<'s> {
+struct Lexer<'s> {
     rest: &'s str,
     line: u32,
     column: u32,
@@ -88,8 +88,8 @@ struct Reader<'s> {
 ///
 /// # Errors
 /// `Syntax` with an empty text if the statement is unreadable.
-pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
-    let mut reader = Reader {
+pub fn tokens(statement: &str) -> Result<Vec<PartiqlToken>, StatementError> {
+    let mut reader = Lexer {
         rest: statement,
         line: 1,
         column: 1,
@@ -103,10 +103,10 @@ pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
         let taken = before.len() - reader.rest.len();
         // A statement is far shorter than 2^32 characters.
         let length = u32::try_from(before[..taken].chars().count()).unwrap_or(u32::MAX);
-        let is_end = kind == TokenKind::End;
-        tokens.push(Token {
+        let is_end = kind == PartiqlTokenKind::End;
+        tokens.push(PartiqlToken {
             kind,
-            place: Place {
+            place: TokenPosition {
                 line,
                 column,
                 length,
@@ -120,7 +120,7 @@ pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
 
 const UNREADABLE: StatementError = StatementError::Syntax("");
 
-impl Reader<'_> {
+impl Lexer<'_> {
     /// Takes bytes, which end at a character, and counts lines and columns.
     fn take(&mut self, bytes: usize) -> &str {
         let (taken, rest) = self.rest.split_at(bytes);
@@ -152,16 +152,16 @@ impl Reader<'_> {
         }
     }
 
-    fn token(&mut self) -> Result<TokenKind, StatementError> {
+    fn token(&mut self) -> Result<PartiqlTokenKind, StatementError> {
         let Some(first) = self.rest.chars().next() else {
-            return Ok(TokenKind::End);
+            return Ok(PartiqlTokenKind::End);
         };
         match first {
-            '\'' => Ok(TokenKind::Text(self.quotation('\'')?)),
-            '"' => Ok(TokenKind::Quoted(self.quotation('"')?)),
+            '\'' => Ok(PartiqlTokenKind::Text(self.quoted('\'')?)),
+            '"' => Ok(PartiqlTokenKind::Quoted(self.quoted('"')?)),
             '?' => {
                 self.take(1);
-                Ok(TokenKind::Parameter)
+                Ok(PartiqlTokenKind::Parameter)
             }
             '0'..='9' => self.number(),
             '.' if self
@@ -176,21 +176,21 @@ impl Reader<'_> {
                     .rest
                     .find(|character| !is_word_part(character))
                     .unwrap_or(self.rest.len());
-                Ok(TokenKind::Word(self.take(end).to_owned()))
+                Ok(PartiqlTokenKind::Word(self.take(end).to_owned()))
             }
             _ => {
-                let (text, sign) = SIGNS
+                let (text, sign) = SYMBOLS
                     .iter()
                     .find(|(text, _)| self.rest.starts_with(text))
                     .ok_or(UNREADABLE)?;
                 self.take(text.len());
-                Ok(TokenKind::Sign(*sign))
+                Ok(PartiqlTokenKind::Symbol(*sign))
             }
         }
     }
 
     /// Takes a quotation and returns its content; a doubled quote is one quote.
-    fn quotation(&mut self, quote: char) -> Result<String, StatementError> {
+    fn quoted(&mut self, quote: char) -> Result<String, StatementError> {
         let mut content = String::new();
         let mut characters = self.rest.char_indices().skip(1).peekable();
         while let Some((at, character)) = characters.next() {
@@ -206,7 +206,7 @@ impl Reader<'_> {
         Err(UNREADABLE)
     }
 
-    fn number(&mut self) -> Result<TokenKind, StatementError> {
+    fn number(&mut self) -> Result<PartiqlTokenKind, StatementError> {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| {
             from + bytes[from..]
@@ -230,7 +230,7 @@ impl Reader<'_> {
                 end = stop;
             }
         }
-        Ok(TokenKind::Number(self.take(end).to_owned()))
+        Ok(PartiqlTokenKind::Number(self.take(end).to_owned()))
     }
 }
 
@@ -335,14 +335,14 @@ mod tests {
     /// Checks the tokens, each as written and its place, without the end; `None` for an unreadable
     /// text.
     fn check(statement: &str, expected: Option<&[(&str, &str)]>) {
-        let shown = |token: &Token| {
+        let shown = |token: &PartiqlToken| {
             let text = match &token.kind {
-                TokenKind::Word(text) | TokenKind::Number(text) => text.clone(),
-                TokenKind::Quoted(text) => format!("\"{text}\""),
-                TokenKind::Text(text) => format!("'{text}'"),
-                TokenKind::Parameter => "?".to_owned(),
-                TokenKind::Sign(sign) => format!("{sign:?}"),
-                TokenKind::End => String::new(),
+                PartiqlTokenKind::Word(text) | PartiqlTokenKind::Number(text) => text.clone(),
+                PartiqlTokenKind::Quoted(text) => format!("\"{text}\""),
+                PartiqlTokenKind::Text(text) => format!("'{text}'"),
+                PartiqlTokenKind::Parameter => "?".to_owned(),
+                PartiqlTokenKind::Symbol(sign) => format!("{sign:?}"),
+                PartiqlTokenKind::End => String::new(),
             };
             (text, token.place.to_string())
         };

@@ -23,10 +23,10 @@ pub mod values;
 use std::collections::HashSet;
 
 pub use parse::Returning;
-use parse::{OrderTerm, Source};
-use parse_expression::{Expression, ExpressionNode};
+use parse::{OrderTerm, StatementSource};
+use parse_expression::{Expr, ExpressionNode};
 use resolve::{condition, document_path};
-use values::Values;
+use values::ParameterValues;
 
 use crate::expr::{Condition, Update};
 use crate::model::arn;
@@ -35,28 +35,28 @@ use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement, Table
 
 /// One value of a SELECT's result and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct SelectColumn {
     pub name: String,
     pub path: DocumentPath,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Select {
+pub struct SelectStatement {
     pub table: TableName,
     /// The name as written; an index may not be able to have it.
     pub index: Option<String>,
     /// `None` is `*`. Their fault is reported after that of the table or index.
-    pub columns: Result<Option<Vec<Column>>, StatementError>,
+    pub columns: Result<Option<Vec<SelectColumn>>, StatementError>,
     pub condition: Option<Condition>,
     pub order: Vec<OrderTerm>,
 }
 
-impl Select {
+impl SelectStatement {
     /// Returns the columns, `None` for `*`.
     ///
     /// # Errors
     /// A column that is no document path; names that come twice.
-    pub fn columns(&self) -> Result<Option<&[Column]>, StatementError> {
+    pub fn columns(&self) -> Result<Option<&[SelectColumn]>, StatementError> {
         self.columns
             .as_ref()
             .map(Option::as_deref)
@@ -66,7 +66,7 @@ impl Select {
 
 /// A statement that writes, or checks a condition against an item as part of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
+pub struct WriteStatement {
     pub table: TableName,
     pub effect: WriteEffect,
 }
@@ -103,8 +103,8 @@ impl WriteEffect {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
-    Select(Select),
-    Write(Write),
+    Select(SelectStatement),
+    Write(WriteStatement),
 }
 
 /// Parses a statement and puts its parameters in place.
@@ -113,7 +113,7 @@ pub enum Statement {
 /// `Statement`: a fault of the text, its number of parameters, or a value in it.
 pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Error> {
     let parsed = parse::parse(text)?;
-    let values = Values::new(parameters, parsed.parameters)?;
+    let values = ParameterValues::new(parameters, parsed.parameters)?;
     Ok(resolve(parsed.statement, values)?)
 }
 
@@ -121,22 +121,27 @@ pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Erro
 #[must_use]
 pub fn table_of(text: &str) -> Option<TableName> {
     let source = match parse::parse(text).ok()?.statement {
-        parse::Statement::Select(select) | parse::Statement::Exists(select) => select.source,
-        parse::Statement::Insert { source, .. }
-        | parse::Statement::Update { source, .. }
-        | parse::Statement::Delete { source, .. } => source,
+        parse::ParsedStatement::Select(select) | parse::ParsedStatement::Exists(select) => {
+            select.source
+        }
+        parse::ParsedStatement::Insert { source, .. }
+        | parse::ParsedStatement::Update { source, .. }
+        | parse::ParsedStatement::Delete { source, .. } => source,
     };
-    arn::table_named(&source.table).ok()
+    arn::parse_table(&source.table).ok()
 }
 
-fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement, StatementError> {
+fn resolve(
+    statement: parse::ParsedStatement,
+    values: ParameterValues<'_>,
+) -> Result<Statement, StatementError> {
     let where_clause =
-        |clause: Option<Expression>| clause.map(|clause| condition(&clause, values)).transpose();
+        |clause: Option<Expr>| clause.map(|clause| condition(&clause, values)).transpose();
     let (table, effect) = match statement {
-        parse::Statement::Select(select) => {
+        parse::ParsedStatement::Select(select) => {
             return resolve_select(select, values).map(Statement::Select);
         }
-        parse::Statement::Exists(select) => {
+        parse::ParsedStatement::Exists(select) => {
             let select = resolve_select(select, values)?;
             // A SELECT reports the fault of its columns when its table is known; EXISTS has no
             // later stage.
@@ -151,11 +156,11 @@ fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement,
                 },
             )
         }
-        parse::Statement::Insert { source, value } => (
+        parse::ParsedStatement::Insert { source, value } => (
             table(&source.table)?,
             WriteEffect::Insert(values.item(&value)?),
         ),
-        parse::Statement::Update {
+        parse::ParsedStatement::Update {
             source,
             changes,
             condition,
@@ -171,7 +176,7 @@ fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement,
                 },
             )
         }
-        parse::Statement::Delete {
+        parse::ParsedStatement::Delete {
             source,
             condition,
             returning,
@@ -189,11 +194,14 @@ fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement,
             )
         }
     };
-    Ok(Statement::Write(Write { table, effect }))
+    Ok(Statement::Write(WriteStatement { table, effect }))
 }
 
-fn resolve_select(select: parse::Select, values: Values<'_>) -> Result<Select, StatementError> {
-    Ok(Select {
+fn resolve_select(
+    select: parse::ParsedSelect,
+    values: ParameterValues<'_>,
+) -> Result<SelectStatement, StatementError> {
+    Ok(SelectStatement {
         table: table(&select.source.table)?,
         index: select.source.index,
         columns: select
@@ -208,13 +216,13 @@ fn resolve_select(select: parse::Select, values: Values<'_>) -> Result<Select, S
     })
 }
 
-fn resolve_columns(expressions: &[Expression]) -> Result<Vec<Column>, StatementError> {
-    let mut columns: Vec<Column> = Vec::with_capacity(expressions.len());
+fn resolve_columns(expressions: &[Expr]) -> Result<Vec<SelectColumn>, StatementError> {
+    let mut columns: Vec<SelectColumn> = Vec::with_capacity(expressions.len());
     for expression in expressions {
         let ExpressionNode::Path(path) = &expression.node else {
             return Err(StatementError::Column(expression.place));
         };
-        columns.push(Column {
+        columns.push(SelectColumn {
             name: column_name(path),
             path: document_path(path)?,
         });
@@ -226,7 +234,7 @@ fn resolve_columns(expressions: &[Expression]) -> Result<Vec<Column>, StatementE
     }
 }
 
-fn base_table(source: &Source) -> Result<TableName, StatementError> {
+fn base_table(source: &StatementSource) -> Result<TableName, StatementError> {
     match source.index {
         Some(_) => Err(StatementError::OnIndex),
         None => table(&source.table),
@@ -235,7 +243,7 @@ fn base_table(source: &Source) -> Result<TableName, StatementError> {
 
 /// Returns the table by its name or ARN.
 fn table(text: &str) -> Result<TableName, StatementError> {
-    arn::table_named(text).map_err(|_| StatementError::TableName(text.to_owned()))
+    arn::parse_table(text).map_err(|_| StatementError::TableName(text.to_owned()))
 }
 
 /// Returns the last named step with the list indexes after it: `k[0]` of `m.k[0]`.
@@ -252,7 +260,7 @@ fn column_name(path: &DocumentPath) -> String {
         head: name.clone(),
         rest: rest.to_vec(),
     }
-    .written(str::to_owned)
+    .to_text_with(str::to_owned)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Statements of PartiQL as parsed (docs/dynamodb.md 19.2): names and `?` stand as written.
 
-use super::lexer::{self, Sign, TokenKind};
-use super::parse_expression::{Expression, ExpressionNode, Parser};
+use super::lexer::{self, PartiqlTokenKind, Symbol};
+use super::parse_expression::{Expr, ExpressionNode, PartiqlParser};
 use crate::expr::order::Comparator;
 use crate::model::DocumentPath;
 use crate::model::error::StatementError;
 
 /// Table, and index if one is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct StatementSource {
     pub table: String,
     pub index: Option<String>,
 }
@@ -20,18 +20,18 @@ pub struct OrderTerm {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Select {
+pub struct ParsedSelect {
     /// `None` is `*`. They are checked for document paths once the table is known.
-    pub columns: Option<Vec<Expression>>,
-    pub source: Source,
-    pub condition: Option<Expression>,
+    pub columns: Option<Vec<Expr>>,
+    pub source: StatementSource,
+    pub condition: Option<Expr>,
     pub order: Vec<OrderTerm>,
 }
 
 /// A clause of UPDATE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateClause {
-    Set(DocumentPath, Expression),
+    Set(DocumentPath, Expr),
     Remove(DocumentPath),
 }
 
@@ -58,30 +58,30 @@ impl Returning {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Statement {
-    Select(Select),
-    Exists(Select),
+pub enum ParsedStatement {
+    Select(ParsedSelect),
+    Exists(ParsedSelect),
     Insert {
-        source: Source,
-        value: Expression,
+        source: StatementSource,
+        value: Expr,
     },
     Update {
-        source: Source,
+        source: StatementSource,
         changes: Vec<UpdateClause>,
-        condition: Option<Expression>,
+        condition: Option<Expr>,
         returning: Option<Returning>,
     },
     Delete {
-        source: Source,
-        condition: Option<Expression>,
+        source: StatementSource,
+        condition: Option<Expr>,
         returning: Option<Returning>,
     },
 }
 
 /// A statement with its number of parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed {
-    pub statement: Statement,
+pub struct ParsedText {
+    pub statement: ParsedStatement,
     /// The number of its `?`.
     pub parameters: usize,
 }
@@ -94,12 +94,12 @@ const TARGET: StatementError = StatementError::Syntax("Expected identifier for s
 ///
 /// # Errors
 /// [`StatementError`] for a fault of the text.
-pub fn parse(text: &str) -> Result<Parsed, StatementError> {
-    let mut parser = Parser::new(lexer::tokens(text)?);
+pub fn parse(text: &str) -> Result<ParsedText, StatementError> {
+    let mut parser = PartiqlParser::new(lexer::tokens(text)?);
     let statement = parser.statement()?;
-    parser.accept_sign(Sign::Semicolon);
+    parser.accept_symbol(Symbol::Semicolon);
     match parser.kind() {
-        TokenKind::End => Ok(Parsed {
+        PartiqlTokenKind::End => Ok(ParsedText {
             statement,
             parameters: parser.parameters,
         }),
@@ -107,10 +107,10 @@ pub fn parse(text: &str) -> Result<Parsed, StatementError> {
     }
 }
 
-impl Parser {
-    fn statement(&mut self) -> Result<Statement, StatementError> {
+impl PartiqlParser {
+    fn statement(&mut self) -> Result<ParsedStatement, StatementError> {
         if self.accept_word("SELECT") {
-            return Ok(Statement::Select(self.select()?));
+            return Ok(ParsedStatement::Select(self.select()?));
         }
         if self.accept_word("INSERT") {
             return self.insert();
@@ -124,15 +124,15 @@ impl Parser {
         if self.accept_word("FROM") {
             return self.update_from();
         }
-        if self.is_word("EXISTS") && self.is_sign(1, Sign::Open) {
+        if self.is_word("EXISTS") && self.is_symbol(1, Symbol::Open) {
             self.advance();
             self.advance();
             if !self.accept_word("SELECT") {
                 return Err(StatementError::Syntax("Expected SELECT in EXISTS"));
             }
             let select = self.select()?;
-            self.expect_sign(Sign::Close, LEFT_OVER)?;
-            return Ok(Statement::Exists(select));
+            self.expect_symbol(Symbol::Close, LEFT_OVER)?;
+            return Ok(ParsedStatement::Exists(select));
         }
         Err(self.bare_expression())
     }
@@ -140,7 +140,7 @@ impl Parser {
     /// Returns the error of a statement without a verb; the service has a text of its own for the
     /// test of a type.
     fn bare_expression(&mut self) -> StatementError {
-        let is_test = |expression: &Expression| match &expression.node {
+        let is_test = |expression: &Expr| match &expression.node {
             ExpressionNode::Not(inner) => matches!(inner.node, ExpressionNode::Is { .. }),
             node => matches!(node, ExpressionNode::Is { .. }),
         };
@@ -154,7 +154,7 @@ impl Parser {
         }
     }
 
-    fn select(&mut self) -> Result<Select, StatementError> {
+    fn select(&mut self) -> Result<ParsedSelect, StatementError> {
         let columns = self.columns()?;
         if !self.accept_word("FROM") {
             return Err(StatementError::Syntax("Expected FROM after the columns"));
@@ -166,7 +166,7 @@ impl Parser {
         } else {
             Vec::new()
         };
-        Ok(Select {
+        Ok(ParsedSelect {
             columns,
             source,
             condition,
@@ -174,17 +174,17 @@ impl Parser {
         })
     }
 
-    fn columns(&mut self) -> Result<Option<Vec<Expression>>, StatementError> {
+    fn columns(&mut self) -> Result<Option<Vec<Expr>>, StatementError> {
         let mut has_star = false;
         let mut columns = Vec::new();
         loop {
-            if self.accept_sign(Sign::Star) {
+            if self.accept_symbol(Symbol::Star) {
                 // The loop goes on: a fault in the list is reported before a `*` that is not alone.
                 has_star = true;
             } else {
                 columns.push(self.sum()?);
             }
-            if !self.accept_sign(Sign::Comma) {
+            if !self.accept_symbol(Symbol::Comma) {
                 break;
             }
         }
@@ -196,16 +196,19 @@ impl Parser {
         }
     }
 
-    fn source(&mut self, fault: StatementError) -> Result<Source, StatementError> {
+    fn source(&mut self, fault: StatementError) -> Result<StatementSource, StatementError> {
         let source = self.source_without_alias(fault)?;
         self.refuse_alias()?;
         Ok(source)
     }
 
-    fn source_without_alias(&mut self, fault: StatementError) -> Result<Source, StatementError> {
+    fn source_without_alias(
+        &mut self,
+        fault: StatementError,
+    ) -> Result<StatementSource, StatementError> {
         let table = self.name(fault)?;
         let mut more = Vec::new();
-        while self.accept_sign(Sign::Dot) {
+        while self.accept_symbol(Symbol::Dot) {
             more.push(self.name(StatementError::Syntax("Invalid path dot component"))?);
         }
         if more.len() > 1 {
@@ -214,7 +217,7 @@ impl Parser {
         if table.is_empty() || more.iter().any(String::is_empty) {
             return Err(StatementError::EmptySource);
         }
-        Ok(Source {
+        Ok(StatementSource {
             table,
             index: more.pop(),
         })
@@ -222,8 +225,8 @@ impl Parser {
 
     fn refuse_alias(&self) -> Result<(), StatementError> {
         match self.kind() {
-            TokenKind::Quoted(_) => Err(StatementError::Alias),
-            TokenKind::Word(word)
+            PartiqlTokenKind::Quoted(_) => Err(StatementError::Alias),
+            PartiqlTokenKind::Word(word)
                 if word.eq_ignore_ascii_case("AS") || !lexer::is_keyword(word) =>
             {
                 Err(StatementError::Alias)
@@ -232,7 +235,7 @@ impl Parser {
         }
     }
 
-    fn condition(&mut self) -> Result<Option<Expression>, StatementError> {
+    fn condition(&mut self) -> Result<Option<Expr>, StatementError> {
         if self.accept_word("WHERE") {
             self.expression().map(Some)
         } else {
@@ -256,13 +259,13 @@ impl Parser {
                 attribute,
                 descending,
             });
-            if !self.accept_sign(Sign::Comma) {
+            if !self.accept_symbol(Symbol::Comma) {
                 return Ok(order);
             }
         }
     }
 
-    fn insert(&mut self) -> Result<Statement, StatementError> {
+    fn insert(&mut self) -> Result<ParsedStatement, StatementError> {
         if !self.accept_word("INTO") {
             return Err(StatementError::Syntax("Expected INTO after INSERT"));
         }
@@ -285,14 +288,14 @@ impl Parser {
         if self.returning()?.is_some() {
             return Err(StatementError::ReturningOfInsert);
         }
-        Ok(Statement::Insert { source, value })
+        Ok(ParsedStatement::Insert { source, value })
     }
 
-    fn update(&mut self) -> Result<Statement, StatementError> {
+    fn update(&mut self) -> Result<ParsedStatement, StatementError> {
         let source = self.source(TARGET)?;
         let changes = self.changes()?;
         let condition = self.condition()?;
-        Ok(Statement::Update {
+        Ok(ParsedStatement::Update {
             source,
             changes,
             condition,
@@ -301,11 +304,11 @@ impl Parser {
     }
 
     /// Parses `FROM t WHERE … SET …` after FROM.
-    fn update_from(&mut self) -> Result<Statement, StatementError> {
+    fn update_from(&mut self) -> Result<ParsedStatement, StatementError> {
         let source = self.source(TARGET)?;
         let condition = self.condition()?;
         let changes = self.changes()?;
-        Ok(Statement::Update {
+        Ok(ParsedStatement::Update {
             source,
             changes,
             condition,
@@ -320,12 +323,12 @@ impl Parser {
             if self.accept_word("SET") {
                 loop {
                     let path = self.path(PATH)?;
-                    self.expect_sign(
-                        Sign::Comparator(Comparator::Equal),
+                    self.expect_symbol(
+                        Symbol::Comparator(Comparator::Equal),
                         StatementError::Syntax("Expected '=' in SET"),
                     )?;
                     changes.push(UpdateClause::Set(path, self.sum()?));
-                    if !self.accept_sign(Sign::Comma) {
+                    if !self.accept_symbol(Symbol::Comma) {
                         break;
                     }
                 }
@@ -340,13 +343,13 @@ impl Parser {
         }
     }
 
-    fn delete(&mut self) -> Result<Statement, StatementError> {
+    fn delete(&mut self) -> Result<ParsedStatement, StatementError> {
         if !self.accept_word("FROM") {
             return Err(StatementError::Syntax("Expected FROM after DELETE"));
         }
         let source = self.source(TARGET)?;
         let condition = self.condition()?;
-        Ok(Statement::Delete {
+        Ok(ParsedStatement::Delete {
             source,
             condition,
             returning: self.returning()?,
@@ -365,7 +368,7 @@ impl Parser {
         if !is_old && !self.accept_word("NEW") {
             return Err(StatementError::ReturningStar);
         }
-        self.expect_sign(Sign::Star, StatementError::ReturningStar)?;
+        self.expect_symbol(Symbol::Star, StatementError::ReturningStar)?;
         Ok(Some(match (is_all, is_old) {
             (true, true) => Returning::AllOld,
             (true, false) => Returning::AllNew,

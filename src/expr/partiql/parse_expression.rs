@@ -5,17 +5,17 @@
 //! of the tree runs out of stack. The continuation after a first operand is a function of its own,
 //! so that nested parentheses need little of it.
 
-use super::lexer::{Sign, Token, TokenKind, is_keyword};
+use super::lexer::{PartiqlToken, PartiqlTokenKind, Symbol, is_keyword};
 use crate::expr::order::Comparator;
 use crate::expr::path::{LIST_INDEX_MAX, check_levels};
 use crate::expr::predicate::Predicate;
 use crate::model::error::StatementError;
-use crate::model::error::statement::Place;
+use crate::model::error::statement::TokenPosition;
 use crate::model::{AttributeType, DocumentPath, PathElement};
 
 /// The test of IS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
+pub enum IsTest {
     Missing,
     Type(AttributeType),
     /// A type of SQL that no attribute has, by the service's name.
@@ -23,10 +23,10 @@ pub enum Test {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expression {
+pub struct Expr {
     pub node: ExpressionNode,
     /// The place of its first token; of the name for a call.
-    pub place: Place,
+    pub place: TokenPosition,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,34 +39,34 @@ pub enum ExpressionNode {
     Null,
     /// Number of the `?`, from 0.
     Parameter(usize),
-    List(Vec<Expression>),
-    Bag(Vec<Expression>),
+    List(Vec<Expr>),
+    Bag(Vec<Expr>),
     /// A tuple; its keys are checked for strings when values are made.
-    Tuple(Vec<(Expression, Expression)>),
+    Tuple(Vec<(Expr, Expr)>),
     /// The name in small letters.
     Call {
         name: String,
-        arguments: Vec<Expression>,
+        arguments: Vec<Expr>,
     },
     /// A term with an odd number of `-` before it.
-    Negative(Box<Expression>),
+    Negative(Box<Expr>),
     Sum {
-        left: Box<Expression>,
+        left: Box<Expr>,
         /// `+` or `-`
         sign: &'static str,
-        right: Box<Expression>,
+        right: Box<Expr>,
     },
     /// A comparison, BETWEEN or IN, of its operands.
-    Test(Predicate, Vec<Expression>),
+    Test(Predicate, Vec<Expr>),
     Is {
-        operand: Box<Expression>,
-        test: Test,
+        operand: Box<Expr>,
+        test: IsTest,
     },
-    Not(Box<Expression>),
+    Not(Box<Expr>),
     /// Two or more expressions.
-    And(Vec<Expression>),
+    And(Vec<Expr>),
     /// Two or more expressions.
-    Or(Vec<Expression>),
+    Or(Vec<Expr>),
 }
 
 /// The deepest nesting of expressions; a literal may have 32 levels, a condition hardly needs ten.
@@ -77,41 +77,44 @@ const RIGHT_SIDE: StatementError =
     StatementError::Syntax("Missing right-hand side expression of infix operator");
 const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested too deeply");
 
-const VARYING: Test = Test::NoType("CHARACTER_VARYING");
+const VARYING: IsTest = IsTest::NoType("CHARACTER_VARYING");
 /// The words after IS. The service's parser knows all of these types. IS takes those of attributes,
 /// and reports the others by the name given here.
-const TESTS: &[(&[&str], Test)] = &[
-    (&["MISSING"], Test::Missing),
-    (&["NULL"], Test::Type(AttributeType::Null)),
-    (&["BOOL", "BOOLEAN"], Test::Type(AttributeType::Bool)),
-    (&["NUMERIC"], Test::Type(AttributeType::N)),
-    (&["STRING"], Test::Type(AttributeType::S)),
-    (&["BLOB"], Test::Type(AttributeType::B)),
-    (&["LIST"], Test::Type(AttributeType::L)),
-    (&["STRUCT", "TUPLE"], Test::Type(AttributeType::M)),
-    (&["SMALLINT", "INT2", "INTEGER2"], Test::NoType("SMALLINT")),
-    (&["INT4", "INTEGER4"], Test::NoType("INTEGER4")),
-    (&["INT8", "INTEGER8", "BIGINT"], Test::NoType("INTEGER8")),
-    (&["INT", "INTEGER"], Test::NoType("INTEGER")),
-    (&["FLOAT"], Test::NoType("FLOAT")),
-    (&["REAL"], Test::NoType("REAL")),
-    (&["DOUBLE"], Test::NoType("DOUBLE_PRECISION")),
-    (&["DECIMAL", "DEC"], Test::NoType("DECIMAL")),
-    (&["CHAR", "CHARACTER"], Test::NoType("CHARACTER")),
+const IS_TESTS: &[(&[&str], IsTest)] = &[
+    (&["MISSING"], IsTest::Missing),
+    (&["NULL"], IsTest::Type(AttributeType::Null)),
+    (&["BOOL", "BOOLEAN"], IsTest::Type(AttributeType::Bool)),
+    (&["NUMERIC"], IsTest::Type(AttributeType::N)),
+    (&["STRING"], IsTest::Type(AttributeType::S)),
+    (&["BLOB"], IsTest::Type(AttributeType::B)),
+    (&["LIST"], IsTest::Type(AttributeType::L)),
+    (&["STRUCT", "TUPLE"], IsTest::Type(AttributeType::M)),
+    (
+        &["SMALLINT", "INT2", "INTEGER2"],
+        IsTest::NoType("SMALLINT"),
+    ),
+    (&["INT4", "INTEGER4"], IsTest::NoType("INTEGER4")),
+    (&["INT8", "INTEGER8", "BIGINT"], IsTest::NoType("INTEGER8")),
+    (&["INT", "INTEGER"], IsTest::NoType("INTEGER")),
+    (&["FLOAT"], IsTest::NoType("FLOAT")),
+    (&["REAL"], IsTest::NoType("REAL")),
+    (&["DOUBLE"], IsTest::NoType("DOUBLE_PRECISION")),
+    (&["DECIMAL", "DEC"], IsTest::NoType("DECIMAL")),
+    (&["CHAR", "CHARACTER"], IsTest::NoType("CHARACTER")),
     (&["VARCHAR"], VARYING),
-    (&["SYMBOL"], Test::NoType("SYMBOL")),
-    (&["CLOB"], Test::NoType("CLOB")),
-    (&["TIMESTAMP"], Test::NoType("TIMESTAMP")),
-    (&["DATE"], Test::NoType("DATE")),
-    (&["TIME"], Test::NoType("TIME")),
-    (&["SEXP"], Test::NoType("SEXP")),
-    (&["BAG"], Test::NoType("BAG")),
-    (&["ANY"], Test::NoType("ANY")),
+    (&["SYMBOL"], IsTest::NoType("SYMBOL")),
+    (&["CLOB"], IsTest::NoType("CLOB")),
+    (&["TIMESTAMP"], IsTest::NoType("TIMESTAMP")),
+    (&["DATE"], IsTest::NoType("DATE")),
+    (&["TIME"], IsTest::NoType("TIME")),
+    (&["SEXP"], IsTest::NoType("SEXP")),
+    (&["BAG"], IsTest::NoType("BAG")),
+    (&["ANY"], IsTest::NoType("ANY")),
 ];
 
 /// The precedence of an expression, loosest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Or,
     And,
     Not,
@@ -121,22 +124,22 @@ enum Level {
 
 /// Tokens with a reading position.
 #[derive(Debug)]
-pub struct Parser {
-    tokens: Vec<Token>,
+pub struct PartiqlParser {
+    tokens: Vec<PartiqlToken>,
     at: usize,
     depth: usize,
     /// The number of `?` read so far.
     pub parameters: usize,
 }
 
-impl Parser {
+impl PartiqlParser {
     /// Begins at the first of `tokens`, which end with [`TokenKind::End`].
     #[must_use]
-    pub fn new(tokens: Vec<Token>) -> Self {
+    pub fn new(tokens: Vec<PartiqlToken>) -> Self {
         debug_assert!(
             tokens
                 .last()
-                .is_some_and(|token| token.kind == TokenKind::End)
+                .is_some_and(|token| token.kind == PartiqlTokenKind::End)
         );
         Self {
             tokens,
@@ -146,18 +149,19 @@ impl Parser {
         }
     }
 
-    fn token(&self, ahead: usize) -> Option<&Token> {
+    fn token(&self, ahead: usize) -> Option<&PartiqlToken> {
         self.tokens.get(self.at + ahead).or(self.tokens.last())
     }
 
     /// Returns the kind of the token to read.
     #[must_use]
-    pub fn kind(&self) -> &TokenKind {
-        self.token(0).map_or(&TokenKind::End, |token| &token.kind)
+    pub fn kind(&self) -> &PartiqlTokenKind {
+        self.token(0)
+            .map_or(&PartiqlTokenKind::End, |token| &token.kind)
     }
 
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> TokenPosition {
         self.token(0).map(|token| token.place).unwrap_or_default()
     }
 
@@ -169,13 +173,13 @@ impl Parser {
 
     /// True if the token `ahead` places on is this sign.
     #[must_use]
-    pub fn is_sign(&self, ahead: usize, sign: Sign) -> bool {
+    pub fn is_symbol(&self, ahead: usize, sign: Symbol) -> bool {
         self.token(ahead)
-            .is_some_and(|token| token.kind == TokenKind::Sign(sign))
+            .is_some_and(|token| token.kind == PartiqlTokenKind::Symbol(sign))
     }
 
-    pub fn accept_sign(&mut self, sign: Sign) -> bool {
-        let found = self.is_sign(0, sign);
+    pub fn accept_symbol(&mut self, sign: Symbol) -> bool {
+        let found = self.is_symbol(0, sign);
         if found {
             self.advance();
         }
@@ -186,8 +190,12 @@ impl Parser {
     ///
     /// # Errors
     /// `fault` if another token stands here.
-    pub fn expect_sign(&mut self, sign: Sign, fault: StatementError) -> Result<(), StatementError> {
-        if self.accept_sign(sign) {
+    pub fn expect_symbol(
+        &mut self,
+        sign: Symbol,
+        fault: StatementError,
+    ) -> Result<(), StatementError> {
+        if self.accept_symbol(sign) {
             Ok(())
         } else {
             Err(fault)
@@ -197,7 +205,7 @@ impl Parser {
     /// True if the token to read is this keyword.
     #[must_use]
     pub fn is_word(&self, word: &str) -> bool {
-        matches!(self.kind(), TokenKind::Word(text) if text.eq_ignore_ascii_case(word))
+        matches!(self.kind(), PartiqlTokenKind::Word(text) if text.eq_ignore_ascii_case(word))
     }
 
     pub fn accept_word(&mut self, word: &str) -> bool {
@@ -213,7 +221,7 @@ impl Parser {
     pub fn is_at_end(&self) -> bool {
         matches!(
             self.kind(),
-            TokenKind::End | TokenKind::Sign(Sign::Semicolon)
+            PartiqlTokenKind::End | PartiqlTokenKind::Symbol(Symbol::Semicolon)
         )
     }
 
@@ -221,30 +229,30 @@ impl Parser {
     ///
     /// # Errors
     /// [`StatementError`] for a fault of the text.
-    pub fn expression(&mut self) -> Result<Expression, StatementError> {
-        self.level(Level::Or)
+    pub fn expression(&mut self) -> Result<Expr, StatementError> {
+        self.level(Precedence::Or)
     }
 
     /// Parses an expression without comparisons: a value of SET, a column of SELECT.
     ///
     /// # Errors
     /// [`StatementError`] for a fault of the text.
-    pub fn sum(&mut self) -> Result<Expression, StatementError> {
-        self.level(Level::Sum)
+    pub fn sum(&mut self) -> Result<Expr, StatementError> {
+        self.level(Precedence::Sum)
     }
 
-    fn level(&mut self, level: Level) -> Result<Expression, StatementError> {
+    fn level(&mut self, level: Precedence) -> Result<Expr, StatementError> {
         match level {
-            Level::Or => self.chain("OR", Level::And, ExpressionNode::Or),
-            Level::And => self.chain("AND", Level::Not, ExpressionNode::And),
-            Level::Not => self.negation(),
-            Level::Comparison => self.comparison(),
-            Level::Sum => self.sums(),
+            Precedence::Or => self.chain("OR", Precedence::And, ExpressionNode::Or),
+            Precedence::And => self.chain("AND", Precedence::Not, ExpressionNode::And),
+            Precedence::Not => self.negation(),
+            Precedence::Comparison => self.comparison(),
+            Precedence::Sum => self.sum_chain(),
         }
     }
 
     /// Parses the inside of another expression, one level deeper.
-    fn inside<T>(
+    fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, StatementError>,
     ) -> Result<T, StatementError> {
@@ -261,9 +269,9 @@ impl Parser {
     fn chain(
         &mut self,
         word: &str,
-        operands: Level,
-        node: fn(Vec<Expression>) -> ExpressionNode,
-    ) -> Result<Expression, StatementError> {
+        operands: Precedence,
+        node: fn(Vec<Expr>) -> ExpressionNode,
+    ) -> Result<Expr, StatementError> {
         let first = self.level(operands)?;
         if self.is_word(word) {
             self.chain_after(first, word, operands, node)
@@ -274,24 +282,24 @@ impl Parser {
 
     fn chain_after(
         &mut self,
-        first: Expression,
+        first: Expr,
         word: &str,
-        operands: Level,
-        node: fn(Vec<Expression>) -> ExpressionNode,
-    ) -> Result<Expression, StatementError> {
+        operands: Precedence,
+        node: fn(Vec<Expr>) -> ExpressionNode,
+    ) -> Result<Expr, StatementError> {
         let place = first.place;
         let mut list = vec![first];
         while self.accept_word(word) {
             list.push(self.right_side(operands)?);
         }
-        Ok(Expression {
+        Ok(Expr {
             node: node(list),
             place,
         })
     }
 
     /// Parses the right operand of an operator.
-    fn right_side(&mut self, level: Level) -> Result<Expression, StatementError> {
+    fn right_side(&mut self, level: Precedence) -> Result<Expr, StatementError> {
         if self.is_at_end() {
             Err(RIGHT_SIDE)
         } else {
@@ -299,26 +307,26 @@ impl Parser {
         }
     }
 
-    fn negation(&mut self) -> Result<Expression, StatementError> {
+    fn negation(&mut self) -> Result<Expr, StatementError> {
         if self.is_word("NOT") {
             self.not()
         } else {
-            self.level(Level::Comparison)
+            self.level(Precedence::Comparison)
         }
     }
 
-    fn not(&mut self) -> Result<Expression, StatementError> {
+    fn not(&mut self) -> Result<Expr, StatementError> {
         let place = self.place();
         self.advance();
-        let inner = self.inside(|parser| parser.level(Level::Not))?;
-        Ok(Expression {
+        let inner = self.nested(|parser| parser.level(Precedence::Not))?;
+        Ok(Expr {
             node: ExpressionNode::Not(Box::new(inner)),
             place,
         })
     }
 
-    fn comparison(&mut self) -> Result<Expression, StatementError> {
-        let left = self.level(Level::Sum)?;
+    fn comparison(&mut self) -> Result<Expr, StatementError> {
+        let left = self.level(Precedence::Sum)?;
         let is_over = self.comparator().is_none()
             && !self.is_word_ahead(0, &["NOT", "BETWEEN", "IN", "IS", "LIKE"]);
         if is_over {
@@ -328,7 +336,7 @@ impl Parser {
         }
     }
 
-    fn comparison_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
+    fn comparison_after(&mut self, mut left: Expr) -> Result<Expr, StatementError> {
         // Each makes the tree one level deeper.
         for _ in 0..DEPTH_MAX {
             let place = left.place;
@@ -341,16 +349,16 @@ impl Parser {
                 self.advance();
                 ExpressionNode::Test(
                     Predicate::Compare(comparator),
-                    vec![left, self.right_side(Level::Sum)?],
+                    vec![left, self.right_side(Precedence::Sum)?],
                 )
             } else if self.accept_word("BETWEEN") {
-                let lower = self.right_side(Level::Sum)?;
+                let lower = self.right_side(Precedence::Sum)?;
                 if !self.accept_word("AND") {
                     return Err(StatementError::Syntax("Expected AND after BETWEEN"));
                 }
                 ExpressionNode::Test(
                     Predicate::Between,
-                    vec![left, lower, self.right_side(Level::Sum)?],
+                    vec![left, lower, self.right_side(Precedence::Sum)?],
                 )
             } else if self.accept_word("IN") {
                 let list = self.in_list()?;
@@ -362,7 +370,7 @@ impl Parser {
                     test: self.test()?,
                 };
                 if is_not {
-                    ExpressionNode::Not(Box::new(Expression { node: is, place }))
+                    ExpressionNode::Not(Box::new(Expr { node: is, place }))
                 } else {
                     is
                 }
@@ -374,9 +382,9 @@ impl Parser {
             } else {
                 return Ok(left);
             };
-            let found = Expression { node, place };
+            let found = Expr { node, place };
             left = if is_negated {
-                Expression {
+                Expr {
                     node: ExpressionNode::Not(Box::new(found)),
                     place,
                 }
@@ -391,13 +399,15 @@ impl Parser {
     #[must_use]
     pub fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
         match self.token(ahead).map(|token| &token.kind) {
-            Some(TokenKind::Word(text)) => words.iter().any(|word| text.eq_ignore_ascii_case(word)),
+            Some(PartiqlTokenKind::Word(text)) => {
+                words.iter().any(|word| text.eq_ignore_ascii_case(word))
+            }
             _ => false,
         }
     }
 
     fn comparator(&self) -> Option<Comparator> {
-        if let TokenKind::Sign(Sign::Comparator(comparator)) = self.kind() {
+        if let PartiqlTokenKind::Symbol(Symbol::Comparator(comparator)) = self.kind() {
             Some(*comparator)
         } else {
             None
@@ -405,11 +415,11 @@ impl Parser {
     }
 
     /// Parses the list of IN, in parentheses or brackets.
-    fn in_list(&mut self) -> Result<Vec<Expression>, StatementError> {
+    fn in_list(&mut self) -> Result<Vec<Expr>, StatementError> {
         let end = match self.kind() {
-            TokenKind::Sign(Sign::Open) => Sign::Close,
-            TokenKind::Sign(Sign::OpenBracket) => Sign::CloseBracket,
-            TokenKind::Sign(Sign::OpenBag) => Sign::CloseBag,
+            PartiqlTokenKind::Symbol(Symbol::Open) => Symbol::Close,
+            PartiqlTokenKind::Symbol(Symbol::OpenBracket) => Symbol::CloseBracket,
+            PartiqlTokenKind::Symbol(Symbol::OpenBag) => Symbol::CloseBag,
             _ => {
                 return Err(StatementError::Syntax(
                     "Expected a list in parentheses or brackets after IN",
@@ -417,7 +427,7 @@ impl Parser {
             }
         };
         self.advance();
-        let list = self.list(end, Level::Sum)?;
+        let list = self.list(end, Precedence::Sum)?;
         if list.is_empty() {
             Err(StatementError::Syntax(
                 "Expected at least one member after IN",
@@ -428,51 +438,53 @@ impl Parser {
     }
 
     /// Parses the rest of a list after its opening sign.
-    fn list(&mut self, end: Sign, level: Level) -> Result<Vec<Expression>, StatementError> {
+    fn list(&mut self, end: Symbol, level: Precedence) -> Result<Vec<Expr>, StatementError> {
         let mut list = Vec::new();
-        if self.accept_sign(end) {
+        if self.accept_symbol(end) {
             return Ok(list);
         }
         loop {
             list.push(self.level(level)?);
-            if self.accept_sign(end) {
+            if self.accept_symbol(end) {
                 return Ok(list);
             }
-            self.expect_sign(
-                Sign::Comma,
+            self.expect_symbol(
+                Symbol::Comma,
                 StatementError::Syntax("Expected ',' or the end of the list"),
             )?;
         }
     }
 
-    fn test(&mut self) -> Result<Test, StatementError> {
-        let found = TESTS.iter().find(|(words, _)| self.is_word_ahead(0, words));
+    fn test(&mut self) -> Result<IsTest, StatementError> {
+        let found = IS_TESTS
+            .iter()
+            .find(|(words, _)| self.is_word_ahead(0, words));
         let Some((_, test)) = found else {
             return Err(StatementError::Syntax("Expected type name"));
         };
         self.advance();
         match *test {
-            Test::NoType("CHARACTER") if self.accept_word("VARYING") => return Ok(VARYING),
-            Test::NoType("DOUBLE_PRECISION") => self.accept_word("PRECISION"),
+            IsTest::NoType("CHARACTER") if self.accept_word("VARYING") => return Ok(VARYING),
+            IsTest::NoType("DOUBLE_PRECISION") => self.accept_word("PRECISION"),
             _ => false,
         };
         Ok(*test)
     }
 
-    fn sums(&mut self) -> Result<Expression, StatementError> {
+    fn sum_chain(&mut self) -> Result<Expr, StatementError> {
         let left = self.unary()?;
-        if self.is_sign(0, Sign::Plus) || self.is_sign(0, Sign::Minus) {
+        if self.is_symbol(0, Symbol::Plus) || self.is_symbol(0, Symbol::Minus) {
             self.sums_after(left)
         } else {
             Ok(left)
         }
     }
 
-    fn sums_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
+    fn sums_after(&mut self, mut left: Expr) -> Result<Expr, StatementError> {
         for _ in 0..DEPTH_MAX {
             let sign = match self.kind() {
-                TokenKind::Sign(Sign::Plus) => "+",
-                TokenKind::Sign(Sign::Minus) => "-",
+                PartiqlTokenKind::Symbol(Symbol::Plus) => "+",
+                PartiqlTokenKind::Symbol(Symbol::Minus) => "-",
                 _ => return Ok(left),
             };
             self.advance();
@@ -481,7 +493,7 @@ impl Parser {
             }
             let right = self.unary()?;
             let place = left.place;
-            left = Expression {
+            left = Expr {
                 node: ExpressionNode::Sum {
                     left: Box::new(left),
                     sign,
@@ -493,12 +505,12 @@ impl Parser {
         Err(TOO_DEEP)
     }
 
-    fn unary(&mut self) -> Result<Expression, StatementError> {
+    fn unary(&mut self) -> Result<Expr, StatementError> {
         let place = self.place();
         let is_negative = self.signs();
         let term = self.term()?;
         if is_negative {
-            Ok(Expression {
+            Ok(Expr {
                 node: ExpressionNode::Negative(Box::new(term)),
                 place,
             })
@@ -511,60 +523,62 @@ impl Parser {
     fn signs(&mut self) -> bool {
         let mut is_negative = false;
         loop {
-            if self.accept_sign(Sign::Minus) {
+            if self.accept_symbol(Symbol::Minus) {
                 is_negative = !is_negative;
-            } else if !self.accept_sign(Sign::Plus) {
+            } else if !self.accept_symbol(Symbol::Plus) {
                 return is_negative;
             }
         }
     }
 
-    fn term(&mut self) -> Result<Expression, StatementError> {
-        if self.is_sign(0, Sign::Open) {
+    fn term(&mut self) -> Result<Expr, StatementError> {
+        if self.is_symbol(0, Symbol::Open) {
             self.group()
         } else {
             self.simple_term()
         }
     }
 
-    fn group(&mut self) -> Result<Expression, StatementError> {
+    fn group(&mut self) -> Result<Expr, StatementError> {
         self.advance();
-        let inner = self.inside(Self::expression)?;
-        self.expect_sign(Sign::Close, StatementError::Syntax("Expected ')'"))?;
+        let inner = self.nested(Self::expression)?;
+        self.expect_symbol(Symbol::Close, StatementError::Syntax("Expected ')'"))?;
         Ok(inner)
     }
 
-    fn simple_term(&mut self) -> Result<Expression, StatementError> {
+    fn simple_term(&mut self) -> Result<Expr, StatementError> {
         let place = self.place();
         let node = match self.kind().clone() {
-            TokenKind::Text(text) => self.literal(ExpressionNode::Text(text)),
-            TokenKind::Number(text) => self.literal(ExpressionNode::Number(text)),
-            TokenKind::Parameter => {
+            PartiqlTokenKind::Text(text) => self.literal(ExpressionNode::Text(text)),
+            PartiqlTokenKind::Number(text) => self.literal(ExpressionNode::Number(text)),
+            PartiqlTokenKind::Parameter => {
                 self.parameters += 1;
                 self.literal(ExpressionNode::Parameter(self.parameters - 1))
             }
-            TokenKind::Quoted(_) => ExpressionNode::Path(self.path(TERM)?),
-            TokenKind::Word(word) => return self.word(&word, place),
-            TokenKind::Sign(Sign::OpenBracket) => {
+            PartiqlTokenKind::Quoted(_) => ExpressionNode::Path(self.path(TERM)?),
+            PartiqlTokenKind::Word(word) => return self.word(&word, place),
+            PartiqlTokenKind::Symbol(Symbol::OpenBracket) => {
                 self.advance();
                 ExpressionNode::List(
-                    self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?,
+                    self.nested(|parser| parser.list(Symbol::CloseBracket, Precedence::Sum))?,
                 )
             }
-            TokenKind::Sign(Sign::OpenBag) => {
+            PartiqlTokenKind::Symbol(Symbol::OpenBag) => {
                 self.advance();
-                ExpressionNode::Bag(self.inside(|parser| parser.list(Sign::CloseBag, Level::Sum))?)
+                ExpressionNode::Bag(
+                    self.nested(|parser| parser.list(Symbol::CloseBag, Precedence::Sum))?,
+                )
             }
-            TokenKind::Sign(Sign::OpenBrace) => {
+            PartiqlTokenKind::Symbol(Symbol::OpenBrace) => {
                 self.advance();
-                ExpressionNode::Tuple(self.inside(Self::tuple)?)
+                ExpressionNode::Tuple(self.nested(Self::tuple)?)
             }
-            TokenKind::Sign(_) if self.comparator().is_some() => {
+            PartiqlTokenKind::Symbol(_) if self.comparator().is_some() => {
                 return Err(StatementError::Syntax("Unexpected operator"));
             }
-            TokenKind::Sign(_) | TokenKind::End => return Err(TERM),
+            PartiqlTokenKind::Symbol(_) | PartiqlTokenKind::End => return Err(TERM),
         };
-        Ok(Expression { node, place })
+        Ok(Expr { node, place })
     }
 
     fn literal(&mut self, node: ExpressionNode) -> ExpressionNode {
@@ -573,7 +587,7 @@ impl Parser {
     }
 
     /// Parses a keyword that is a value, a call, or a document path.
-    fn word(&mut self, word: &str, place: Place) -> Result<Expression, StatementError> {
+    fn word(&mut self, word: &str, place: TokenPosition) -> Result<Expr, StatementError> {
         let constant = match word.to_ascii_uppercase().as_str() {
             "TRUE" => Some(ExpressionNode::Boolean(true)),
             "FALSE" => Some(ExpressionNode::Boolean(false)),
@@ -584,7 +598,7 @@ impl Parser {
             _ => None,
         };
         if let Some(node) = constant {
-            return Ok(Expression {
+            return Ok(Expr {
                 node: self.literal(node),
                 place,
             });
@@ -592,17 +606,18 @@ impl Parser {
         if is_keyword(word) {
             return Err(StatementError::Syntax("Unexpected keyword"));
         }
-        if self.is_sign(1, Sign::Open) {
+        if self.is_symbol(1, Symbol::Open) {
             self.advance();
             self.advance();
             // COUNT(*) is parsed, to be refused as a column that is no path.
-            let arguments = if word.eq_ignore_ascii_case("COUNT") && self.accept_sign(Sign::Star) {
-                self.expect_sign(Sign::Close, StatementError::Syntax("Expected ')'"))?;
-                Vec::new()
-            } else {
-                self.inside(|parser| parser.list(Sign::Close, Level::Or))?
-            };
-            return Ok(Expression {
+            let arguments =
+                if word.eq_ignore_ascii_case("COUNT") && self.accept_symbol(Symbol::Star) {
+                    self.expect_symbol(Symbol::Close, StatementError::Syntax("Expected ')'"))?;
+                    Vec::new()
+                } else {
+                    self.nested(|parser| parser.list(Symbol::Close, Precedence::Or))?
+                };
+            return Ok(Expr {
                 node: ExpressionNode::Call {
                     name: word.to_ascii_lowercase(),
                     arguments,
@@ -610,31 +625,31 @@ impl Parser {
                 place,
             });
         }
-        Ok(Expression {
+        Ok(Expr {
             node: ExpressionNode::Path(self.path(TERM)?),
             place,
         })
     }
 
     /// Parses the rest of a tuple after its brace.
-    fn tuple(&mut self) -> Result<Vec<(Expression, Expression)>, StatementError> {
+    fn tuple(&mut self) -> Result<Vec<(Expr, Expr)>, StatementError> {
         let mut members = Vec::new();
-        if self.accept_sign(Sign::CloseBrace) {
+        if self.accept_symbol(Symbol::CloseBrace) {
             return Ok(members);
         }
         loop {
             // Any expression: a key that is no string is reported with its path, when values are
             // made.
-            let key = self.level(Level::Sum)?;
-            self.expect_sign(
-                Sign::Colon,
+            let key = self.level(Precedence::Sum)?;
+            self.expect_symbol(
+                Symbol::Colon,
                 StatementError::Syntax("Expected ':' after a name"),
             )?;
-            members.push((key, self.level(Level::Sum)?));
-            if self.accept_sign(Sign::CloseBrace) {
+            members.push((key, self.level(Precedence::Sum)?));
+            if self.accept_symbol(Symbol::CloseBrace) {
                 return Ok(members);
             }
-            self.expect_sign(Sign::Comma, StatementError::Syntax("Expected ',' or '}'"))?;
+            self.expect_symbol(Symbol::Comma, StatementError::Syntax("Expected ',' or '}'"))?;
         }
     }
 
@@ -644,8 +659,8 @@ impl Parser {
     /// `fault` if something else stands here.
     pub fn name(&mut self, fault: StatementError) -> Result<String, StatementError> {
         let name = match self.kind() {
-            TokenKind::Word(word) if !is_keyword(word) => word.clone(),
-            TokenKind::Quoted(text) => text.clone(),
+            PartiqlTokenKind::Word(word) if !is_keyword(word) => word.clone(),
+            PartiqlTokenKind::Quoted(text) => text.clone(),
             _ => return Err(fault),
         };
         self.advance();
@@ -660,11 +675,11 @@ impl Parser {
         let head = self.name(fault)?;
         let mut rest = Vec::new();
         loop {
-            if self.accept_sign(Sign::Dot) {
+            if self.accept_symbol(Symbol::Dot) {
                 rest.push(PathElement::Name(
                     self.name(StatementError::Syntax("Invalid path dot component"))?,
                 ));
-            } else if self.accept_sign(Sign::OpenBracket) {
+            } else if self.accept_symbol(Symbol::OpenBracket) {
                 rest.push(self.bracket()?);
             } else {
                 break;
@@ -679,11 +694,13 @@ impl Parser {
     fn bracket(&mut self) -> Result<PathElement, StatementError> {
         const FAULT: StatementError = StatementError::Syntax("Expected a list index in brackets");
         // `[-0]` is an index; any other negative one is out of range, not a fault of syntax.
-        let is_negative = self.accept_sign(Sign::Minus);
+        let is_negative = self.accept_symbol(Symbol::Minus);
         let place = self.place();
         let step = match self.kind().clone() {
-            TokenKind::Text(name) if !is_negative => PathElement::Name(name),
-            TokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            PartiqlTokenKind::Text(name) if !is_negative => PathElement::Name(name),
+            PartiqlTokenKind::Number(digits)
+                if digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 let index = digits.parse::<usize>().ok();
                 let Some(index) =
                     index.filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0))
@@ -699,7 +716,7 @@ impl Parser {
             _ => return Err(FAULT),
         };
         self.advance();
-        self.expect_sign(Sign::CloseBracket, FAULT)?;
+        self.expect_symbol(Symbol::CloseBracket, FAULT)?;
         Ok(step)
     }
 }

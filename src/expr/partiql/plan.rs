@@ -45,7 +45,7 @@ pub struct KeyedPlan {
     /// Reads in hash order, then by sort key; no two overlap.
     pub reads: Vec<KeyedRead>,
     /// The conditions that the ranges do not express.
-    pub rest: Option<Condition>,
+    pub residual: Option<Condition>,
 }
 
 #[derive(Debug, Clone)]
@@ -95,18 +95,18 @@ pub fn plan(
         return Err(StatementError::TooManyReads.into());
     }
     Ok(Some(KeyedPlan {
-        reads: united(reads),
-        rest: planner.rest(condition),
+        reads: merge_overlapping(reads),
+        residual: planner.residual(condition),
     }))
 }
 
 /// Merges reads that overlap; `reads` are in key order. The condition selects the part of each
 /// branch.
-fn united(reads: Vec<KeyedRead>) -> Vec<KeyedRead> {
+fn merge_overlapping(reads: Vec<KeyedRead>) -> Vec<KeyedRead> {
     let mut united: Vec<KeyedRead> = Vec::with_capacity(reads.len());
     for read in reads {
         match united.last_mut().filter(|last| overlap(last, &read)) {
-            Some(last) => last.absorb(read),
+            Some(last) => last.merge(read),
             None => united.push(read),
         }
     }
@@ -115,12 +115,12 @@ fn united(reads: Vec<KeyedRead>) -> Vec<KeyedRead> {
 
 impl KeyedRead {
     /// Extends the read to the end of another one that begins within it.
-    fn absorb(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         let upper = match (self.interval.upper.take(), other.interval.upper) {
             (Some(one), Some(other)) => Some(one.max(other)),
             (None, _) | (_, None) => None,
         };
-        self.interval.is_value &= other.interval.is_value;
+        self.interval.is_single_value &= other.interval.is_single_value;
         self.interval.upper = upper;
         self.names.extend(other.names);
         self.is_negated |= other.is_negated;
@@ -172,7 +172,7 @@ impl Planner<'_> {
                 matches!(operands.first(), Some(Operand::Path(path)) if self.partition_place(path).is_some())
             }
             other => other
-                .equality()
+                .as_equality()
                 .is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
         }
     }
@@ -184,7 +184,7 @@ impl Planner<'_> {
 
     /// Returns the test of a key attribute that is equivalent to the condition, if there is one.
     fn key_test<'c>(&self, condition: &'c Condition) -> Result<Option<KeyTest<'c>>, Error> {
-        let Some((name, predicate, values)) = condition.bound() else {
+        let Some((name, predicate, values)) = condition.as_attribute_test() else {
             return Ok(None);
         };
         if matches!(
@@ -193,7 +193,7 @@ impl Planner<'_> {
         ) {
             return self.values(name, values);
         }
-        Ok(Interval::of(predicate, &values)
+        Ok(Interval::from_predicate(predicate, &values)
             .filter(|_| self.is_sort(name, &values))
             .map(|one| KeyTest::Sort(vec![one])))
     }
@@ -250,7 +250,7 @@ impl Planner<'_> {
         let equal = Predicate::Compare(Comparator::Equal);
         let intervals: Vec<Interval> = values
             .iter()
-            .filter_map(|value| Interval::of(equal, &[value]))
+            .filter_map(|value| Interval::from_predicate(equal, &[value]))
             .collect();
         debug_assert_eq!(
             intervals.len(),
@@ -355,13 +355,13 @@ impl Planner<'_> {
 
     /// Returns the condition to evaluate on the items of the ranges: the parts that the ranges do
     /// not express.
-    fn rest(&self, condition: &Condition) -> Option<Condition> {
+    fn residual(&self, condition: &Condition) -> Option<Condition> {
         match condition {
             Condition::And(list) => join(
-                list.iter().filter_map(|part| self.rest(part)).collect(),
+                list.iter().filter_map(|part| self.residual(part)).collect(),
                 Condition::And,
             ),
-            Condition::Or(list) if list.iter().all(|part| self.rest(part).is_none()) => None,
+            Condition::Or(list) if list.iter().all(|part| self.residual(part).is_none()) => None,
             other => match self.key_test(other) {
                 Ok(Some(_)) => None,
                 _ => Some(other.clone()),
@@ -404,7 +404,7 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
                 let nothing = Interval {
                     lower,
                     upper,
-                    is_value: false,
+                    is_single_value: false,
                 };
                 empty = empty.or(Some(Branch {
                     partition,

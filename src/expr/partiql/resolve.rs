@@ -2,17 +2,19 @@
 //! the API's own expressions.
 
 use super::parse::UpdateClause;
-use super::parse_expression::{Expression, ExpressionNode, Test};
-use super::values::Values;
+use super::parse_expression::{Expr, ExpressionNode, IsTest};
+use super::values::ParameterValues;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::order::Comparator;
 use crate::expr::parse::{IF_NOT_EXISTS, LIST_APPEND};
 use crate::expr::predicate::Predicate;
-use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, is_set};
+use crate::expr::update::{
+    SetTerm, SetValue, Update, UpdateAction, UpdateEffect, UpdateOrigin, is_set,
+};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
-use crate::model::error::statement::Place;
+use crate::model::error::statement::TokenPosition;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 
@@ -35,8 +37,11 @@ pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError
 ///
 /// # Errors
 /// An expression without truth value; operands that no operator or function takes.
-pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
-    let list = |list: &[Expression]| {
+pub fn condition(
+    expression: &Expr,
+    values: ParameterValues<'_>,
+) -> Result<Condition, StatementError> {
+    let list = |list: &[Expr]| {
         list.iter()
             .map(|part| condition(part, values))
             .collect::<Result<Vec<_>, _>>()
@@ -50,12 +55,12 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
             operand: tested,
             test,
         } => is(tested, *test, values),
-        ExpressionNode::Call { name, arguments } if Predicate::of_function(name).is_some() => {
+        ExpressionNode::Call { name, arguments } if Predicate::from_function(name).is_some() => {
             let operands = arguments
                 .iter()
                 .map(|argument| operand(argument, values))
                 .collect::<Result<Vec<_>, _>>()?;
-            Ok(condition::of_call(name, operands)?)
+            Ok(condition::from_call(name, operands)?)
         }
         ExpressionNode::Call { name, .. } if name != "size" => {
             Err(StatementError::UnknownFunction {
@@ -69,8 +74,8 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
 
 fn test(
     predicate: Predicate,
-    operands: &[Expression],
-    values: Values<'_>,
+    operands: &[Expr],
+    values: ParameterValues<'_>,
 ) -> Result<Condition, StatementError> {
     let resolved = || {
         operands
@@ -96,17 +101,17 @@ fn test(
         (Predicate::In, _) => return Ok(Condition::Test(predicate, resolved()?)),
         _ => {}
     }
-    Ok(condition::checked(predicate, resolved()?)?)
+    Ok(condition::checked_condition(predicate, resolved()?)?)
 }
 
-fn has_truth_value(expression: &Expression) -> bool {
+fn has_truth_value(expression: &Expr) -> bool {
     match &expression.node {
         ExpressionNode::And(_)
         | ExpressionNode::Or(_)
         | ExpressionNode::Not(_)
         | ExpressionNode::Test(..)
         | ExpressionNode::Is { .. } => true,
-        ExpressionNode::Call { name, .. } => Predicate::of_function(name).is_some(),
+        ExpressionNode::Call { name, .. } => Predicate::from_function(name).is_some(),
         _ => false,
     }
 }
@@ -114,17 +119,17 @@ fn has_truth_value(expression: &Expression) -> bool {
 /// Converts a condition compared with TRUE or FALSE to itself or its opposite, so that keys are
 /// found in it.
 fn truth(
-    tested: &Expression,
+    tested: &Expr,
     comparator: Comparator,
-    other: &Expression,
-    values: Values<'_>,
+    other: &Expr,
+    values: ParameterValues<'_>,
 ) -> Result<Option<Condition>, StatementError> {
     let is_equal = match comparator {
         Comparator::Equal => true,
         Comparator::NotEqual => false,
         _ => return Ok(None),
     };
-    if !Values::is_literal(other) {
+    if !ParameterValues::is_literal(other) {
         return Ok(None);
     }
     let AttributeValue::Bool(wanted) = values.value(other)? else {
@@ -138,7 +143,7 @@ fn truth(
     }))
 }
 
-fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, StatementError> {
+fn operand(expression: &Expr, values: ParameterValues<'_>) -> Result<Operand, StatementError> {
     match &expression.node {
         ExpressionNode::Path(path) => Ok(Operand::Path(document_path(path)?)),
         ExpressionNode::Call { name, arguments } if name == "size" => {
@@ -148,7 +153,7 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
                 .collect::<Result<Vec<_>, _>>()?;
             Ok(condition::size_of(operands)?)
         }
-        ExpressionNode::Call { name, .. } if Predicate::of_function(name).is_none() => {
+        ExpressionNode::Call { name, .. } if Predicate::from_function(name).is_none() => {
             Err(StatementError::UnknownFunction {
                 name: name.clone(),
                 place: expression.place,
@@ -158,14 +163,20 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
             what: sign,
             place: expression.place,
         }),
-        _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
+        _ if ParameterValues::is_literal(expression) => {
+            Ok(Operand::Value(values.value(expression)?))
+        }
         _ => Ok(Operand::Truth(Box::new(condition(expression, values)?))),
     }
 }
 
-fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, StatementError> {
+fn is(
+    tested: &Expr,
+    test: IsTest,
+    values: ParameterValues<'_>,
+) -> Result<Condition, StatementError> {
     match test {
-        Test::Missing => match operand(tested, values)? {
+        IsTest::Missing => match operand(tested, values)? {
             path @ Operand::Path(_) => {
                 Ok(Condition::Test(Predicate::AttributeNotExists, vec![path]))
             }
@@ -173,14 +184,14 @@ fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, 
                 Err(StatementError::NotACondition(tested.place))
             }
         },
-        Test::Type(attribute_type) => {
+        IsTest::Type(attribute_type) => {
             let name = Operand::Value(AttributeValue::S(attribute_type.tag().to_owned()));
             Ok(Condition::Test(
                 Predicate::AttributeType,
                 vec![operand(tested, values)?, name],
             ))
         }
-        Test::NoType(what) => Err(StatementError::IsType {
+        IsTest::NoType(what) => Err(StatementError::IsType {
             what,
             place: tested.place,
         }),
@@ -191,34 +202,38 @@ fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, 
 ///
 /// # Errors
 /// Paths that overlap; functions and operators with operands that they do not take.
-pub fn update(changes: &[UpdateClause], values: Values<'_>) -> Result<Update, StatementError> {
+pub fn update(
+    changes: &[UpdateClause],
+    values: ParameterValues<'_>,
+) -> Result<Update, StatementError> {
     let mut actions = Vec::with_capacity(changes.len());
     for change in changes {
         actions.push(match change {
-            UpdateClause::Remove(path) => Action {
+            UpdateClause::Remove(path) => UpdateAction {
                 path: document_path(path)?,
-                effect: Effect::Remove,
+                effect: UpdateEffect::Remove,
             },
-            UpdateClause::Set(path, value) => Action {
+            UpdateClause::Set(path, value) => UpdateAction {
                 path: document_path(path)?,
                 effect: effect(path, value, values)?,
             },
         });
     }
-    Ok(Update::new(actions, Origin::Expression)?)
+    Ok(Update::new(actions, UpdateOrigin::Expression)?)
 }
 
 fn effect(
     target: &DocumentPath,
-    value: &Expression,
-    values: Values<'_>,
-) -> Result<Effect, StatementError> {
+    value: &Expr,
+    values: ParameterValues<'_>,
+) -> Result<UpdateEffect, StatementError> {
     match &value.node {
         ExpressionNode::Call { name, arguments } if name == "set_add" => {
-            set_operand("SET_ADD", target, value.place, arguments, values).map(Effect::Add)
+            set_operand("SET_ADD", target, value.place, arguments, values).map(UpdateEffect::Add)
         }
         ExpressionNode::Call { name, arguments } if name == "set_delete" => {
-            set_operand("SET_DELETE", target, value.place, arguments, values).map(Effect::Delete)
+            set_operand("SET_DELETE", target, value.place, arguments, values)
+                .map(UpdateEffect::Delete)
         }
         ExpressionNode::Test(Predicate::Compare(_), _) => Err(StatementError::Unsupported {
             what: "a comparison in SET",
@@ -234,9 +249,9 @@ fn effect(
             for operand in [&left, &right] {
                 operand.check_literal(sign, AttributeType::N)?;
             }
-            Ok(Effect::Set(set(left, right)))
+            Ok(UpdateEffect::Set(set(left, right)))
         }
-        _ => Ok(Effect::Set(SetValue::Term(term(value, values)?))),
+        _ => Ok(UpdateEffect::Set(SetValue::Term(term(value, values)?))),
     }
 }
 
@@ -244,9 +259,9 @@ fn effect(
 fn set_operand(
     function: &'static str,
     target: &DocumentPath,
-    place: Place,
-    arguments: &[Expression],
-    values: Values<'_>,
+    place: TokenPosition,
+    arguments: &[Expr],
+    values: ParameterValues<'_>,
 ) -> Result<AttributeValue, StatementError> {
     let [first, second] = arguments else {
         return Err(StatementError::SetArguments { function, place });
@@ -259,7 +274,7 @@ fn set_operand(
         function,
         place: first.place,
     };
-    if !Values::is_literal(second) {
+    if !ParameterValues::is_literal(second) {
         return Err(refused);
     }
     let set = values.value(second)?;
@@ -270,9 +285,9 @@ fn set_operand(
     }
 }
 
-fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementError> {
+fn term(expression: &Expr, values: ParameterValues<'_>) -> Result<SetTerm, StatementError> {
     let (name, arguments) = match &expression.node {
-        ExpressionNode::Path(path) => return Ok(Term::Path(document_path(path)?)),
+        ExpressionNode::Path(path) => return Ok(SetTerm::Path(document_path(path)?)),
         ExpressionNode::Call { name, arguments } => (name.as_str(), arguments),
         ExpressionNode::Sum { .. } | ExpressionNode::Test(Predicate::Compare(_), _) => {
             return Err(StatementError::Unsupported {
@@ -280,7 +295,7 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
                 place: expression.place,
             });
         }
-        _ => return Ok(Term::Value(values.value(expression)?)),
+        _ => return Ok(SetTerm::Value(values.value(expression)?)),
     };
     if ![LIST_APPEND, IF_NOT_EXISTS].contains(&name) {
         return Err(StatementError::UnknownFunction {
@@ -296,7 +311,7 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
         .into());
     };
     if name == LIST_APPEND {
-        return Ok(Term::list_append([
+        return Ok(SetTerm::list_append([
             term(first, values)?,
             term(second, values)?,
         ])?);
@@ -304,7 +319,7 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
     let ExpressionNode::Path(path) = &first.node else {
         return Err(ExpressionFault::PathRequired(name.to_owned()).into());
     };
-    Ok(Term::IfNotExists(
+    Ok(SetTerm::IfNotExists(
         document_path(path)?,
         Box::new(term(second, values)?),
     ))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::parse_expression::{Expression, ExpressionNode};
+use super::parse_expression::{Expr, ExpressionNode};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::{StatementError, ValueError};
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -11,14 +11,14 @@ use crate::model::{AttributeValue, Item, Number};
 
 /// Turns literals and `?` into values.
 #[derive(Debug, Clone, Copy)]
-pub struct Values<'p> {
+pub struct ParameterValues<'p> {
     /// One for each `?`.
     parameters: &'p [AttributeValue],
 }
 
 /// A path into a literal: a chain on the stack, made a text only for an error.
-struct Way<'w> {
-    above: Option<&'w Way<'w>>,
+struct LiteralPath<'w> {
+    above: Option<&'w LiteralPath<'w>>,
     step: LiteralStep<'w>,
     /// Steps below the root.
     levels: usize,
@@ -30,15 +30,15 @@ enum LiteralStep<'w> {
     Index(usize),
 }
 
-const ROOT: Way<'static> = Way {
+const ROOT: LiteralPath<'static> = LiteralPath {
     above: None,
     step: LiteralStep::Root,
     levels: 0,
 };
 
-impl Way<'_> {
+impl LiteralPath<'_> {
     fn text(&self) -> String {
-        let above = self.above.map(Way::text).unwrap_or_default();
+        let above = self.above.map(LiteralPath::text).unwrap_or_default();
         match self.step {
             LiteralStep::Root => "root".to_owned(),
             LiteralStep::Name(name) => format!("{above}.{name}"),
@@ -46,8 +46,8 @@ impl Way<'_> {
         }
     }
 
-    fn below<'w>(&'w self, step: LiteralStep<'w>) -> Way<'w> {
-        Way {
+    fn below<'w>(&'w self, step: LiteralStep<'w>) -> LiteralPath<'w> {
+        LiteralPath {
             above: Some(self),
             step,
             levels: self.levels + 1,
@@ -55,7 +55,7 @@ impl Way<'_> {
     }
 }
 
-impl<'p> Values<'p> {
+impl<'p> ParameterValues<'p> {
     /// Takes the parameters of a statement with `count` of `?`.
     ///
     /// # Errors
@@ -72,15 +72,15 @@ impl<'p> Values<'p> {
     ///
     /// # Errors
     /// An expression that is no literal; numbers, sets and nesting that no item can have.
-    pub fn value(&self, expression: &Expression) -> Result<AttributeValue, StatementError> {
-        self.value_at(expression, &ROOT)
+    pub fn value(&self, expression: &Expr) -> Result<AttributeValue, StatementError> {
+        self.value_below(expression, &ROOT)
     }
 
     /// Returns the item that INSERT writes: a tuple.
     ///
     /// # Errors
     /// As [`Self::value`].
-    pub fn item(&self, expression: &Expression) -> Result<Item, StatementError> {
+    pub fn item(&self, expression: &Expr) -> Result<Item, StatementError> {
         match &expression.node {
             ExpressionNode::Tuple(members) => self.members(members, &ROOT, false).map(Item),
             _ => Err(StatementError::InsertValue(expression.place)),
@@ -89,7 +89,7 @@ impl<'p> Values<'p> {
 
     /// True if [`Self::value`] may turn this into a value; false for a path or a call.
     #[must_use]
-    pub fn is_literal(expression: &Expression) -> bool {
+    pub fn is_literal(expression: &Expr) -> bool {
         matches!(
             &expression.node,
             ExpressionNode::Text(_)
@@ -104,10 +104,10 @@ impl<'p> Values<'p> {
         )
     }
 
-    fn value_at(
+    fn value_below(
         &self,
-        expression: &Expression,
-        way: &Way<'_>,
+        expression: &Expr,
+        way: &LiteralPath<'_>,
     ) -> Result<AttributeValue, StatementError> {
         if way.levels >= NESTING_LEVELS_MAX {
             return Err(StatementError::Nesting(way.text()));
@@ -131,7 +131,7 @@ impl<'p> Values<'p> {
             ExpressionNode::List(elements) => {
                 let elements = elements.iter().enumerate();
                 let values = elements.map(|(index, element)| {
-                    self.value_at(element, &way.below(LiteralStep::Index(index)))
+                    self.value_below(element, &way.below(LiteralStep::Index(index)))
                 });
                 values.collect::<Result<_, _>>().map(AttributeValue::L)
             }
@@ -147,8 +147,8 @@ impl<'p> Values<'p> {
     /// a map is not.
     fn members(
         &self,
-        members: &[(Expression, Expression)],
-        way: &Way<'_>,
+        members: &[(Expr, Expr)],
+        way: &LiteralPath<'_>,
         is_map: bool,
     ) -> Result<BTreeMap<String, AttributeValue>, StatementError> {
         let mut map = BTreeMap::new();
@@ -162,8 +162,8 @@ impl<'p> Values<'p> {
             };
             check_attribute_name(name)?;
             let value = match is_map {
-                true => self.value_at(expression, &way.below(LiteralStep::Name(name)))?,
-                false => self.value_at(expression, way)?,
+                true => self.value_below(expression, &way.below(LiteralStep::Name(name)))?,
+                false => self.value_below(expression, way)?,
             };
             match map.entry(name.clone()) {
                 Entry::Vacant(place) => place.insert(value),
@@ -180,7 +180,7 @@ impl<'p> Values<'p> {
     }
 }
 
-fn number(text: &str, way: &Way<'_>) -> Result<Number, StatementError> {
+fn number(text: &str, way: &LiteralPath<'_>) -> Result<Number, StatementError> {
     text.parse().map_err(|error| StatementError::Number {
         error,
         path: way.text(),
@@ -188,7 +188,7 @@ fn number(text: &str, way: &Way<'_>) -> Result<Number, StatementError> {
 }
 
 /// Returns a set: all strings or all numbers.
-fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, StatementError> {
+fn bag(elements: &[Expr], way: &LiteralPath<'_>) -> Result<AttributeValue, StatementError> {
     if elements.is_empty() {
         return Err(StatementError::EmptyBag);
     }
@@ -212,14 +212,14 @@ fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, Stateme
     })
 }
 
-fn text(expression: &Expression) -> Option<String> {
+fn text(expression: &Expr) -> Option<String> {
     match &expression.node {
         ExpressionNode::Text(text) => Some(text.clone()),
         _ => None,
     }
 }
 
-fn number_text(expression: &Expression) -> Option<String> {
+fn number_text(expression: &Expr) -> Option<String> {
     match &expression.node {
         ExpressionNode::Number(text) => Some(text.clone()),
         ExpressionNode::Negative(inner) => match &inner.node {
@@ -230,7 +230,7 @@ fn number_text(expression: &Expression) -> Option<String> {
     }
 }
 
-fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
+fn unsupported(expression: &Expr, way: &LiteralPath<'_>) -> StatementError {
     StatementError::Value {
         what: type_name(expression),
         path: way.text(),
@@ -239,7 +239,7 @@ fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
 }
 
 /// Returns the kind of an expression as error texts show it.
-fn type_name(expression: &Expression) -> String {
+fn type_name(expression: &Expr) -> String {
     let name = match &expression.node {
         ExpressionNode::Parameter(_) => "Parameter",
         ExpressionNode::Path(_) => "VariableReference",

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::mem;
 
-use super::{Action, Effect, Origin, SetValue, Term, Update};
+use super::{SetTerm, SetValue, Update, UpdateAction, UpdateEffect, UpdateOrigin};
 use crate::expr::path::PathNode;
 use crate::model::error::{UpdateError, ValueError};
 use crate::model::limits::ITEM_BYTES_MAX;
@@ -19,7 +19,7 @@ use crate::model::{AttributeValue, Error, Item};
 const LIST_BYTES: usize = 3;
 
 /// The change at one document path.
-enum Written {
+enum PathChange {
     Put(AttributeValue),
     Remove,
 }
@@ -31,14 +31,14 @@ impl Update {
     /// # Errors
     /// [`UpdateError`], and [`ValueError`] for a number out of range.
     pub fn apply(&self, old: &Item, exists: bool) -> Result<Item, Error> {
-        let mut changes = Changes(Vec::with_capacity(self.actions.len()));
-        let mut room = Room(ITEM_BYTES_MAX);
+        let mut changes = PathChanges(Vec::with_capacity(self.actions.len()));
+        let mut room = SizeBudget(ITEM_BYTES_MAX);
         for action in &self.actions {
             let change = self.change(action, old, &mut room)?;
             // Without an item there is nothing to remove, so that its path cannot be wrong.
             changes
                 .0
-                .push(Some(change).filter(|change| exists || matches!(change, Written::Put(_))));
+                .push(Some(change).filter(|change| exists || matches!(change, PathChange::Put(_))));
         }
         let mut new = old.clone();
         changes.change_map(&mut new.0, &self.touched.heads)?;
@@ -50,58 +50,63 @@ impl Update {
     }
 
     /// Returns the change that an action makes to the old item.
-    fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Written, Error> {
+    fn change(
+        &self,
+        action: &UpdateAction,
+        old: &Item,
+        room: &mut SizeBudget,
+    ) -> Result<PathChange, Error> {
         let current = || action.path.resolve_in(old);
         Ok(match &action.effect {
-            Effect::Set(value) => Written::Put(set_value(value, old, room)?),
-            Effect::Remove => Written::Remove,
-            Effect::Add(operand) => {
+            UpdateEffect::Set(value) => PathChange::Put(set_value(value, old, room)?),
+            UpdateEffect::Remove => PathChange::Remove,
+            UpdateEffect::Add(operand) => {
                 // A sum may be shorter than its parts; a union or a list is not.
                 if !matches!(operand, AttributeValue::N(_)) {
-                    room.take(operand.size())?;
+                    room.charge(operand.size())?;
                 }
-                Written::Put(match current() {
+                PathChange::Put(match current() {
                     None => operand.clone(),
                     Some(current) => add(current, operand)?.ok_or_else(|| self.mismatch())?,
                 })
             }
             // The parent of a missing set must exist all the same.
-            Effect::Delete(operand) => {
+            UpdateEffect::Delete(operand) => {
                 let rest = current()
                     .map(|current| difference(current, operand).ok_or_else(|| self.mismatch()))
                     .transpose()?;
-                rest.flatten().map_or(Written::Remove, Written::Put)
+                rest.flatten().map_or(PathChange::Remove, PathChange::Put)
             }
         })
     }
 
     fn mismatch(&self) -> UpdateError {
         match self.origin {
-            Origin::Expression => UpdateError::OperandType,
-            Origin::AttributeUpdates => UpdateError::AttributeType,
+            UpdateOrigin::Expression => UpdateError::OperandType,
+            UpdateOrigin::AttributeUpdates => UpdateError::AttributeType,
         }
     }
 }
 
 /// The bytes that the new item may still hold. All values of an update are in it, so that their
 /// size is known before they are copied.
-struct Room(usize);
+struct SizeBudget(usize);
 
-impl Room {
-    fn take(&mut self, bytes: usize) -> Result<(), UpdateError> {
+impl SizeBudget {
+    fn charge(&mut self, bytes: usize) -> Result<(), UpdateError> {
         self.0 = self.0.checked_sub(bytes).ok_or(UpdateError::ItemTooLarge)?;
         Ok(())
     }
 }
 
-fn set_value(value: &SetValue, old: &Item, room: &mut Room) -> Result<AttributeValue, Error> {
+fn set_value(value: &SetValue, old: &Item, room: &mut SizeBudget) -> Result<AttributeValue, Error> {
     let number = |term| match term_value(term, old)?.as_ref() {
         AttributeValue::N(number) => Ok(*number),
         _ => Err(UpdateError::OperandType),
     };
     let result = match value {
         SetValue::Term(term) => {
-            room.take(term_size(term, old)?)?;
+            room.charge(term_size(term, old)?)?;
             return Ok(term_value(term, old)?.into_owned());
         }
         SetValue::Plus(left, right) => number(left)?.checked_add(number(right)?),
@@ -111,18 +116,18 @@ fn set_value(value: &SetValue, old: &Item, room: &mut Room) -> Result<AttributeV
 }
 
 /// Returns the least size of a term's value; copies nothing.
-fn term_size(term: &Term, old: &Item) -> Result<usize, UpdateError> {
+fn term_size(term: &SetTerm, old: &Item) -> Result<usize, UpdateError> {
     match term {
-        Term::Path(path) => path
+        SetTerm::Path(path) => path
             .resolve_in(old)
             .map(AttributeValue::size)
             .ok_or(UpdateError::MissingAttribute),
-        Term::Value(value) => Ok(value.size()),
-        Term::IfNotExists(path, default) => path
+        SetTerm::Value(value) => Ok(value.size()),
+        SetTerm::IfNotExists(path, default) => path
             .resolve_in(old)
             .map_or_else(|| term_size(default, old), |value| Ok(value.size())),
         // The list's own bytes count once.
-        Term::ListAppend(first, second) => {
+        SetTerm::ListAppend(first, second) => {
             Ok((term_size(first, old)? + term_size(second, old)?).saturating_sub(LIST_BYTES))
         }
     }
@@ -130,18 +135,21 @@ fn term_size(term: &Term, old: &Item) -> Result<usize, UpdateError> {
 
 /// Returns the value of a term. Numbers are small and copied; other values are borrowed until it is
 /// known that they fit.
-fn term_value<'v>(term: &'v Term, old: &'v Item) -> Result<Cow<'v, AttributeValue>, UpdateError> {
+fn term_value<'v>(
+    term: &'v SetTerm,
+    old: &'v Item,
+) -> Result<Cow<'v, AttributeValue>, UpdateError> {
     match term {
-        Term::Path(path) => path
+        SetTerm::Path(path) => path
             .resolve_in(old)
             .map(Cow::Borrowed)
             .ok_or(UpdateError::MissingAttribute),
-        Term::Value(value) => Ok(Cow::Borrowed(value)),
-        Term::IfNotExists(path, default) => match path.resolve_in(old) {
+        SetTerm::Value(value) => Ok(Cow::Borrowed(value)),
+        SetTerm::IfNotExists(path, default) => match path.resolve_in(old) {
             Some(value) => Ok(Cow::Borrowed(value)),
             None => term_value(default, old),
         },
-        Term::ListAppend(first, second) => match (
+        SetTerm::ListAppend(first, second) => match (
             term_value(first, old)?.as_ref(),
             term_value(second, old)?.as_ref(),
         ) {
@@ -217,26 +225,26 @@ fn without<T: Ord + Clone>(set: &[T], members: &[T]) -> Option<Vec<T>> {
 }
 
 /// The changes of an update's actions, each by the action's number; `None` if it changes nothing.
-struct Changes(Vec<Option<Written>>);
+struct PathChanges(Vec<Option<PathChange>>);
 
-impl Changes {
+impl PathChanges {
     /// True if there is a change at a place or below it.
-    fn reach(&self, node: &PathNode) -> bool {
-        match node.ends {
+    fn has_change(&self, node: &PathNode) -> bool {
+        match node.is_end {
             true => matches!(self.0.get(node.first), Some(Some(_))),
             false => node
                 .map
                 .values()
                 .chain(node.list.values())
-                .any(|child| self.reach(child)),
+                .any(|child| self.has_change(child)),
         }
     }
 
     /// Takes the change at this very place.
-    fn take(&mut self, node: &PathNode) -> Option<Written> {
+    fn take(&mut self, node: &PathNode) -> Option<PathChange> {
         self.0
             .get_mut(node.first)
-            .filter(|_| node.ends)
+            .filter(|_| node.is_end)
             .and_then(Option::take)
     }
 
@@ -259,14 +267,14 @@ impl Changes {
         children: &BTreeMap<String, PathNode>,
     ) -> Result<(), UpdateError> {
         for (name, node) in children {
-            if !self.reach(node) {
+            if !self.has_change(node) {
                 continue;
             }
             match self.take(node) {
-                Some(Written::Put(value)) => {
+                Some(PathChange::Put(value)) => {
                     map.insert(name.clone(), value);
                 }
-                Some(Written::Remove) => {
+                Some(PathChange::Remove) => {
                     map.remove(name);
                 }
                 None => {
@@ -285,14 +293,14 @@ impl Changes {
         let mut appended = Vec::new();
         let mut removed = Vec::new();
         for (&index, node) in children {
-            if !self.reach(node) {
+            if !self.has_change(node) {
                 continue;
             }
             match (self.take(node), list.get_mut(index)) {
-                (Some(Written::Put(value)), Some(element)) => *element = value,
-                (Some(Written::Put(value)), None) => appended.push(value),
-                (Some(Written::Remove), Some(_)) => removed.push(index),
-                (Some(Written::Remove), None) => {}
+                (Some(PathChange::Put(value)), Some(element)) => *element = value,
+                (Some(PathChange::Put(value)), None) => appended.push(value),
+                (Some(PathChange::Remove), Some(_)) => removed.push(index),
+                (Some(PathChange::Remove), None) => {}
                 (None, Some(element)) => self.change_inside(node, element)?,
                 (None, None) => return Err(UpdateError::InvalidPath),
             }

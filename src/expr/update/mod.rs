@@ -6,9 +6,11 @@ mod apply;
 
 use super::lexer::{Token, TokenKind};
 use super::order::Comparator;
-use super::parse::{self, IF_NOT_EXISTS, LIST_APPEND, Language, Operand, Parser, Stage};
+use super::parse::{
+    self, ExprParser, FaultStage, IF_NOT_EXISTS, LIST_APPEND, Language, RawOperand,
+};
 use super::path::PathTree;
-use super::placeholders::Scope;
+use super::placeholders::PlaceholderScope;
 use super::predicate;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -16,24 +18,24 @@ use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, KeySchema}
 
 /// A term of SET.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Term {
+pub enum SetTerm {
     Path(DocumentPath),
     Value(AttributeValue),
-    IfNotExists(DocumentPath, Box<Term>),
-    ListAppend(Box<Term>, Box<Term>),
+    IfNotExists(DocumentPath, Box<SetTerm>),
+    ListAppend(Box<SetTerm>, Box<SetTerm>),
 }
 
 /// The right-hand side of SET.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetValue {
-    Term(Term),
-    Plus(Term, Term),
-    Minus(Term, Term),
+    Term(SetTerm),
+    Plus(SetTerm, SetTerm),
+    Minus(SetTerm, SetTerm),
 }
 
 /// The effect of an action at its document path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum UpdateEffect {
     Set(SetValue),
     Remove,
     /// A number or a set; a list too in `AttributeUpdates`, which appends it.
@@ -44,14 +46,14 @@ pub enum Effect {
 
 /// One action of an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Action {
+pub struct UpdateAction {
     pub path: DocumentPath,
-    pub effect: Effect,
+    pub effect: UpdateEffect,
 }
 
 /// The parameter of the actions: the texts of some errors differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum UpdateOrigin {
     Expression,
     AttributeUpdates,
 }
@@ -60,9 +62,9 @@ pub enum Origin {
 /// and a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {
-    actions: Vec<Action>,
+    actions: Vec<UpdateAction>,
     touched: PathTree,
-    origin: Origin,
+    origin: UpdateOrigin,
 }
 
 impl Update {
@@ -70,7 +72,7 @@ impl Update {
     ///
     /// # Errors
     /// Overlap or conflict, with the two paths.
-    pub fn new(actions: Vec<Action>, origin: Origin) -> Result<Self, ExpressionFault> {
+    pub fn new(actions: Vec<UpdateAction>, origin: UpdateOrigin) -> Result<Self, ExpressionFault> {
         let paths: Vec<DocumentPath> = actions.iter().map(|action| action.path.clone()).collect();
         Ok(Self {
             touched: PathTree::new(&paths)?,
@@ -81,18 +83,18 @@ impl Update {
 
     /// Makes an update of distinct top-level attributes; its errors are those of AttributeUpdates.
     #[must_use]
-    pub fn of_attributes(actions: Vec<Action>) -> Self {
+    pub fn from_attributes(actions: Vec<UpdateAction>) -> Self {
         let touched =
-            PathTree::of_attributes(actions.iter().map(|action| action.path.head.as_str()));
+            PathTree::from_attributes(actions.iter().map(|action| action.path.head.as_str()));
         Self {
             actions,
             touched,
-            origin: Origin::AttributeUpdates,
+            origin: UpdateOrigin::AttributeUpdates,
         }
     }
 
     #[must_use]
-    pub fn actions(&self) -> &[Action] {
+    pub fn actions(&self) -> &[UpdateAction] {
         &self.actions
     }
 
@@ -108,12 +110,12 @@ impl Update {
         for action in &self.actions {
             paths.push(&action.path);
             match &action.effect {
-                Effect::Set(SetValue::Term(term)) => term.collect_paths(&mut paths),
-                Effect::Set(SetValue::Plus(left, right) | SetValue::Minus(left, right)) => {
+                UpdateEffect::Set(SetValue::Term(term)) => term.collect_paths(&mut paths),
+                UpdateEffect::Set(SetValue::Plus(left, right) | SetValue::Minus(left, right)) => {
                     left.collect_paths(&mut paths);
                     right.collect_paths(&mut paths);
                 }
-                Effect::Remove | Effect::Add(_) | Effect::Delete(_) => {}
+                UpdateEffect::Remove | UpdateEffect::Add(_) | UpdateEffect::Delete(_) => {}
             }
         }
         paths
@@ -122,7 +124,12 @@ impl Update {
     /// True if the update only removes: it makes no item where there was none.
     #[must_use]
     pub fn only_removes(&self) -> bool {
-        let removes = |action: &Action| matches!(action.effect, Effect::Remove | Effect::Delete(_));
+        let removes = |action: &UpdateAction| {
+            matches!(
+                action.effect,
+                UpdateEffect::Remove | UpdateEffect::Delete(_)
+            )
+        };
         !self.actions.is_empty() && self.actions.iter().all(removes)
     }
 
@@ -141,7 +148,7 @@ impl Update {
     }
 }
 
-impl Term {
+impl SetTerm {
     /// Makes `list_append(…)` of two terms.
     ///
     /// # Errors
@@ -204,9 +211,9 @@ impl Term {
 const LANGUAGE: Language = Language {
     call_depth_max: 250,
     is_keyword: |token, is_call| !is_call && section(token).is_some(),
-    reserved: Stage::EarlyReserved,
-    names: Stage::Names,
-    values: Stage::Values,
+    reserved: FaultStage::EarlyReserved,
+    names: FaultStage::Names,
+    values: FaultStage::Values,
 };
 
 /// The keywords that begin sections.
@@ -222,7 +229,7 @@ fn section(token: Token<'_>) -> Option<&'static str> {
 /// # Errors
 /// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of
 /// docs/dynamodb.md 7.9.
-pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionError> {
+pub fn parse(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<Update, ExpressionError> {
     let update = parsed(text, scope).map_err(|fault| match fault {
         ExpressionFault::TooLong(_) => ExpressionFault::UpdateTooLong,
         other => other,
@@ -233,8 +240,8 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionErro
     })
 }
 
-fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> {
-    let mut parser = Parser::new(text, &LANGUAGE, scope)?;
+fn parsed(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<Update, ExpressionFault> {
+    let mut parser = ExprParser::new(text, &LANGUAGE, scope)?;
     let mut actions = Vec::new();
     let mut seen = Vec::new();
     while seen.is_empty() || parser.tokens.peek().kind != TokenKind::End {
@@ -243,7 +250,10 @@ fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> 
         };
         parser.tokens.advance();
         if seen.contains(&word) {
-            parser.noted::<()>(Stage::Places, Err(ExpressionFault::RepeatedSection(word)));
+            parser.noted::<()>(
+                FaultStage::Places,
+                Err(ExpressionFault::RepeatedSection(word)),
+            );
         }
         seen.push(word);
         actions.push(action(&mut parser, word)?);
@@ -251,14 +261,17 @@ fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> 
             actions.push(action(&mut parser, word)?);
         }
     }
-    parser.finish(Stage::Paths, Update::new(actions, Origin::Expression))
+    parser.finish(
+        FaultStage::Paths,
+        Update::new(actions, UpdateOrigin::Expression),
+    )
 }
 
 /// Parses an action of a section.
 fn action(
-    parser: &mut Parser<'_, '_, '_>,
+    parser: &mut ExprParser<'_, '_, '_>,
     section_word: &'static str,
-) -> Result<Action, ExpressionFault> {
+) -> Result<UpdateAction, ExpressionFault> {
     // The keyword of a section begins no path.
     if section(parser.tokens.peek()).is_some() {
         return Err(parser.tokens.syntax_error());
@@ -270,24 +283,26 @@ fn action(
                 .tokens
                 .expect(TokenKind::Comparator(Comparator::Equal))?;
             let value = set_value(parser)?;
-            let set = parser.noted(Stage::Meaning, value).map(Effect::Set);
-            parser.or_placeholder(set, Effect::Remove)
+            let set = parser
+                .noted(FaultStage::Meaning, value)
+                .map(UpdateEffect::Set);
+            parser.or_placeholder(set, UpdateEffect::Remove)
         }
-        "REMOVE" => Effect::Remove,
-        "ADD" => Effect::Add(operand(parser, section_word, |of| {
+        "REMOVE" => UpdateEffect::Remove,
+        "ADD" => UpdateEffect::Add(operand(parser, section_word, |of| {
             of == AttributeType::N || is_set(of)
         })?),
         _ => {
             debug_assert_eq!(section_word, "DELETE");
-            Effect::Delete(operand(parser, section_word, is_set)?)
+            UpdateEffect::Delete(operand(parser, section_word, is_set)?)
         }
     };
-    Ok(Action { path, effect })
+    Ok(UpdateAction { path, effect })
 }
 
 /// Parses the operand of ADD or DELETE. A type that it does not take is noted.
 fn operand(
-    parser: &mut Parser<'_, '_, '_>,
+    parser: &mut ExprParser<'_, '_, '_>,
     operator: &'static str,
     allowed: fn(AttributeType) -> bool,
 ) -> Result<AttributeValue, ExpressionFault> {
@@ -298,7 +313,7 @@ fn operand(
             operator,
             operand: long_name(found),
         };
-        parser.noted::<()>(Stage::Operands, Err(fault));
+        parser.noted::<()>(FaultStage::Operands, Err(fault));
     }
     Ok(value)
 }
@@ -333,7 +348,7 @@ fn long_name(attribute_type: AttributeType) -> &'static str {
 /// # Errors
 /// `Syntax`, as soon as it is found.
 fn set_value(
-    parser: &mut Parser<'_, '_, '_>,
+    parser: &mut ExprParser<'_, '_, '_>,
 ) -> Result<Result<SetValue, ExpressionFault>, ExpressionFault> {
     let mut open = parser.open();
     let left = parser.bare_operand(0)?;
@@ -350,7 +365,7 @@ fn set_value(
             return Err(ExpressionFault::RedundantParentheses);
         }
     }
-    let operator: Option<(&str, OfTwo)> = match parser.tokens.peek().kind {
+    let operator: Option<(&str, MakeSetValue)> = match parser.tokens.peek().kind {
         TokenKind::Plus => Some(("+", SetValue::Plus)),
         TokenKind::Minus => Some(("-", SetValue::Minus)),
         _ => None,
@@ -369,14 +384,14 @@ fn set_value(
 }
 
 /// A value of two terms.
-type OfTwo = fn(Term, Term) -> SetValue;
+type MakeSetValue = fn(SetTerm, SetTerm) -> SetValue;
 
 /// Makes a sum or a difference of two operands.
 fn sum(
     sign: &str,
-    make: OfTwo,
-    left: Operand<'_>,
-    right: Operand<'_>,
+    make: MakeSetValue,
+    left: RawOperand<'_>,
+    right: RawOperand<'_>,
 ) -> Result<SetValue, ExpressionFault> {
     let (left, right) = (term(left)?, term(right)?);
     for term in [&left, &right] {
@@ -386,11 +401,11 @@ fn sum(
     Ok(make(left, right))
 }
 
-fn term(operand: Operand<'_>) -> Result<Term, ExpressionFault> {
+fn term(operand: RawOperand<'_>) -> Result<SetTerm, ExpressionFault> {
     let call = match operand {
-        Operand::Path(path) => return Ok(Term::Path(path)),
-        Operand::Value(value) => return Ok(Term::Value(value)),
-        Operand::Call(call) => call,
+        RawOperand::Path(path) => return Ok(SetTerm::Path(path)),
+        RawOperand::Value(value) => return Ok(SetTerm::Value(value)),
+        RawOperand::Call(call) => call,
     };
     let function = call.function.to_owned();
     if predicate::functions().any(|known| known == function) {
@@ -401,20 +416,20 @@ fn term(operand: Operand<'_>) -> Result<Term, ExpressionFault> {
     }
     let [first, second] = parse::exactly(&function, call.operands)?;
     if function != IF_NOT_EXISTS {
-        return Term::list_append([term(first)?, term(second)?]);
+        return SetTerm::list_append([term(first)?, term(second)?]);
     }
-    let Operand::Path(path) = first else {
+    let RawOperand::Path(path) = first else {
         return Err(ExpressionFault::PathRequired(function));
     };
     let other = term(second)?;
     other.check_no_list()?;
-    if matches!(&other, Term::Path(same) if *same == path) {
+    if matches!(&other, SetTerm::Path(same) if *same == path) {
         return Err(ExpressionFault::SameOperand {
             operator: function,
             operand: path.to_string(),
         });
     }
-    Ok(Term::IfNotExists(path, Box::new(other)))
+    Ok(SetTerm::IfNotExists(path, Box::new(other)))
 }
 
 #[cfg(test)]

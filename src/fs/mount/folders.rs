@@ -9,21 +9,21 @@ use crate::fs::prelude::*;
 use crate::model::IndexName;
 
 /// The maximum number of folders made by mkdir and not removed, over all tables.
-pub const MADE_MAX: usize = 100_000;
+pub const FOLDERS_MAX: usize = 100_000;
 /// The maximum number of folders kept after an unlink in them; the kernel's FORGET frees them.
 const EMPTIED_MAX: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Folder {
+struct EmptyFolder {
     /// True if mkdir made it: it stays until rmdir. Else it stays until the kernel forgets it.
-    made: bool,
+    by_mkdir: bool,
     since_ms: u64,
 }
 
 /// The collection folders.
 #[derive(Debug, Default)]
-pub struct Folders {
-    tables: HashMap<TableName, HashMap<AttributeValue, Folder>>,
+pub struct EmptyFolders {
+    tables: HashMap<TableName, HashMap<AttributeValue, EmptyFolder>>,
     /// Folders made by a shortened name: the digest of an unknown partition key, the name,
     /// milliseconds since the epoch.
     aliases: HashMap<TableName, HashMap<Digest, (String, u64)>>,
@@ -31,18 +31,18 @@ pub struct Folders {
     emptied: usize,
 }
 
-impl Folders {
+impl EmptyFolders {
     /// Adds a folder, for mkdir; returns false when there are too many.
-    pub fn make(&mut self, table: &TableName, partition: AttributeValue, now_ms: u64) -> bool {
-        if self.made >= MADE_MAX {
+    pub fn add(&mut self, table: &TableName, partition: AttributeValue, now_ms: u64) -> bool {
+        if self.made >= FOLDERS_MAX {
             return false;
         }
         self.remove(table, &partition);
         self.made += 1;
         self.tables.entry(table.clone()).or_default().insert(
             partition,
-            Folder {
-                made: true,
+            EmptyFolder {
+                by_mkdir: true,
                 since_ms: now_ms,
             },
         );
@@ -50,14 +50,14 @@ impl Folders {
     }
 
     /// Adds a folder by a shortened name, for mkdir; returns false when there are too many.
-    pub fn make_alias(
+    pub fn add_alias(
         &mut self,
         table: &TableName,
         digest: Digest,
         name: &str,
         now_ms: u64,
     ) -> bool {
-        if self.made >= MADE_MAX {
+        if self.made >= FOLDERS_MAX {
             return false;
         }
         let aliases = self.aliases.entry(table.clone()).or_default();
@@ -105,15 +105,15 @@ impl Folders {
     }
 
     /// Keeps a folder after an unlink in it, although it may now be empty.
-    pub fn keep(&mut self, table: &TableName, partition: &AttributeValue, now_ms: u64) {
+    pub fn keep_emptied(&mut self, table: &TableName, partition: &AttributeValue, now_ms: u64) {
         if self.emptied >= EMPTIED_MAX || self.since(table, partition).is_some() {
             return;
         }
         self.emptied += 1;
         self.tables.entry(table.clone()).or_default().insert(
             partition.clone(),
-            Folder {
-                made: false,
+            EmptyFolder {
+                by_mkdir: false,
                 since_ms: now_ms,
             },
         );
@@ -129,8 +129,10 @@ impl Folders {
             self.tables.remove(table);
         }
         match removed {
-            Some(Folder { made: true, .. }) => self.made -= 1,
-            Some(Folder { made: false, .. }) => self.emptied -= 1,
+            Some(EmptyFolder { by_mkdir: true, .. }) => self.made -= 1,
+            Some(EmptyFolder {
+                by_mkdir: false, ..
+            }) => self.emptied -= 1,
             None => return false,
         }
         true
@@ -165,7 +167,7 @@ impl Folders {
 
     /// Returns the partition key of a folder that is looked up by a shortened name.
     #[must_use]
-    pub fn value_of(&self, table: &TableName, digest: &Digest) -> Option<AttributeValue> {
+    pub fn find_by_digest(&self, table: &TableName, digest: &Digest) -> Option<AttributeValue> {
         let values = self.tables.get(table)?.keys();
         values
             .filter(|value| may_be_shortened(value))
@@ -215,7 +217,7 @@ impl IndexDrafts {
     ///
     /// # Errors
     /// [`FsError::NotPermitted`] when there are too many drafts of indexes.
-    pub fn make(&self, table: &TableName, index: &IndexName) -> Result<(), FsError> {
+    pub fn add(&self, table: &TableName, index: &IndexName) -> Result<(), FsError> {
         let mut drafts = self.0.lock();
         if drafts.len() >= DRAFTS_MAX {
             return Err(FsError::NotPermitted(
@@ -271,13 +273,13 @@ mod tests {
     #[test]
     fn a_made_folder_outlives_forget_and_an_emptied_one_does_not() {
         let (table, u9) = names();
-        let mut folders = Folders::default();
-        assert!(folders.make(&table, u9.clone(), 5));
-        folders.keep(&table, &u9, 6);
+        let mut folders = EmptyFolders::default();
+        assert!(folders.add(&table, u9.clone(), 5));
+        folders.keep_emptied(&table, &u9, 6);
         folders.forget(&table, &u9);
         assert_eq!(folders.since(&table, &u9), Some(5));
         assert!(folders.remove(&table, &u9));
-        folders.keep(&table, &u9, 7);
+        folders.keep_emptied(&table, &u9, 7);
         assert_eq!(folders.since(&table, &u9), Some(7));
         folders.forget(&table, &u9);
         assert_eq!(folders.since(&table, &u9), None);
@@ -287,9 +289,9 @@ mod tests {
     #[test]
     fn a_folder_by_a_shortened_name_is_made_and_removed() {
         let (table, _) = names();
-        let mut folders = Folders::default();
-        assert!(folders.make_alias(&table, [7; 16], "k%~x", 5));
-        assert!(folders.make_alias(&table, [7; 16], "k%~x", 6));
+        let mut folders = EmptyFolders::default();
+        assert!(folders.add_alias(&table, [7; 16], "k%~x", 5));
+        assert!(folders.add_alias(&table, [7; 16], "k%~x", 6));
         assert_eq!(folders.alias_since(&table, &[7; 16]), Some(6));
         assert_eq!(folders.aliases_of(&table), [([7; 16], "k%~x".to_owned())]);
         assert_eq!(
@@ -297,7 +299,7 @@ mod tests {
             Some("k%~x".to_owned())
         );
         assert_eq!(folders.remove_alias(&table, &[7; 16]), None);
-        folders.make_alias(&table, [8; 16], "l%~x", 7);
+        folders.add_alias(&table, [8; 16], "l%~x", 7);
         folders.drop_table(&table);
         assert_eq!(
             (folders.made, folders.alias_since(&table, &[8; 16])),
@@ -308,8 +310,8 @@ mod tests {
     #[test]
     fn dropping_a_table_takes_its_folders() {
         let (table, u9) = names();
-        let mut folders = Folders::default();
-        folders.make(&table, u9.clone(), 1);
+        let mut folders = EmptyFolders::default();
+        folders.add(&table, u9.clone(), 1);
         folders.drop_table(&table);
         assert!(folders.of(&table).is_empty());
         assert_eq!((folders.made, folders.emptied), (0, 0));

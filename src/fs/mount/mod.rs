@@ -22,35 +22,35 @@ use std::{
 };
 
 use self::{
-    calls::{Calls, LastAnswers},
-    folders::{Folders, IndexDrafts},
-    in_progress::{DroppedNames, InProgress},
-    journal::Journal,
-    reports::Reports,
-    stream::Logs,
-    texts::{KeptShapes, LongTexts, WrittenTexts},
+    archiver_quirks::{ArchiverQuirks, DiscardedNames},
+    batch_reports::BatchReports,
+    call_log::{CallLog, LastResponses},
+    error_log::ErrorLog,
+    folders::{EmptyFolders, IndexDrafts},
+    stream_log::StreamLogs,
+    text_cache::{ShapesCache, TableTexts, WrittenTexts},
 };
 use crate::database::layout::Layout;
 use crate::fs::{
-    node::{Kind, Node, index_of},
+    node::{Node, NodeKind, index_of},
     options::ViewOptions,
     prelude::*,
     write::{DeferredDeletes, Drafts, ScratchFiles},
 };
-use crate::store::budget::{Budget, Memory};
+use crate::store::budget::{MemoryBudget, MemoryBudgets};
 
-pub mod calls;
+pub mod archiver_quirks;
+pub mod batch_reports;
+pub mod call_log;
+pub mod error_log;
 pub mod folders;
-pub mod in_progress;
-pub mod journal;
 mod paths;
-pub mod reports;
 pub mod scratch;
-pub mod stream;
-pub mod texts;
+pub mod stream_log;
+pub mod text_cache;
 
 /// The last plan of each session for each table: see `schema.plan`.
-type Plans = Recent<(TableName, u32), Vec<u8>, 256>;
+type Plans = TtlMap<(TableName, u32), Vec<u8>, 256>;
 
 /// The mount in one system call: each call has a value of its own, which is passed down.
 #[derive(Clone)]
@@ -75,36 +75,36 @@ pub struct MountState {
     /// The configuration of the mounting program: a JSON object.
     pub config: OnceLock<Value>,
     /// Reports the state of the kernel's cache: a JSON object.
-    pub kept: OnceLock<Box<dyn Fn() -> Value + Send + Sync>>,
+    pub cache_report: OnceLock<Box<dyn Fn() -> Value + Send + Sync>>,
     /// The start of this mount, milliseconds since the epoch: the time of nodes without a time of
     /// their own.
     pub started_ms: u64,
     /// Memory of open files and directories.
-    pub budget: Budget,
+    pub open_budget: MemoryBudget,
     /// Memory of requests that are written to files.
-    pub requests: Budget,
-    pub texts: LongTexts,
-    pub written: WrittenTexts,
-    pub folders: Mutex<Folders>,
+    pub request_budget: MemoryBudget,
+    pub table_texts: TableTexts,
+    pub written_texts: WrittenTexts,
+    pub folders: Mutex<EmptyFolders>,
     pub drafts: Mutex<Drafts>,
     pub index_drafts: IndexDrafts,
     pub plans: Mutex<Plans>,
     pub scratch: Mutex<ScratchFiles<Node>>,
     /// Creation times of the tables with scratch files, milliseconds since the epoch.
-    scratch_births: Mutex<HashMap<TableName, u64>>,
+    scratch_created_ms: Mutex<HashMap<TableName, u64>>,
     deferred: Mutex<DeferredDeletes<(TableName, Key)>>,
     /// 1 while `deferred` has entries, so that calls do not lock it while it is empty.
-    hidden: AtomicUsize,
-    pub dropped: Mutex<DroppedNames>,
+    any_deferred: AtomicUsize,
+    pub discarded_names: Mutex<DiscardedNames>,
     /// Tables that a program copies others into.
-    pub in_progress: InProgress,
-    pub journal: Journal<Mount>,
-    pub calls: Calls,
-    pub last: LastAnswers,
-    pub batches: Reports,
-    pub shapes: KeptShapes,
-    pub logs: Logs,
-    created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
+    pub archiver_quirks: ArchiverQuirks,
+    pub error_log: ErrorLog<Mount>,
+    pub call_log: CallLog,
+    pub last_responses: LastResponses,
+    pub batch_reports: BatchReports,
+    pub shapes: ShapesCache,
+    pub stream_logs: StreamLogs,
+    creation_times: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
 }
 
 impl std::fmt::Debug for Mount {
@@ -126,45 +126,45 @@ impl std::fmt::Debug for MountState {
 
 /// True if an unknown name may be created in this directory, and be discarded.
 #[must_use]
-pub fn is_place_of_dropped(directory: &Node) -> bool {
+pub fn can_discard_in(directory: &Node) -> bool {
     match directory {
         Node::Index(_) | Node::Indexes(..) | Node::Table(_) => true,
         Node::Items(source) | Node::Collection(source, _) => source.index.is_some(),
         Node::DraftFolder(_, path) => path != "items" && !path.starts_with("items/"),
-        Node::Special(special) => special.table().is_some() && special.kind == Kind::Directory,
+        Node::Special(special) => special.table().is_some() && special.kind == NodeKind::Directory,
         _ => false,
     }
 }
 
 impl MountState {
     fn new(options: ViewOptions) -> Self {
-        let memory = Memory::of_process();
+        let memory = MemoryBudgets::of_process();
         Self {
             options,
             config: OnceLock::new(),
-            kept: OnceLock::new(),
+            cache_report: OnceLock::new(),
             started_ms: now_ms(),
-            budget: memory.open_files,
-            requests: memory.requests,
-            texts: LongTexts::default(),
-            written: WrittenTexts::default(),
+            open_budget: memory.open_files,
+            request_budget: memory.requests,
+            table_texts: TableTexts::default(),
+            written_texts: WrittenTexts::default(),
             folders: Mutex::default(),
             drafts: Mutex::default(),
             index_drafts: IndexDrafts::default(),
             plans: Mutex::default(),
             scratch: Mutex::default(),
-            scratch_births: Mutex::default(),
+            scratch_created_ms: Mutex::default(),
             deferred: Mutex::default(),
-            hidden: AtomicUsize::new(0),
-            dropped: Mutex::default(),
-            in_progress: InProgress::default(),
-            journal: Journal::default(),
-            calls: Calls::default(),
-            last: LastAnswers::default(),
-            batches: Reports::default(),
-            shapes: KeptShapes::default(),
-            logs: Logs::default(),
-            created: Mutex::default(),
+            any_deferred: AtomicUsize::new(0),
+            discarded_names: Mutex::default(),
+            archiver_quirks: ArchiverQuirks::default(),
+            error_log: ErrorLog::default(),
+            call_log: CallLog::default(),
+            last_responses: LastResponses::default(),
+            batch_reports: BatchReports::default(),
+            shapes: ShapesCache::default(),
+            stream_logs: StreamLogs::default(),
+            creation_times: Mutex::default(),
         }
     }
 }
@@ -181,7 +181,7 @@ impl Mount {
 
     /// Returns the same mount for another caller, with the database to call for it.
     #[must_use]
-    pub fn called_by(&self, caller: Caller, db: Arc<dyn Browse>) -> Self {
+    pub fn with_caller(&self, caller: Caller, db: Arc<dyn Browse>) -> Self {
         Self {
             state: Arc::clone(&self.state),
             db,
@@ -190,14 +190,16 @@ impl Mount {
     }
 
     /// True if an unknown name may now be created in this directory, and be discarded.
-    pub(in crate::fs) fn restores_in(&self, directory: &Node) -> bool {
-        is_place_of_dropped(directory)
-            && directory.table().is_some_and(|table| self.restores(table))
+    pub(in crate::fs) fn discards_in(&self, directory: &Node) -> bool {
+        can_discard_in(directory)
+            && directory
+                .table()
+                .is_some_and(|table| self.discards_writes(table))
     }
 
     /// True if writes to derived files of this table are accepted and discarded.
-    pub(in crate::fs) fn restores(&self, table: &TableName) -> bool {
-        self.options.restore || self.in_progress.is_being_made(table)
+    pub(in crate::fs) fn discards_writes(&self, table: &TableName) -> bool {
+        self.options.restore || self.archiver_quirks.is_being_made(table)
     }
 
     /// Returns the physical layout of the database.
@@ -228,7 +230,7 @@ impl Mount {
     ///
     /// # Errors
     /// [`FsError::NotFound`] when there is no such table or index.
-    pub fn source_schema(&self, source: &Source) -> Result<Arc<TableSchema>, FsError> {
+    pub fn source_schema(&self, source: &SourceName) -> Result<Arc<TableSchema>, FsError> {
         let schema = self.schema(&source.table)?;
         index_of(&schema, source)?;
         Ok(schema)
@@ -237,13 +239,13 @@ impl Mount {
     /// Returns the creation time of the table of `source`, milliseconds since the epoch.
     /// Directories and statistics carry this time: a time that moved with every write would make
     /// backup programs complain.
-    pub(in crate::fs) fn source_time(&self, source: &Source) -> Result<u64, FsError> {
+    pub(in crate::fs) fn source_created_ms(&self, source: &SourceName) -> Result<u64, FsError> {
         self.source_schema(source)?;
-        self.table_time(&source.table)
+        self.table_created_ms(&source.table)
     }
 
     /// Returns the time of the last change of `schema.json`, milliseconds since the epoch.
-    pub(in crate::fs) fn definition_time(&self, table: &TableName) -> Result<u64, FsError> {
+    pub(in crate::fs) fn definition_changed_ms(&self, table: &TableName) -> Result<u64, FsError> {
         let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
         Ok(description
             .control
@@ -252,9 +254,9 @@ impl Mount {
     }
 
     /// Returns the creation time of the table, milliseconds since the epoch.
-    pub(in crate::fs) fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
+    pub(in crate::fs) fn table_created_ms(&self, table: &TableName) -> Result<u64, FsError> {
         let schema = self.schema(table)?;
-        if let Some((known, created_ms)) = self.created.lock().get(table)
+        if let Some((known, created_ms)) = self.creation_times.lock().get(table)
             // The catalog keeps a definition as long as it is valid: the same pointer is of the
             // same table, another may be of a table that was created again.
             && Arc::ptr_eq(known, &schema)
@@ -262,8 +264,8 @@ impl Mount {
             return Ok(*created_ms);
         }
         let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
-        let mut created = self.created.lock();
-        if created.len() >= CREATED_MAX {
+        let mut created = self.creation_times.lock();
+        if created.len() >= CREATION_TIMES_MAX {
             created.clear();
         }
         created.insert(table.clone(), (schema, description.created_ms));
@@ -271,9 +273,14 @@ impl Mount {
     }
 
     /// True if a pending delete hides this version of a base item.
-    pub(in crate::fs) fn is_hidden(&self, source: &Source, key: &EntryKey, version: u64) -> bool {
+    pub(in crate::fs) fn is_hidden(
+        &self,
+        source: &SourceName,
+        key: &EntryKey,
+        version: u64,
+    ) -> bool {
         source.index.is_none()
-            && self.hidden.load(Ordering::Acquire) > 0
+            && self.any_deferred.load(Ordering::Acquire) > 0
             && self
                 .deferred
                 .lock()
@@ -281,8 +288,8 @@ impl Mount {
     }
 
     /// True if any delete is pending; listings then check each entry.
-    pub(in crate::fs) fn hides_any(&self) -> bool {
-        self.hidden.load(Ordering::Acquire) > 0
+    pub(in crate::fs) fn has_hidden(&self) -> bool {
+        self.any_deferred.load(Ordering::Acquire) > 0
     }
 
     /// Calls `work` with the pending deletes.
@@ -292,11 +299,11 @@ impl Mount {
     ) -> T {
         let mut deferred = self.deferred.lock();
         let out = work(&mut deferred);
-        self.hidden
+        self.any_deferred
             .store(usize::from(!deferred.is_empty()), Ordering::Release);
         out
     }
 }
 
 /// The maximum number of tables with a cached creation time.
-const CREATED_MAX: usize = 10_000;
+const CREATION_TIMES_MAX: usize = 10_000;

@@ -3,8 +3,8 @@
 use super::Mount;
 use crate::fs::{
     node::{
-        Kind, Node, base,
-        ino::{self, Tag},
+        Node, NodeKind, base_source,
+        ino::{self, InodeTag},
     },
     path::{
         ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME,
@@ -18,10 +18,10 @@ use crate::fs::{
 impl Mount {
     /// Returns the path of a node below the mount, for people.
     #[must_use]
-    pub fn path(&self, node: &Node) -> String {
+    pub fn display_path(&self, node: &Node) -> String {
         let in_source =
-            |source: &Source, name: &str| format!("{}/{name}", self.source_path(source));
-        let in_items = |source: &Source, path: &str| {
+            |source: &SourceName, name: &str| format!("{}/{name}", self.source_path(source));
+        let in_items = |source: &SourceName, path: &str| {
             format!("{}/{ITEMS_NAME}/{path}", self.source_path(source))
         };
         match node {
@@ -52,13 +52,13 @@ impl Mount {
     }
 
     fn scratch_path(&self, id: FileId) -> String {
-        match self.scratch_place(id) {
-            Some((directory, name)) => format!("{}/{name}", self.path(&directory)),
+        match self.scratch_location(id) {
+            Some((directory, name)) => format!("{}/{name}", self.display_path(&directory)),
             None => String::from("(removed)"),
         }
     }
 
-    pub(in crate::fs) fn source_path(&self, source: &Source) -> String {
+    pub(in crate::fs) fn source_path(&self, source: &SourceName) -> String {
         let table = table_name(&source.table);
         let Some(index) = &source.index else {
             return table;
@@ -89,12 +89,12 @@ impl Mount {
 
     /// Returns the inode numbers of "." and ".." of a directory.
     #[must_use]
-    pub fn dots(&self, node: &Node) -> [u64; 2] {
-        [node.ino(), self.above(node)]
+    pub fn dot_inos(&self, node: &Node) -> [u64; 2] {
+        [node.ino(), self.parent_ino(node)]
     }
 
     /// Returns the inode number of the parent of a directory.
-    fn above(&self, node: &Node) -> u64 {
+    fn parent_ino(&self, node: &Node) -> u64 {
         let above = match node {
             Node::Indexes(table, _) => Node::Table(table.clone()),
             Node::DraftFolder(table, path) => match path.rsplit_once('/') {
@@ -104,13 +104,13 @@ impl Mount {
             Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
             Node::Items(source) => Node::Index(source.clone()),
             Node::Collection(source, _) => Node::Items(source.clone()),
-            Node::AliasFolder(folder) => Node::Items(base(&folder.table)),
+            Node::AliasFolder(folder) => Node::Items(base_source(&folder.table)),
             Node::Index(source) => Node::Indexes(
                 source.table.clone(),
                 self.index_kind(source).unwrap_or(IndexKind::Global),
             ),
-            Node::Query(path) => return above_query(path),
-            Node::Special(special) => return special.above,
+            Node::Query(path) => return query_parent_ino(path),
+            Node::Special(special) => return special.parent_ino,
             Node::Root | Node::Table(_) => Node::Root,
             file => {
                 debug_assert!(false, "{file:?} is no directory");
@@ -120,7 +120,7 @@ impl Mount {
         above.ino()
     }
 
-    fn index_kind(&self, source: &Source) -> Option<IndexKind> {
+    fn index_kind(&self, source: &SourceName) -> Option<IndexKind> {
         let schema = self.db.schema(&source.table).ok().flatten()?;
         schema
             .index(source.index.as_ref()?.as_str())
@@ -130,9 +130,9 @@ impl Mount {
 
 /// Returns the inode number of the directory with one clause less, or of the one that the clauses
 /// begin in.
-fn above_query(path: &QueryPath) -> u64 {
+fn query_parent_ino(path: &QueryPath) -> u64 {
     let above = path.names().split_last().and_then(|(_, names)| {
-        let start = path.start_of_clauses();
+        let start = path.clause_root();
         let above = names
             .iter()
             .try_fold(start, |path, name| match path.child(name.as_bytes()) {
@@ -144,7 +144,7 @@ fn above_query(path: &QueryPath) -> u64 {
     });
     let source = path.source();
     match above {
-        Some(path) => ino::in_query(Tag::Query, &path, ""),
+        Some(path) => ino::in_query(InodeTag::Query, &path, ""),
         None if path.saved_name().is_some() => queries_ino(&source.table),
         None if source.index.is_some() => Node::Index(source).ino(),
         None => Node::Table(source.table).ino(),
@@ -154,7 +154,7 @@ fn above_query(path: &QueryPath) -> u64 {
 /// Returns the inode number of `queries/`, which is identified by its path.
 fn queries_ino(table: &TableName) -> u64 {
     ino::special(
-        Kind::Directory,
+        NodeKind::Directory,
         &format!("{}/{QUERIES_NAME}", table_name(table)),
     )
 }

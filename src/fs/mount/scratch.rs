@@ -4,32 +4,32 @@
 use super::Mount;
 use crate::codec::{calendar::iso, digest::hex, file_name::NAME_BYTES_MAX};
 use crate::fs::{
-    node::{Node, base},
+    node::{Node, base_source},
     path::names,
     prelude::*,
     write::scratch::FileId,
 };
-use crate::model::api::table_control::ParkedPlace;
+use crate::model::api::table_control::TrashKey;
 
 /// The directory that lists all scratch files.
-const PATH: &str = ".ddb/scratch";
+const SCRATCH_PATH: &str = ".ddb/scratch";
 /// The text after the table in the listed name of a file below `items/`.
-pub const ITEMS: &str = "items,";
+pub const ITEMS_PREFIX: &str = "items,";
 
 impl Mount {
     /// Finds the file in memory of this name.
     pub(in crate::fs) fn find_scratch(&self, directory: &Node, name: &str) -> Option<FileId> {
         // A table dropped over HTTP sends no event: that is detected when its files are next looked
         // for.
-        self.drop_scratch_of_gone(directory.table()?);
+        self.drop_stale_scratch(directory.table()?);
         self.scratch.lock().find(directory, name)
     }
 
     /// Returns the directory of a file that has one, and its name there.
-    pub(in crate::fs) fn scratch_place(&self, id: FileId) -> Option<(Node, String)> {
+    pub(in crate::fs) fn scratch_location(&self, id: FileId) -> Option<(Node, String)> {
         self.scratch
             .lock()
-            .place(id)
+            .location(id)
             .map(|(directory, name)| (directory.clone(), name.to_owned()))
     }
 
@@ -45,7 +45,7 @@ impl Mount {
         mode: u32,
         now_ms: u64,
     ) -> Result<FileId, FsError> {
-        self.remember_birth(directory)?;
+        self.record_created(directory)?;
         self.scratch
             .lock()
             .create(directory.clone(), name, mode, now_ms)
@@ -63,7 +63,7 @@ impl Mount {
         text: &[u8],
         now_ms: u64,
     ) -> Result<FileId, FsError> {
-        self.remember_birth(directory)?;
+        self.record_created(directory)?;
         self.scratch
             .lock()
             .create_with(directory.clone(), name, text, now_ms)
@@ -74,33 +74,35 @@ impl Mount {
     ///
     /// # Errors
     /// [`FsError::NotFound`] when the directory's table is gone.
-    pub(in crate::fs) fn remember_birth(&self, directory: &Node) -> Result<(), FsError> {
+    pub(in crate::fs) fn record_created(&self, directory: &Node) -> Result<(), FsError> {
         let table = directory.table().ok_or(FsError::NotFound)?;
-        self.drop_scratch_of_gone(table);
+        self.drop_stale_scratch(table);
         if self.is_draft(table)? {
             // The table that the draft becomes keeps them.
             return Ok(());
         }
-        let born_ms = self.table_time(table)?;
-        self.scratch_births.lock().insert(table.clone(), born_ms);
+        let born_ms = self.table_created_ms(table)?;
+        self.scratch_created_ms
+            .lock()
+            .insert(table.clone(), born_ms);
         Ok(())
     }
 
     /// Removes the files of a table that is gone, or was replaced by another of its name.
-    pub(in crate::fs) fn drop_scratch_of_gone(&self, table: &TableName) {
-        let Some(born_ms) = self.scratch_births.lock().get(table).copied() else {
+    pub(in crate::fs) fn drop_stale_scratch(&self, table: &TableName) {
+        let Some(born_ms) = self.scratch_created_ms.lock().get(table).copied() else {
             return;
         };
-        match self.table_time(table) {
-            Ok(now_ms) if now_ms != born_ms => self.drop_scratch_of(table),
-            Err(FsError::NotFound) => self.drop_scratch_of(table),
+        match self.table_created_ms(table) {
+            Ok(now_ms) if now_ms != born_ms => self.drop_scratch(table),
+            Err(FsError::NotFound) => self.drop_scratch(table),
             Ok(_) | Err(_) => {}
         }
     }
 
     /// Removes the files of a dropped table.
-    pub(in crate::fs) fn drop_scratch_of(&self, table: &TableName) {
-        self.scratch_births.lock().remove(table);
+    pub(in crate::fs) fn drop_scratch(&self, table: &TableName) {
+        self.scratch_created_ms.lock().remove(table);
         let mut scratch = self.scratch.lock();
         for directory in scratch.directories() {
             if directory.table() == Some(table) {
@@ -112,15 +114,15 @@ impl Mount {
 
 /// Returns the place in the trash of a file of this name in that directory. `None` where there is
 /// none: beside a definition, and in a folder with an unknown partition key.
-pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
+pub fn trash_place(directory: &Node, name: &str) -> Option<TrashKey> {
     let (table, folder) = match directory {
-        Node::Items(Source { table, index: None }) => (table, None),
-        Node::Collection(Source { table, index: None }, partition) => {
+        Node::Items(SourceName { table, index: None }) => (table, None),
+        Node::Collection(SourceName { table, index: None }, partition) => {
             (table, Some(partition.first()?.clone()))
         }
         _ => return None,
     };
-    Some(ParkedPlace {
+    Some(TrashKey {
         table: table.clone(),
         folder,
         name: name.to_owned(),
@@ -128,10 +130,10 @@ pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
 }
 
 /// Returns the directory of a file in the trash.
-pub fn directory_of(place: &ParkedPlace) -> Node {
+pub fn directory_of(place: &TrashKey) -> Node {
     match &place.folder {
-        Some(value) => Node::Collection(base(&place.table), vec![value.clone()]),
-        None => Node::Items(base(&place.table)),
+        Some(value) => Node::Collection(base_source(&place.table), vec![value.clone()]),
+        None => Node::Items(base_source(&place.table)),
     }
 }
 
@@ -158,17 +160,17 @@ pub fn listed_name(directory: &Node, name: &str) -> String {
         .unwrap_or_default();
     let whole = match (directory, folder_name(directory)) {
         (Node::Table(_), _) => format!("{table},{name}"),
-        (_, None) => format!("{table},{ITEMS}{name}"),
-        (_, Some(folder)) => format!("{table},{ITEMS}{folder},{name}"),
+        (_, None) => format!("{table},{ITEMS_PREFIX}{name}"),
+        (_, Some(folder)) => format!("{table},{ITEMS_PREFIX}{folder},{name}"),
     };
     if whole.len() <= NAME_BYTES_MAX {
         whole
     } else {
-        shortened(&whole)
+        shorten(&whole)
     }
 }
 
-fn shortened(whole: &str) -> String {
+fn shorten(whole: &str) -> String {
     let end = hex(&digest(whole.as_bytes()));
     let mut cut = NAME_BYTES_MAX - 1 - end.len();
     while !whole.is_char_boundary(cut) {
@@ -180,9 +182,9 @@ fn shortened(whole: &str) -> String {
 /// Returns the warning in `.ddb/warnings.ndjson` about the move of an item to a name that is no
 /// item's.
 #[must_use]
-pub fn warning(directory: &Node, name: &str, until_ms: u64) -> String {
+pub fn move_warning(directory: &Node, name: &str, until_ms: u64) -> String {
     format!(
-        "was moved to {name}, which is no item's name, so that there is no such item any more; its text is {PATH}/{} until {}: \
+        "was moved to {name}, which is no item's name, so that there is no such item any more; its text is {SCRATCH_PATH}/{} until {}: \
          mv it back to restore the item, rm it to let it go",
         listed_name(directory, name),
         iso(until_ms)

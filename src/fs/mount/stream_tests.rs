@@ -16,9 +16,10 @@ fn database() -> (LocalDatabase, StreamName) {
     let json = r#"{"TableName":"Log","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
-    let request: crate::model::api::CreateTableRequest =
-        crate::codec::wire::request(Document::of(&serde_json::from_str(json).unwrap()).root())
-            .unwrap();
+    let request: crate::model::api::CreateTableRequest = crate::codec::wire::request(
+        Document::from_value(&serde_json::from_str(json).unwrap()).root(),
+    )
+    .unwrap();
     let table = request.table_name.clone();
     db.create_table(request).unwrap();
     let label = db
@@ -53,13 +54,13 @@ fn put(db: &LocalDatabase, number: usize) {
 #[test]
 fn any_part_of_the_file_is_what_the_whole_has_there() {
     let (db, stream) = database();
-    let mut log = Log::new(LogName {
+    let mut log = StreamLog::new(LogName {
         stream,
         day: now_ms() / DAY_MS,
     });
     assert_eq!(log.read(&db, 0, 100).unwrap(), b"");
     (0..300).for_each(|number| put(&db, number));
-    log.look(&db).unwrap();
+    log.refresh(&db).unwrap();
     let whole = log.read(&db, 0, usize::MAX >> 1).unwrap();
     assert_eq!((whole.len() as u64, log.count), (log.bytes, 300));
     assert_eq!(whole.iter().filter(|&&byte| byte == b'\n').count(), 300);
@@ -79,7 +80,7 @@ fn any_part_of_the_file_is_what_the_whole_has_there() {
         );
     }
     put(&db, 300);
-    log.look(&db).unwrap();
+    log.refresh(&db).unwrap();
     assert!(
         log.bytes > whole.len() as u64 && log.read(&db, 0, whole.len()).unwrap() == whole,
         "it only grows"
@@ -91,11 +92,11 @@ fn records_of_another_day_are_not_its() {
     let (db, stream) = database();
     put(&db, 1);
     let today = now_ms() / DAY_MS;
-    let mut yesterday = Log::new(LogName {
+    let mut yesterday = StreamLog::new(LogName {
         stream,
         day: today - 1,
     });
-    yesterday.look(&db).unwrap();
+    yesterday.refresh(&db).unwrap();
     assert!(
         yesterday.is_sealed && yesterday.bytes == 0,
         "today's record is not yesterday's"
@@ -105,30 +106,30 @@ fn records_of_another_day_are_not_its() {
 #[test]
 fn a_failed_page_is_not_counted_twice() {
     let (db, stream) = database();
-    let mut log = Log::new(LogName {
+    let mut log = StreamLog::new(LogName {
         stream,
         day: now_ms() / DAY_MS,
     });
     (0..10).for_each(|number| put(&db, number));
-    log.look(&db).unwrap();
+    log.refresh(&db).unwrap();
     let bytes = log.bytes;
     let records = log.records.as_mut().unwrap();
     let iterator = records.iterator.replace("no iterator".to_owned());
-    assert!(log.look(&db).is_err());
+    assert!(log.refresh(&db).is_err());
     log.records.as_mut().unwrap().iterator = iterator;
-    log.look(&db).unwrap();
+    log.refresh(&db).unwrap();
     assert_eq!((log.count, log.bytes), (10, bytes));
 }
 
 #[test]
 fn records_that_are_gone_are_an_error_and_no_end_of_the_file() {
     let (db, stream) = database();
-    let mut log = Log::new(LogName {
+    let mut log = StreamLog::new(LogName {
         stream,
         day: now_ms() / DAY_MS,
     });
     put(&db, 1);
-    log.look(&db).unwrap();
+    log.refresh(&db).unwrap();
     log.bytes += 1;
     assert_eq!(
         log.read(&db, 0, 1_000),

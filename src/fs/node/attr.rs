@@ -10,7 +10,7 @@ const BLOCK_BYTES: u64 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attr {
     pub ino: u64,
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Size in bytes; 0 for a directory.
     pub size: u64,
     /// Commit time, milliseconds since the epoch: mtime, ctime and atime.
@@ -21,21 +21,21 @@ pub struct Attr {
     pub links: u32,
     /// The version of an item or index entry that these attributes are of; 0 for anything else.
     pub version: Version,
-    pub lasts: Lasting,
+    pub ttl: CacheTtl,
 }
 
 /// Times for which the kernel may cache a node; by default none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lasting {
+pub struct CacheTtl {
     /// Time for which the kernel may cache that the name stands for the inode.
     pub name: Duration,
     /// Time for which the kernel may cache the attributes.
     pub attr: Duration,
 }
 
-impl Lasting {
+impl CacheTtl {
     /// No caching: the kernel asks each time.
-    pub const NOT: Self = Self {
+    pub const NONE: Self = Self {
         name: Duration::ZERO,
         attr: Duration::ZERO,
     };
@@ -43,7 +43,7 @@ impl Lasting {
 
 impl Attr {
     /// Creates attributes without an inode number, which [`Attr::of`] sets.
-    fn new(kind: Kind, size: u64, modified_ms: u64) -> Self {
+    fn new(kind: NodeKind, size: u64, modified_ms: u64) -> Self {
         Self {
             ino: 0,
             kind,
@@ -52,14 +52,14 @@ impl Attr {
             writable: true,
             links: 1,
             version: 0,
-            lasts: Lasting::NOT,
+            ttl: CacheTtl::NONE,
         }
     }
 
     /// Returns the attributes of a directory.
     #[must_use]
     pub fn directory(modified_ms: u64) -> Self {
-        Self::new(Kind::Directory, 0, modified_ms)
+        Self::new(NodeKind::Directory, 0, modified_ms)
     }
 
     /// Returns the attributes of a read-only file.
@@ -74,13 +74,13 @@ impl Attr {
     /// Returns the attributes of a writable file.
     #[must_use]
     pub fn file(size: u64, modified_ms: u64) -> Self {
-        Self::new(Kind::File, size, modified_ms)
+        Self::new(NodeKind::File, size, modified_ms)
     }
 
     /// Returns the attributes of a symlink; its size is the target's length.
     #[must_use]
     pub fn symlink(target: &str, modified_ms: u64) -> Self {
-        Self::new(Kind::Symlink, target.len() as u64, modified_ms)
+        Self::new(NodeKind::Symlink, target.len() as u64, modified_ms)
     }
 
     /// Returns the attributes of `X.json`.
@@ -95,7 +95,7 @@ impl Attr {
 
     /// Sets the inode number.
     #[must_use]
-    pub fn of(self, ino: u64) -> Self {
+    pub fn with_ino(self, ino: u64) -> Self {
         Self { ino, ..self }
     }
 
@@ -110,18 +110,18 @@ impl Attr {
     #[must_use]
     pub fn permissions(&self) -> u16 {
         match (self.kind, self.writable) {
-            (Kind::Directory, true) => 0o777,
-            (Kind::Directory, false) => 0o555,
-            (Kind::File, true) => 0o666,
-            (Kind::File, false) => 0o444,
-            (Kind::Symlink, _) => 0o777,
+            (NodeKind::Directory, true) => 0o777,
+            (NodeKind::Directory, false) => 0o555,
+            (NodeKind::File, true) => 0o666,
+            (NodeKind::File, false) => 0o444,
+            (NodeKind::Symlink, _) => 0o777,
         }
     }
 }
 
 /// File, directory or symlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     Directory,
     File,
     Symlink,

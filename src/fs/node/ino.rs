@@ -12,7 +12,7 @@
 
 use siphasher::sip::SipHasher13;
 
-use super::attr::Kind;
+use super::attr::NodeKind;
 use crate::codec::key;
 use crate::fs::{
     prelude::*,
@@ -29,13 +29,13 @@ pub const LAST_FIXED_INO: u64 = README_INO;
 /// for no data.
 #[must_use]
 pub fn is_structure(ino: u64) -> bool {
-    ino & DATA == 0
+    ino & DATA_BIT == 0
 }
 
 /// Returns the inode number of an entry, without building its node.
 #[must_use]
-pub fn entry_ino(source: &Source, key: &EntryKey, form: TextForm) -> u64 {
-    EntryInos::new(source, form).of(key)
+pub fn entry_ino(source: &SourceName, key: &EntryKey, form: TextForm) -> u64 {
+    EntryInos::new(source, form).ino(key)
 }
 
 /// A generator of the inode numbers of a source's entries, one after the other.
@@ -48,10 +48,10 @@ pub struct EntryInos {
 
 impl EntryInos {
     #[must_use]
-    pub fn new(source: &Source, form: TextForm) -> Self {
+    pub fn new(source: &SourceName, form: TextForm) -> Self {
         let tag = match form {
-            TextForm::PlainJson => Tag::PlainJson,
-            TextForm::DynamoDbJson => Tag::DynamoDbJson,
+            TextForm::PlainJson => InodeTag::PlainJson,
+            TextForm::DynamoDbJson => InodeTag::DynamoDbJson,
         };
         let identity = identity(tag, source);
         Self {
@@ -60,7 +60,7 @@ impl EntryInos {
         }
     }
 
-    pub fn of(&mut self, key: &EntryKey) -> u64 {
+    pub fn ino(&mut self, key: &EntryKey) -> u64 {
         self.identity.truncate(self.common_bytes);
         encode_entry(key, &mut self.identity);
         data(&self.identity)
@@ -69,15 +69,15 @@ impl EntryInos {
 
 /// Returns the inode number of an item collection.
 #[must_use]
-pub fn collection(source: &Source, partition: &PartitionKey) -> u64 {
-    let mut bytes = identity(Tag::Collection, source);
+pub fn collection(source: &SourceName, partition: &PartitionKey) -> u64 {
+    let mut bytes = identity(InodeTag::Collection, source);
     encode_all(partition, &mut bytes);
     data(&bytes)
 }
 
 /// Returns the inode number of an object named by a path in a table.
 #[must_use]
-pub fn named(tag: Tag, source: &Source, path: &str) -> u64 {
+pub fn named(tag: InodeTag, source: &SourceName, path: &str) -> u64 {
     let mut bytes = identity(tag, source);
     bytes.extend_from_slice(path.as_bytes());
     data(&bytes)
@@ -85,7 +85,7 @@ pub fn named(tag: Tag, source: &Source, path: &str) -> u64 {
 
 /// Returns the inode number of an object with an identity of its own.
 #[must_use]
-pub fn alone(tag: Tag, own: &[u8]) -> u64 {
+pub fn alone(tag: InodeTag, own: &[u8]) -> u64 {
     let mut bytes = vec![tag as u8];
     bytes.extend_from_slice(own);
     data(&bytes)
@@ -95,25 +95,25 @@ pub fn alone(tag: Tag, own: &[u8]) -> u64 {
 /// replace a removed one that is still held, and Linux answers EIO for an inode that changes its
 /// kind.
 #[must_use]
-pub fn special(kind: Kind, identity: &str) -> u64 {
+pub fn special(kind: NodeKind, identity: &str) -> u64 {
     let tag = match kind {
-        Kind::File => Tag::Special,
-        Kind::Directory => Tag::SpecialDirectory,
-        Kind::Symlink => Tag::SpecialLink,
+        NodeKind::File => InodeTag::Special,
+        NodeKind::Directory => InodeTag::SpecialDirectory,
+        NodeKind::Symlink => InodeTag::SpecialLink,
     };
     alone(tag, identity.as_bytes())
 }
 
 /// Returns the inode number of `X.base` beside an index entry.
 #[must_use]
-pub fn base_link(source: &Source, key: &EntryKey) -> u64 {
-    let mut bytes = identity(Tag::Base, source);
+pub fn base_link(source: &SourceName, key: &EntryKey) -> u64 {
+    let mut bytes = identity(InodeTag::Base, source);
     encode_entry(key, &mut bytes);
     data(&bytes)
 }
 
 /// Returns the inode number of a query directory, or of the file of this name in it.
-pub fn in_query(tag: Tag, path: &QueryPath, name: &str) -> u64 {
+pub fn in_query(tag: InodeTag, path: &QueryPath, name: &str) -> u64 {
     let mut bytes = query_identity(tag, path);
     bytes.extend_from_slice(name.as_bytes());
     data(&bytes)
@@ -121,7 +121,7 @@ pub fn in_query(tag: Tag, path: &QueryPath, name: &str) -> u64 {
 
 /// The files of a table's or index's directory, in the order of their inode numbers.
 #[derive(Debug, Clone, Copy)]
-pub enum Role {
+pub enum InodeRole {
     Directory = 0,
     // The lowest of its directory: `rm -r` may remove in the order of inode numbers, and must meet
     // the definition before any item (`open/host/rm_guard.rs`).
@@ -134,7 +134,7 @@ pub enum Role {
 
 /// The tag that separates identities of different kinds.
 #[derive(Debug, Clone, Copy)]
-pub enum Tag {
+pub enum InodeTag {
     Structure = 1,
     Collection,
     PlainJson,
@@ -154,7 +154,7 @@ pub enum Tag {
 
 const ROLE_BITS: u32 = 4;
 /// The bit that inode numbers of data have.
-const DATA: u64 = 1 << 63;
+const DATA_BIT: u64 = 1 << 63;
 
 /// Computes a cheap digest: listings make one for each name. Collisions are resolved in
 /// `inode_table`.
@@ -164,17 +164,17 @@ fn hash64(bytes: &[u8]) -> u64 {
 
 /// Returns the inode number of a directory or file that exists as long as its table or index.
 #[must_use]
-pub fn structure(source: &Source, role: Role) -> u64 {
-    let hash = hash64(&identity(Tag::Structure, source));
+pub fn structure(source: &SourceName, role: InodeRole) -> u64 {
+    let hash = hash64(&identity(InodeTag::Structure, source));
     (1 << 62) | ((hash >> 2) & !((1 << ROLE_BITS) - 1)) & !(3 << 62) | role as u64
 }
 
 fn data(bytes: &[u8]) -> u64 {
-    DATA | hash64(bytes)
+    DATA_BIT | hash64(bytes)
 }
 
 /// Encodes a source; names cannot hold NUL, so it separates the parts.
-fn identity(tag: Tag, source: &Source) -> Vec<u8> {
+fn identity(tag: InodeTag, source: &SourceName) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
     bytes.push(tag as u8);
     bytes.extend_from_slice(source.table.as_str().as_bytes());
@@ -203,7 +203,7 @@ fn encode_all(values: &[AttributeValue], bytes: &mut Vec<u8>) {
     }
 }
 
-fn query_identity(tag: Tag, path: &QueryPath) -> Vec<u8> {
+fn query_identity(tag: InodeTag, path: &QueryPath) -> Vec<u8> {
     let mut bytes = identity(tag, &path.source());
     bytes.push(match path.kind() {
         QueryKind::Query => b'q',

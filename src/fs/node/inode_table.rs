@@ -23,18 +23,18 @@ use std::{
     sync::{Weak, atomic::AtomicUsize},
 };
 
-use super::{EntryNode, Kind, Node, ROOT_INO, ino::LAST_FIXED_INO};
+use super::{EntryNode, Node, NodeKind, ROOT_INO, ino::LAST_FIXED_INO};
 use crate::codec::key;
 use crate::fs::prelude::*;
 
 const SHARDS: usize = 16;
 
 /// The time at which a node was marked as cacheable: a later mark is a different one.
-pub type Mark = NonZeroU32;
+pub type CacheMark = NonZeroU32;
 
 /// The result of a counted lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct LookupCount {
     pub ino: u64,
     /// True if the kernel did not know the number. Then it has no cached name of the node that
     /// needs invalidation: it holds the lock of the directory until it has taken the reply, and an
@@ -43,21 +43,21 @@ pub struct Counted {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct InodeSlot {
     node: KnownNode,
     /// The kernel's lookup count, saturating: a node at the maximum is never forgotten.
     lookups: u32,
-    mark: Option<Mark>,
+    mark: Option<CacheMark>,
     /// The clock of the shard when the node was inserted, or was last returned by
     /// [`InodeTable::oldest`].
-    since: u32,
+    inserted: u32,
     /// The time of the last call of [`InodeTable::is_asked_again`], in milliseconds modulo 2^32.
-    asked_ms: u32,
+    last_asked_ms: u32,
 }
 
 #[derive(Debug, Default)]
-struct Shard {
-    slots: HashMap<u64, Slot>,
+struct InodeShard {
+    slots: HashMap<u64, InodeSlot>,
     /// Number of insertions.
     clock: u32,
     last_mark: u32,
@@ -66,18 +66,18 @@ struct Shard {
 /// The nodes that the kernel knows, by inode number.
 #[derive(Debug)]
 pub struct InodeTable {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<InodeShard>; SHARDS],
     /// Number of nodes, without the root.
-    known: AtomicUsize,
-    sources: Sources,
+    len: AtomicUsize,
+    sources: SourceInterner,
     root: Arc<Node>,
     /// The numbers of directories that differ from those of their nodes. Locked before a shard, by
     /// every method that counts or moves directories.
-    others: Mutex<Others>,
+    dir_numbers: Mutex<DirNumbers>,
 }
 
 #[derive(Debug)]
-struct Others {
+struct DirNumbers {
     /// The directory's number by that of its node.
     numbers: HashMap<u64, u64>,
     last: u64,
@@ -86,33 +86,33 @@ struct Others {
 impl Default for InodeTable {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        let others = Mutex::new(Others {
+        let others = Mutex::new(DirNumbers {
             numbers: HashMap::default(),
             last: LAST_FIXED_INO,
         });
         Self {
             shards,
-            known: AtomicUsize::new(0),
-            sources: Sources::default(),
+            len: AtomicUsize::new(0),
+            sources: SourceInterner::default(),
             root: Arc::new(Node::Root),
-            others,
+            dir_numbers: others,
         }
     }
 }
 
-impl Shard {
+impl InodeShard {
     fn mark(&mut self, ino: u64) {
         // Zero is no mark. After 2^32 marks the first comes again, for a node that has lost it long
         // ago.
         self.last_mark = self.last_mark.checked_add(1).unwrap_or(1);
         if let Some(slot) = self.slots.get_mut(&ino) {
-            slot.mark = Mark::new(self.last_mark);
+            slot.mark = CacheMark::new(self.last_mark);
         }
     }
 }
 
 impl InodeTable {
-    fn shard(&self, ino: u64) -> &Mutex<Shard> {
+    fn shard(&self, ino: u64) -> &Mutex<InodeShard> {
         // Structure numbers differ in high bits, data numbers in all.
         let mixed = (ino >> 32) ^ (ino >> 8);
         &self.shards[usize::try_from(mixed).unwrap_or_default() % SHARDS]
@@ -122,36 +122,41 @@ impl InodeTable {
     /// now on. Returns `None` when the number of a file already stands for another node: a
     /// collision of two 63-bit digests.
     #[must_use]
-    pub fn mark(&self, node: Node, keeps: bool) -> Option<Counted> {
+    pub fn add_lookup(&self, node: Node, keeps: bool) -> Option<LookupCount> {
         let ino = node.ino();
         if ino == ROOT_INO {
-            return Some(Counted {
+            return Some(LookupCount {
                 ino,
                 is_first: false,
             });
         }
-        self.mark_known(ino, KnownNode::new(node, &self.sources), keeps)
+        self.add_known(ino, KnownNode::new(node, &self.sources), keeps)
     }
 
     /// Returns the source, shared by the nodes of its items.
     #[must_use]
-    pub fn share(&self, source: &Source) -> Arc<Source> {
+    pub fn share_source(&self, source: &SourceName) -> Arc<SourceName> {
         self.sources.share(source)
     }
 
     /// Counts a lookup as [`InodeTable::mark`], for an item with this number, packed by
     /// [`super::pack_item`]; the kernel may cache it.
     #[must_use]
-    pub fn mark_item(&self, ino: u64, source: &Arc<Source>, packed: &[u8]) -> Option<u64> {
-        self.mark_known(ino, KnownNode::item(source, packed), true)
+    pub fn add_item_lookup(
+        &self,
+        ino: u64,
+        source: &Arc<SourceName>,
+        packed: &[u8],
+    ) -> Option<u64> {
+        self.add_known(ino, KnownNode::item(source, packed), true)
             .map(|counted| counted.ino)
     }
 
-    fn mark_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<Counted> {
+    fn add_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<LookupCount> {
         if !node.is_directory() {
             return self.count(ino, node, keeps).ok();
         }
-        let mut others = self.others.lock();
+        let mut others = self.dir_numbers.lock();
         let number = others.numbers.get(&ino).copied().unwrap_or(ino);
         let counted = self.count(number, node, keeps).or_else(|node| {
             others.last += 1;
@@ -163,7 +168,7 @@ impl InodeTable {
     }
 
     /// Counts a lookup; returns the node as the error when the number stands for another.
-    fn count(&self, ino: u64, node: KnownNode, keeps: bool) -> Result<Counted, KnownNode> {
+    fn count(&self, ino: u64, node: KnownNode, keeps: bool) -> Result<LookupCount, KnownNode> {
         let mut shard = self.shard(ino).lock();
         let clock = shard.clock;
         let known = shard.slots.get_mut(&ino);
@@ -179,45 +184,50 @@ impl InodeTable {
             None => {
                 shard.slots.insert(
                     ino,
-                    Slot {
+                    InodeSlot {
                         node,
                         lookups: 1,
                         mark: None,
-                        since: clock,
-                        asked_ms: 0,
+                        inserted: clock,
+                        last_asked_ms: 0,
                     },
                 );
                 shard.clock = clock.wrapping_add(1);
-                self.known.fetch_add(1, Ordering::Relaxed);
+                self.len.fetch_add(1, Ordering::Relaxed);
             }
         }
         if keeps {
             shard.mark(ino);
         }
-        Ok(Counted { ino, is_first })
+        Ok(LookupCount { ino, is_first })
     }
 
     /// Returns the number under which the kernel knows the directory of this node's number.
     #[must_use]
     pub fn number(&self, ino: u64) -> u64 {
-        self.others.lock().numbers.get(&ino).copied().unwrap_or(ino)
+        self.dir_numbers
+            .lock()
+            .numbers
+            .get(&ino)
+            .copied()
+            .unwrap_or(ino)
     }
 
     /// Records that a directory and those below it are removed. Must be called before the reply to
     /// the kernel, which then marks its inode dead.
-    pub fn removed(&self, directory: &Node) {
-        if directory.kind() != Kind::Directory {
+    pub fn remove_dir(&self, directory: &Node) {
+        if directory.kind() != NodeKind::Directory {
             return;
         }
-        let mut others = self.others.lock();
+        let mut others = self.dir_numbers.lock();
         self.set(&mut others, directory, KnownNode::Other(None));
         // Other directories are removed only when they have no directories in them.
         if matches!(directory, Node::Table(_) | Node::Index(_)) {
-            self.removed_below(&mut others, directory);
+            self.remove_below(&mut others, directory);
         }
     }
 
-    fn removed_below(&self, others: &mut Others, directory: &Node) {
+    fn remove_below(&self, others: &mut DirNumbers, directory: &Node) {
         for shard in &self.shards {
             for slot in shard
                 .lock()
@@ -234,8 +244,8 @@ impl InodeTable {
     }
 
     /// Records that a directory was renamed, perhaps onto another, which is removed by that.
-    pub fn renamed(&self, from: &Node, to: Node) {
-        let mut others = self.others.lock();
+    pub fn rename_dir(&self, from: &Node, to: Node) {
+        let mut others = self.dir_numbers.lock();
         self.set(&mut others, &to, KnownNode::Other(None));
         let ino = to.ino();
         if let Some(number) = self.set(&mut others, from, KnownNode::new(to, &self.sources))
@@ -246,7 +256,7 @@ impl InodeTable {
     }
 
     /// Sets the node of a directory that the kernel knows; returns its number.
-    fn set(&self, others: &mut Others, directory: &Node, now: KnownNode) -> Option<u64> {
+    fn set(&self, others: &mut DirNumbers, directory: &Node, now: KnownNode) -> Option<u64> {
         let ino = directory.ino();
         let number = others.numbers.remove(&ino).unwrap_or(ino);
         let mut shard = self.shard(number).lock();
@@ -270,35 +280,35 @@ impl InodeTable {
 
     /// True if this was called for the node before, within that time, but not in this very
     /// millisecond.
-    pub fn is_asked_again(&self, ino: u64, within: Duration, now_ms: u64) -> bool {
+    pub fn is_repeated(&self, ino: u64, within: Duration, now_ms: u64) -> bool {
         let now = u32::try_from(now_ms & u64::from(u32::MAX)).unwrap_or_default();
         let mut shard = self.shard(ino).lock();
         let Some(slot) = shard.slots.get_mut(&ino) else {
             return false;
         };
-        let since = now.wrapping_sub(std::mem::replace(&mut slot.asked_ms, now));
+        let since = now.wrapping_sub(std::mem::replace(&mut slot.last_asked_ms, now));
         since > 0 && u128::from(since) < within.as_millis()
     }
 
     /// Takes back one lookup that [`InodeTable::mark`] counted: the reply does not contain the
     /// node.
-    pub fn unmark(&self, ino: u64) {
+    pub fn undo_lookup(&self, ino: u64) {
         self.forget(ino, 1);
     }
 
     /// Marks a known node as cacheable, as [`InodeTable::mark`], for a reply that is no lookup.
-    pub fn mark_again(&self, ino: u64) {
+    pub fn set_mark(&self, ino: u64) {
         self.shard(ino).lock().mark(ino);
     }
 
     /// Returns the mark of a node that the kernel may cache.
     #[must_use]
-    pub fn marked(&self, ino: u64) -> Option<Mark> {
+    pub fn mark_of(&self, ino: u64) -> Option<CacheMark> {
         self.shard(ino).lock().slots.get(&ino)?.mark
     }
 
     /// Clears the mark, unless a later one was set: the kernel no longer caches replies up to it.
-    pub fn ended(&self, ino: u64, mark: Mark) {
+    pub fn clear_mark(&self, ino: u64, mark: CacheMark) {
         if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino)
             && slot.mark == Some(mark)
         {
@@ -308,11 +318,12 @@ impl InodeTable {
 
     /// Returns all marked nodes, of one table or of all.
     #[must_use]
-    pub fn all_marked(&self, table: Option<&TableName>) -> Vec<(u64, Mark)> {
+    pub fn all_marked(&self, table: Option<&TableName>) -> Vec<(u64, CacheMark)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock();
-            let of_table = |slot: &Slot| table.is_none_or(|table| slot.node.is_of(table));
+            let of_table =
+                |slot: &InodeSlot| table.is_none_or(|table| slot.node.is_in_table(table));
             let marked = shard.slots.iter().filter(|(_, slot)| of_table(slot));
             all.extend(marked.filter_map(|(ino, slot)| Some((*ino, slot.mark?))));
         }
@@ -335,9 +346,9 @@ impl InodeTable {
             let old = shard
                 .slots
                 .iter_mut()
-                .filter(|(_, slot)| clock.wrapping_sub(slot.since) > left);
+                .filter(|(_, slot)| clock.wrapping_sub(slot.inserted) > left);
             oldest.extend(old.map(|(ino, slot)| {
-                slot.since = clock;
+                slot.inserted = clock;
                 *ino
             }));
         }
@@ -356,7 +367,7 @@ impl InodeTable {
     /// Returns the node as [`InodeTable::get`], but not an item, index entry or collection, which
     /// would have to be unpacked.
     #[must_use]
-    pub fn get_other(&self, ino: u64) -> Option<Arc<Node>> {
+    pub fn get_unpacked(&self, ino: u64) -> Option<Arc<Node>> {
         if ino == ROOT_INO {
             return Some(Arc::clone(&self.root));
         }
@@ -382,7 +393,7 @@ impl InodeTable {
             return None;
         }
         let gone = shard.slots.remove(&ino);
-        self.known.fetch_sub(1, Ordering::Relaxed);
+        self.len.fetch_sub(1, Ordering::Relaxed);
         // Gives memory back: a table may once have held a million entries.
         let slots = &mut shard.slots;
         if slots.capacity() > 1024 && slots.len() < slots.capacity() / 8 {
@@ -390,8 +401,8 @@ impl InodeTable {
         }
         drop(shard);
         let node = gone?.node.node()?;
-        if node.kind() == Kind::Directory {
-            let (mut others, own) = (self.others.lock(), node.ino());
+        if node.kind() == NodeKind::Directory {
+            let (mut others, own) = (self.dir_numbers.lock(), node.ino());
             // Unless the number was counted again meanwhile.
             if others.numbers.get(&own) == Some(&ino)
                 && !self.shard(ino).lock().slots.contains_key(&ino)
@@ -405,7 +416,7 @@ impl InodeTable {
     /// Returns the number of nodes that the kernel knows, without the root.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.known.load(Ordering::Relaxed)
+        self.len.load(Ordering::Relaxed)
     }
 
     /// True if the kernel knows no node but the root.
@@ -419,7 +430,7 @@ impl InodeTable {
 #[derive(Debug, Clone)]
 enum KnownNode {
     /// An item, an index entry or a collection of this source.
-    Packed(Arc<Source>, Packed),
+    Packed(Arc<SourceName>, PackedNode),
     /// Any other node; `None` for a removed directory, which is empty for processes that hold it,
     /// whatever is made in its place.
     Other(Option<Arc<Node>>),
@@ -432,24 +443,24 @@ enum KnownNode {
 /// then each value of the index's key and of the base key: its type's letter, its ordered bytes
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Packed(Box<[u8]>);
+struct PackedNode(Box<[u8]>);
 
 /// The sources of the known nodes, each once.
 #[derive(Debug, Default)]
-struct Sources {
-    known: Mutex<HashMap<Source, Weak<Source>>>,
+struct SourceInterner {
+    known: Mutex<HashMap<SourceName, Weak<SourceName>>>,
 }
 
 /// The number of sources from which unused ones are dropped.
-const SOURCES_MANY: usize = 1_000;
+const SOURCES_SWEEP: usize = 1_000;
 
-impl Sources {
-    pub fn share(&self, source: &Source) -> Arc<Source> {
+impl SourceInterner {
+    pub fn share(&self, source: &SourceName) -> Arc<SourceName> {
         let mut known = self.known.lock();
         if let Some(shared) = known.get(source).and_then(Weak::upgrade) {
             return shared;
         }
-        if known.len() >= SOURCES_MANY {
+        if known.len() >= SOURCES_SWEEP {
             known.retain(|_, shared| shared.strong_count() > 0);
         }
         let shared = Arc::new(source.clone());
@@ -461,13 +472,13 @@ impl Sources {
 impl KnownNode {
     /// Packs a node.
     #[must_use]
-    pub fn new(node: Node, sources: &Sources) -> Self {
+    pub fn new(node: Node, sources: &SourceInterner) -> Self {
         let packed = match &node {
             Node::Entry(entry) => {
-                Packed::entry(&entry.key, entry.form).map(|packed| (&entry.source, packed))
+                PackedNode::entry(&entry.key, entry.form).map(|packed| (&entry.source, packed))
             }
             Node::Collection(source, partition) => {
-                Packed::collection(partition).map(|packed| (source, packed))
+                PackedNode::collection(partition).map(|packed| (source, packed))
             }
             _ => None,
         };
@@ -479,8 +490,8 @@ impl KnownNode {
 
     /// Creates the node of an item of this source, packed by [`pack_item`].
     #[must_use]
-    pub fn item(source: &Arc<Source>, packed: &[u8]) -> Self {
-        Self::Packed(Arc::clone(source), Packed(packed.into()))
+    pub fn item(source: &Arc<SourceName>, packed: &[u8]) -> Self {
+        Self::Packed(Arc::clone(source), PackedNode(packed.into()))
     }
 
     /// Returns the node, unpacked if necessary.
@@ -489,7 +500,7 @@ impl KnownNode {
         match self {
             Self::Other(node) => node.clone(),
             Self::Packed(source, packed) => {
-                let node = packed.node(Source::clone(source));
+                let node = packed.node(SourceName::clone(source));
                 debug_assert!(node.is_some(), "a packed node does not unpack: {packed:?}");
                 node.map(Arc::new)
             }
@@ -498,7 +509,7 @@ impl KnownNode {
 
     /// Returns the node if it is not packed.
     #[must_use]
-    pub fn other(&self) -> Option<&Arc<Node>> {
+    pub fn unpacked(&self) -> Option<&Arc<Node>> {
         match self {
             Self::Other(node) => node.as_ref(),
             Self::Packed(..) => None,
@@ -511,13 +522,13 @@ impl KnownNode {
             Self::Packed(_, packed) => packed.0.first() == Some(&COLLECTION),
             Self::Other(node) => node
                 .as_ref()
-                .is_none_or(|node| node.kind() == Kind::Directory),
+                .is_none_or(|node| node.kind() == NodeKind::Directory),
         }
     }
 
     /// True if it belongs to that table.
     #[must_use]
-    pub fn is_of(&self, table: &TableName) -> bool {
+    pub fn is_in_table(&self, table: &TableName) -> bool {
         match self {
             Self::Packed(source, _) => source.table == *table,
             Self::Other(node) => node
@@ -545,11 +556,11 @@ const COLLECTION: u8 = 2;
 
 /// Appends the packed node of an item's plain JSON.
 pub fn pack_item(key: &EntryKey, out: &mut Vec<u8>) {
-    let fits = Packed::write_entry(key, TextForm::PlainJson, out);
+    let fits = PackedNode::write_entry(key, TextForm::PlainJson, out);
     debug_assert!(fits.is_some(), "a key that none can be");
 }
 
-impl Packed {
+impl PackedNode {
     /// Packs an entry; returns `None` for a value of a type that no key has.
     fn entry(entry: &EntryKey, form: TextForm) -> Option<Self> {
         let mut bytes = Vec::with_capacity(64);
@@ -600,7 +611,7 @@ impl Packed {
         Some(())
     }
 
-    fn node(&self, source: Source) -> Option<Node> {
+    fn node(&self, source: SourceName) -> Option<Node> {
         let (head, mut rest) = self.0.split_first_chunk::<3>()?;
         let mut values = Vec::with_capacity(2);
         while let Some((letter, bytes)) = rest.split_first() {
@@ -656,11 +667,11 @@ mod inode_table_tests {
     #[test]
     fn a_node_stays_until_every_lookup_is_forgotten() {
         let inodes = InodeTable::default();
-        let Counted { ino, is_first } = inodes.mark(table("Orders"), false).unwrap();
+        let LookupCount { ino, is_first } = inodes.add_lookup(table("Orders"), false).unwrap();
         assert!(is_first);
         assert_eq!(
-            inodes.mark(table("Orders"), false),
-            Some(Counted {
+            inodes.add_lookup(table("Orders"), false),
+            Some(LookupCount {
                 ino,
                 is_first: false
             })
@@ -672,7 +683,7 @@ mod inode_table_tests {
         assert!(inodes.is_empty());
         assert!(
             inodes
-                .mark(table("Orders"), false)
+                .add_lookup(table("Orders"), false)
                 .is_some_and(|counted| counted.is_first),
             "it is known anew"
         );
@@ -682,11 +693,11 @@ mod inode_table_tests {
     fn a_directory_made_in_the_place_of_one_that_is_held_has_another_number_and_a_renamed_one_keeps_its_own()
      {
         let inodes = InodeTable::default();
-        let ino = |name: &str| inodes.mark(table(name), false).unwrap().ino;
+        let ino = |name: &str| inodes.add_lookup(table(name), false).unwrap().ino;
         let forget = |ino: u64| inodes.forget(ino, 10);
         let (one, own) = (ino("One"), table("One").ino());
         assert_eq!((one, inodes.number(own)), (own, own));
-        inodes.removed(&table("One"));
+        inodes.remove_dir(&table("One"));
         assert!(inodes.is_removed(one) && inodes.get(one).is_none());
         let again = ino("One");
         assert_eq!(
@@ -697,7 +708,7 @@ mod inode_table_tests {
         assert_eq!(ino("One"), again, "known by that number still");
         // Renames onto a directory that is held.
         let two = ino("Two");
-        inodes.renamed(&table("One"), table("Two"));
+        inodes.rename_dir(&table("One"), table("Two"));
         assert_eq!(
             (
                 ino("Two"),
@@ -707,15 +718,15 @@ mod inode_table_tests {
             (again, Some(&table("Two")), true)
         );
         assert_eq!(ino("One"), one, "nobody holds that number");
-        inodes.renamed(&table("Two"), table("Three"));
+        inodes.rename_dir(&table("Two"), table("Three"));
         assert_eq!((ino("Three"), ino("Two")), (again, LAST_FIXED_INO + 2));
         // Renames back: a number that a node has by itself is not stored as another.
-        inodes.renamed(&table("One"), table("Four"));
-        inodes.renamed(&table("Four"), table("One"));
+        inodes.rename_dir(&table("One"), table("Four"));
+        inodes.rename_dir(&table("Four"), table("One"));
         assert_eq!((ino("One"), ino("Four")), (one, table("Four").ino()));
         // An unknown node, a removed one, or one that is no directory changes nothing.
-        inodes.removed(&table("Five"));
-        inodes.removed(&Node::Readme);
+        inodes.remove_dir(&table("Five"));
+        inodes.remove_dir(&Node::Readme);
         assert_eq!(ino("Five"), table("Five").ino());
         // After the kernel has forgotten a number, a node has its own again.
         assert!(forget(again).is_some() && forget(two).is_none());
@@ -726,13 +737,13 @@ mod inode_table_tests {
     #[test]
     fn directories_below_a_removed_table_or_index_have_other_numbers_when_they_are_made_again() {
         let inodes = InodeTable::default();
-        let ino = |node: &Node| inodes.mark(node.clone(), false).unwrap().ino;
-        let source = |table: &str, index: Option<&str>| Source {
+        let ino = |node: &Node| inodes.add_lookup(node.clone(), false).unwrap().ino;
+        let source = |table: &str, index: Option<&str>| SourceName {
             table: TableName::new(table).unwrap(),
             index: index.map(|name| IndexName::new(name).unwrap()),
         };
         let partition = || vec![AttributeValue::S("u1".to_owned())];
-        let below = |source: &Source| {
+        let below = |source: &SourceName| {
             [
                 Node::Items(source.clone()),
                 Node::Collection(source.clone(), partition()),
@@ -753,7 +764,7 @@ mod inode_table_tests {
             ino(&index),
             numbers(&others),
         );
-        inodes.removed(&index);
+        inodes.remove_dir(&index);
         let after = (
             numbers(&of_table),
             numbers(&of_index),
@@ -765,7 +776,7 @@ mod inode_table_tests {
             after.1.iter().all(|ino| !before.1.contains(ino))
                 && before.1.iter().all(|ino| inodes.is_removed(*ino))
         );
-        inodes.removed(&table("One"));
+        inodes.remove_dir(&table("One"));
         let again = (
             numbers(&of_table),
             numbers(&of_index),
@@ -781,13 +792,13 @@ mod inode_table_tests {
     #[test]
     fn a_name_is_asked_again_within_a_time_and_not_at_once() {
         let inodes = InodeTable::default();
-        let ino = inodes.mark(table("Orders"), false).unwrap().ino;
-        let asked = |now_ms| inodes.is_asked_again(ino, Duration::from_secs(3), now_ms);
+        let ino = inodes.add_lookup(table("Orders"), false).unwrap().ino;
+        let asked = |now_ms| inodes.is_repeated(ino, Duration::from_secs(3), now_ms);
         assert!(
             !asked(1 << 40) && !asked(1 << 40) && asked((1 << 40) + 1) && asked((1 << 40) + 3_000)
         );
         assert!(
-            !asked((1 << 40) + 6_000) && !inodes.is_asked_again(ino + 1, Duration::from_secs(3), 1)
+            !asked((1 << 40) + 6_000) && !inodes.is_repeated(ino + 1, Duration::from_secs(3), 1)
         );
     }
 
@@ -797,7 +808,9 @@ mod inode_table_tests {
         inodes.forget(ROOT_INO, 1000);
         assert_eq!(inodes.get(ROOT_INO).as_deref(), Some(&Node::Root));
         assert_eq!(
-            inodes.mark(Node::Root, true).map(|counted| counted.ino),
+            inodes
+                .add_lookup(Node::Root, true)
+                .map(|counted| counted.ino),
             Some(ROOT_INO)
         );
         assert!(inodes.is_empty());
@@ -811,24 +824,24 @@ mod inode_table_tests {
     #[test]
     fn a_mark_ends_only_with_what_was_told_up_to_it() {
         let inodes = InodeTable::default();
-        let ino = inodes.mark(table("Orders"), true).unwrap().ino;
-        let first = inodes.marked(ino).unwrap();
+        let ino = inodes.add_lookup(table("Orders"), true).unwrap().ino;
+        let first = inodes.mark_of(ino).unwrap();
         assert_eq!(inodes.all_marked(None), [(ino, first)]);
         assert!(
             inodes
                 .all_marked(Some(&TableName::new("Other").unwrap()))
                 .is_empty()
         );
-        inodes.mark_again(ino);
-        inodes.ended(ino, first);
+        inodes.set_mark(ino);
+        inodes.clear_mark(ino, first);
         let second = inodes
-            .marked(ino)
+            .mark_of(ino)
             .expect("told again after the mark that ended");
-        inodes.ended(ino, second);
-        assert_eq!(inodes.marked(ino), None);
-        inodes.mark_again(ino);
-        inodes.unmark(ino);
-        assert_eq!((inodes.marked(ino), inodes.len()), (None, 0));
+        inodes.clear_mark(ino, second);
+        assert_eq!(inodes.mark_of(ino), None);
+        inodes.set_mark(ino);
+        inodes.undo_lookup(ino);
+        assert_eq!((inodes.mark_of(ino), inodes.len()), (None, 0));
     }
 
     #[test]
@@ -837,7 +850,7 @@ mod inode_table_tests {
         let inos: Vec<u64> = (0..8_000)
             .map(|number| {
                 inodes
-                    .mark(table(&format!("t{number:05}")), true)
+                    .add_lookup(table(&format!("t{number:05}")), true)
                     .unwrap()
                     .ino
             })
@@ -863,7 +876,7 @@ mod known_tests {
 
     #[test]
     fn what_is_packed_is_the_same_when_it_is_unpacked() {
-        let sources = Sources::default();
+        let sources = SourceInterner::default();
         let check = |node: Node| {
             let known = KnownNode::new(node.clone(), &sources);
             assert_eq!(known.node().as_deref(), Some(&node));
@@ -872,7 +885,7 @@ mod known_tests {
             known
         };
         let table = TableName::new("Orders").unwrap();
-        let source = Source {
+        let source = SourceName {
             table: table.clone(),
             index: None,
         };
@@ -924,8 +937,8 @@ mod known_tests {
     #[test]
     fn an_item_that_a_listing_packed_is_the_node_of_its_file() {
         let (sources, source) = (
-            Sources::default(),
-            Source {
+            SourceInterner::default(),
+            SourceName {
                 table: TableName::new("Orders").unwrap(),
                 index: None,
             },

@@ -12,8 +12,8 @@
 //! ```
 
 use self::{
-    ino::{Role, Tag},
-    special::{Effort, Special, SpecialNode},
+    ino::{InodeRole, InodeTag},
+    special::{ReadCost, Special, SpecialNode},
 };
 use crate::codec::digest::Digest;
 use crate::fs::{
@@ -28,7 +28,7 @@ pub mod ino;
 pub mod inode_table;
 pub mod special;
 
-pub use attr::Kind;
+pub use attr::NodeKind;
 pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure};
 pub use inode_table::pack_item;
 
@@ -42,17 +42,17 @@ pub enum Node {
     /// A folder made below a draft, its path relative to the draft.
     DraftFolder(TableName, String),
     /// `schema.json` of a table, a draft or an index.
-    Schema(Source),
+    Schema(SourceName),
     /// `stats.json` of a table or an index.
-    Stats(Source),
+    Stats(SourceName),
     /// `items/` of a table or an index.
-    Items(Source),
+    Items(SourceName),
     /// `gsi/` or `lsi/`.
     Indexes(TableName, IndexKind),
     /// `gsi/<index>/` or `lsi/<index>/`; the source has an index.
-    Index(Source),
+    Index(SourceName),
     /// `items/K(pk)/` of a composite table or an index.
-    Collection(Source, PartitionKey),
+    Collection(SourceName, PartitionKey),
     /// A collection's folder by a shortened name, none of its items stored: the body of the first
     /// one will contain the key.
     AliasFolder(Box<AliasFolder>),
@@ -61,7 +61,7 @@ pub enum Node {
     /// `X.json` by a shortened name, its item not stored: it can only be created.
     Alias(Box<AliasNode>),
     /// `X.base` beside an index entry: a symlink to the base item.
-    Base(Source, Box<EntryKey>),
+    Base(SourceName, Box<EntryKey>),
     /// A file that lives in memory.
     Scratch(FileId),
     /// `query/`, `scan/` and the directories of clauses below.
@@ -77,7 +77,7 @@ pub enum Node {
 /// A base item or index entry in one of its text forms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EntryNode {
-    pub source: Source,
+    pub source: SourceName,
     pub key: EntryKey,
     pub form: TextForm,
 }
@@ -127,7 +127,7 @@ pub struct AliasFolder {
 impl Node {
     /// Returns the kind: file, directory or symlink.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> NodeKind {
         match self {
             Self::Root
             | Self::Table(_)
@@ -137,33 +137,33 @@ impl Node {
             | Self::Collection(..)
             | Self::AliasFolder(_)
             | Self::DraftFolder(..)
-            | Self::Query(_) => Kind::Directory,
-            Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
+            | Self::Query(_) => NodeKind::Directory,
+            Self::Base(..) | Self::QueryLink(..) => NodeKind::Symlink,
             Self::Readme
             | Self::Schema(_)
             | Self::Stats(_)
             | Self::Entry(_)
             | Self::Alias(_)
             | Self::Scratch(_)
-            | Self::QueryResult(..) => Kind::File,
+            | Self::QueryResult(..) => NodeKind::File,
             Self::Special(special) => special.kind,
         }
     }
 
     /// Returns the amount of data that its attributes and its text read.
     #[must_use]
-    pub fn effort(&self) -> Effort {
+    pub fn effort(&self) -> ReadCost {
         match self {
-            Self::QueryResult(..) => Effort::Computed,
-            Self::Special(special) => special.effort,
-            _ => Effort::Small,
+            Self::QueryResult(..) => ReadCost::Computed,
+            Self::Special(special) => special.cost,
+            _ => ReadCost::Bounded,
         }
     }
 
     /// True if its bytes are made on demand: its size is not known before.
     #[must_use]
     pub fn is_computed(&self) -> bool {
-        self.effort() == Effort::Computed
+        self.effort() == ReadCost::Computed
     }
 
     /// True if a program may write the file.
@@ -183,15 +183,15 @@ impl Node {
     pub fn is_rendered(&self) -> bool {
         match self {
             Self::Stats(_) | Self::QueryResult(..) => true,
-            Self::Special(special) => special.kind == Kind::File && !special.is_writable,
+            Self::Special(special) => special.kind == NodeKind::File && !special.is_writable,
             _ => false,
         }
     }
 
     /// True if its attributes or its text need more than a bounded number of records.
     #[must_use]
-    pub fn reads_many(&self) -> bool {
-        matches!(self.effort(), Effort::Table | Effort::TableNow)
+    pub fn reads_table(&self) -> bool {
+        matches!(self.effort(), ReadCost::Table | ReadCost::TableLive)
     }
 
     /// Returns the table that this node belongs to.
@@ -237,25 +237,37 @@ impl Node {
         match self {
             Self::Root => ino::ROOT_INO,
             Self::Readme => ino::README_INO,
-            Self::Schema(source) => ino::structure(source, Role::Schema),
-            Self::Stats(source) => ino::structure(source, Role::Stats),
-            Self::Items(source) => ino::structure(source, Role::Items),
-            Self::Index(source) => ino::structure(source, Role::Directory),
-            Self::Table(table) => ino::structure(&base(table), Role::Directory),
-            Self::Indexes(table, IndexKind::Global) => ino::structure(&base(table), Role::Global),
-            Self::Indexes(table, IndexKind::Local) => ino::structure(&base(table), Role::Local),
+            Self::Schema(source) => ino::structure(source, InodeRole::Schema),
+            Self::Stats(source) => ino::structure(source, InodeRole::Stats),
+            Self::Items(source) => ino::structure(source, InodeRole::Items),
+            Self::Index(source) => ino::structure(source, InodeRole::Directory),
+            Self::Table(table) => ino::structure(&base_source(table), InodeRole::Directory),
+            Self::Indexes(table, IndexKind::Global) => {
+                ino::structure(&base_source(table), InodeRole::Global)
+            }
+            Self::Indexes(table, IndexKind::Local) => {
+                ino::structure(&base_source(table), InodeRole::Local)
+            }
             Self::Collection(source, partition) => ino::collection(source, partition),
             Self::Entry(entry) => ino::entry_ino(&entry.source, &entry.key, entry.form),
-            Self::Alias(alias) => ino::named(Tag::Alias, &base(&alias.table), &alias.path),
-            Self::AliasFolder(folder) => {
-                ino::named(Tag::AliasFolder, &base(&folder.table), &folder.name)
+            Self::Alias(alias) => {
+                ino::named(InodeTag::Alias, &base_source(&alias.table), &alias.path)
             }
-            Self::DraftFolder(table, path) => ino::named(Tag::DraftFolder, &base(table), path),
+            Self::AliasFolder(folder) => ino::named(
+                InodeTag::AliasFolder,
+                &base_source(&folder.table),
+                &folder.name,
+            ),
+            Self::DraftFolder(table, path) => {
+                ino::named(InodeTag::DraftFolder, &base_source(table), path)
+            }
             Self::Base(source, key) => ino::base_link(source, key),
-            Self::Scratch(id) => ino::alone(Tag::Scratch, &id.0.to_be_bytes()),
-            Self::Query(path) => ino::in_query(Tag::Query, path, ""),
-            Self::QueryResult(path, kind) => ino::in_query(Tag::QueryResult, path, kind.name()),
-            Self::QueryLink(path, name) => ino::in_query(Tag::QueryLink, path, name),
+            Self::Scratch(id) => ino::alone(InodeTag::Scratch, &id.0.to_be_bytes()),
+            Self::Query(path) => ino::in_query(InodeTag::Query, path, ""),
+            Self::QueryResult(path, kind) => {
+                ino::in_query(InodeTag::QueryResult, path, kind.name())
+            }
+            Self::QueryLink(path, name) => ino::in_query(InodeTag::QueryLink, path, name),
             Self::Special(special) => special.ino(),
         }
     }
@@ -269,9 +281,9 @@ impl From<Special> for Node {
 
 /// Returns the number of an item in records of its readers: the inode number of its plain JSON.
 #[must_use]
-pub fn item_number(table: &TableName, key: &Key) -> u64 {
+pub fn item_ino(table: &TableName, key: &Key) -> u64 {
     entry_ino(
-        &base(table),
+        &base_source(table),
         &EntryKey {
             index: None,
             base: key.clone(),
@@ -282,8 +294,8 @@ pub fn item_number(table: &TableName, key: &Key) -> u64 {
 
 /// Returns the base table as a source.
 #[must_use]
-pub fn base(table: &TableName) -> Source {
-    Source {
+pub fn base_source(table: &TableName) -> SourceName {
+    SourceName {
         table: table.clone(),
         index: None,
     }
@@ -295,7 +307,7 @@ pub fn base(table: &TableName) -> Source {
 /// [`FsError::NotFound`] when the table has no such index.
 pub fn index_of<'s>(
     schema: &'s TableSchema,
-    source: &Source,
+    source: &SourceName,
 ) -> Result<Option<&'s IndexSchema>, FsError> {
     source
         .index

@@ -8,25 +8,25 @@ use std::{
 };
 
 use super::{
-    attr::Kind,
-    ino::{self, Role},
+    attr::NodeKind,
+    ino::{self, InodeRole},
 };
 use crate::fs::{path::table_name, prelude::*};
 
 /// The cost of a call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
+pub enum ReadCost {
     /// A bounded number of records: calls are answered at once.
-    Small,
+    Bounded,
     /// No records, but its reads block until an event: a slow read is not a slow call.
-    Waits,
+    Blocking,
     /// Bytes made on demand: the size is not known before.
     Computed,
     /// Every record of the table: calls run on a thread for long work. The text changes with
     /// commits only.
     Table,
     /// The same, and the text changes with time too.
-    TableNow,
+    TableLive,
 }
 
 /// The place of a special file, and its properties that need no read.
@@ -36,15 +36,15 @@ pub struct Special {
     pub path: String,
     /// The identity, where it is not the path.
     identity: Option<String>,
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// The table or index that it belongs to.
-    pub source: Option<Source>,
+    pub source: Option<SourceName>,
     /// True if it is a writable file.
     pub is_writable: bool,
     /// The cost of its attributes and its text.
-    pub effort: Effort,
+    pub cost: ReadCost,
     /// The inode number of the parent directory; for a directory only.
-    pub above: u64,
+    pub parent_ino: u64,
     pub feature: Feature,
 }
 
@@ -68,16 +68,16 @@ impl Feature {
 impl Special {
     /// Creates a file of a table, an index or the mount.
     #[must_use]
-    pub fn file(path: String, source: Option<Source>, feature: impl Into<Feature>) -> Self {
-        let (kind, effort) = (Kind::File, Effort::Small);
+    pub fn file(path: String, source: Option<SourceName>, feature: impl Into<Feature>) -> Self {
+        let (kind, effort) = (NodeKind::File, ReadCost::Bounded);
         Self {
             path,
             identity: None,
             kind,
             source,
             is_writable: false,
-            effort,
-            above: 0,
+            cost: effort,
+            parent_ino: 0,
             feature: feature.into(),
         }
     }
@@ -86,13 +86,13 @@ impl Special {
     #[must_use]
     pub fn directory(
         path: String,
-        source: Option<Source>,
+        source: Option<SourceName>,
         above: u64,
         feature: impl Into<Feature>,
     ) -> Self {
         Self {
-            kind: Kind::Directory,
-            above,
+            kind: NodeKind::Directory,
+            parent_ino: above,
             ..Self::file(path, source, feature)
         }
     }
@@ -100,11 +100,11 @@ impl Special {
     /// Creates a directory of this name in a table's directory.
     #[must_use]
     pub fn directory_in_table(table: &TableName, name: &str, feature: impl Into<Feature>) -> Self {
-        let source = Source {
+        let source = SourceName {
             table: table.clone(),
             index: None,
         };
-        let above = ino::structure(&source, Role::Directory);
+        let above = ino::structure(&source, InodeRole::Directory);
         Self::directory(
             format!("{}/{name}", table_name(table)),
             Some(source),
@@ -127,14 +127,14 @@ impl Special {
     #[must_use]
     pub fn child_directory(&self, name: &str, feature: impl Into<Feature>) -> Self {
         Self {
-            kind: Kind::Directory,
-            above: self.ino(),
+            kind: NodeKind::Directory,
+            parent_ino: self.ino(),
             ..self.child(name, feature)
         }
     }
 
     #[must_use]
-    pub fn of_kind(self, kind: Kind) -> Self {
+    pub fn with_kind(self, kind: NodeKind) -> Self {
         Self { kind, ..self }
     }
 
@@ -147,14 +147,17 @@ impl Special {
     }
 
     #[must_use]
-    pub fn taking(self, effort: Effort) -> Self {
-        Self { effort, ..self }
+    pub fn with_cost(self, effort: ReadCost) -> Self {
+        Self {
+            cost: effort,
+            ..self
+        }
     }
 
     /// Sets the identity. Nodes with different identities have different inode numbers, even under
     /// the same path.
     #[must_use]
-    pub fn told_by(self, identity: String) -> Self {
+    pub fn with_identity(self, identity: String) -> Self {
         Self {
             identity: Some(identity),
             ..self
@@ -176,7 +179,7 @@ impl Special {
     ///
     /// # Errors
     /// [`FsError::NotFound`] for a file of the mount.
-    pub fn of_source(&self) -> Result<&Source, FsError> {
+    pub fn try_source(&self) -> Result<&SourceName, FsError> {
         self.source.as_ref().ok_or(FsError::NotFound)
     }
 
@@ -184,8 +187,8 @@ impl Special {
     ///
     /// # Errors
     /// [`FsError::NotFound`] for a file of the mount.
-    pub fn of_table(&self) -> Result<&TableName, FsError> {
-        self.of_source().map(|source| &source.table)
+    pub fn try_table(&self) -> Result<&TableName, FsError> {
+        self.try_source().map(|source| &source.table)
     }
 
     /// Returns the table that it belongs to.
@@ -217,7 +220,7 @@ impl Deref for SpecialNode {
 impl PartialEq for SpecialNode {
     fn eq(&self, other: &Self) -> bool {
         self.identity() == other.identity()
-            && (self.kind == Kind::Directory) == (other.kind == Kind::Directory)
+            && (self.kind == NodeKind::Directory) == (other.kind == NodeKind::Directory)
     }
 }
 

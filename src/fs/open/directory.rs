@@ -14,21 +14,21 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use super::found::{BATCH, Cursor, Entry, Found, Listed, Place};
+use super::dirent::{BATCH_LEN, Cursor, Dirent, DirentBatch, DirentPlace, OwnedDirent};
 use crate::fs::{
     mount::Mount,
-    node::{Kind, Node},
+    node::{Node, NodeKind},
     prelude::*,
-    query::Wanted,
+    query::IsWanted,
 };
 use std::collections::{HashSet, VecDeque};
 
 /// The number of entries that can be read again from memory.
-const WINDOW: usize = 2 * BATCH;
+const WINDOW_LEN: usize = 2 * BATCH_LEN;
 /// The offset of "..".
-const DOTS: u64 = 2;
+const DOTDOT_OFFSET: u64 = 2;
 /// The least offset of a name: above those of the dots, and below what a signed number holds.
-const NAMED: u64 = 1 << 62;
+const NAME_OFFSET_MIN: u64 = 1 << 62;
 
 /// Reads the names of a directory in a fixed order. State that must stay the same during one
 /// listing is read when the lister is made.
@@ -43,8 +43,8 @@ pub trait Lister: Send {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &Wanted<'_>,
-        out: &mut Found,
+        wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()>;
 
     /// Returns the bytes of memory that are held between two fetches.
@@ -56,12 +56,12 @@ pub trait Lister: Send {
 /// A lister of few names, all known at the start.
 #[derive(Debug, Default)]
 pub struct FixedLister {
-    names: Vec<Listed>,
+    names: Vec<OwnedDirent>,
 }
 
 impl FixedLister {
     #[must_use]
-    pub fn new(names: Vec<Listed>) -> Self {
+    pub fn new(names: Vec<OwnedDirent>) -> Self {
         Self { names }
     }
 }
@@ -71,26 +71,26 @@ impl Lister for FixedLister {
         &mut self,
         _mount: &Mount,
         from: &Cursor,
-        _wanted: &Wanted<'_>,
-        out: &mut Found,
+        _wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()> {
         fetch_tail(&self.names, from, out);
         Ok(())
     }
 
     fn held_bytes(&self) -> usize {
-        self.names.iter().map(Listed::held_bytes).sum()
+        self.names.iter().map(OwnedDirent::held_bytes).sum()
     }
 }
 
 /// Appends names of a list held in memory.
-pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Found) {
+pub fn fetch_tail(names: &[OwnedDirent], from: &Cursor, out: &mut DirentBatch) {
     let start = match from {
         Cursor::Tail(count) => *count,
         Cursor::Start | Cursor::After(_) => 0,
     };
-    for (index, listed) in names.iter().enumerate().skip(start).take(BATCH) {
-        out.push(listed.entry(), Place::Tail(index + 1));
+    for (index, listed) in names.iter().enumerate().skip(start).take(BATCH_LEN) {
+        out.push(listed.entry(), DirentPlace::Tail(index + 1));
     }
 }
 
@@ -104,14 +104,14 @@ pub struct DirectoryStream {
     make: MakeLister,
     lister: Option<Box<dyn Lister>>,
     /// The last entries read, in order.
-    window: VecDeque<Found>,
+    window: VecDeque<DirentBatch>,
     /// The buffers of a batch that left the window, for the next one.
-    spare: Found,
+    spare: DirentBatch,
     /// The place before the window's first entry, and its offset.
     before: (Cursor, u64),
-    passed: Passed,
+    seen: SeenOffsets,
     /// The largest value of the digest in an offset; tests make it small so that names collide.
-    offsets_max: u64,
+    offset_mask: u64,
     dots: [u64; 2],
     is_slow: bool,
     /// True if the next batches are to have [`super::found::Items`].
@@ -138,10 +138,10 @@ impl DirectoryStream {
             make,
             lister: None,
             window: VecDeque::new(),
-            spare: Found::default(),
-            before: (Cursor::Start, DOTS),
-            passed: Passed::default(),
-            offsets_max: NAMED - 1,
+            spare: DirentBatch::default(),
+            before: (Cursor::Start, DOTDOT_OFFSET),
+            seen: SeenOffsets::default(),
+            offset_mask: NAME_OFFSET_MIN - 1,
             dots,
             is_slow: false,
             wants_items: false,
@@ -151,7 +151,7 @@ impl DirectoryStream {
 
     /// Sets the node that is listed, which may be renamed.
     #[must_use]
-    pub fn of(self, node: Arc<Node>) -> Self {
+    pub fn with_node(self, node: Arc<Node>) -> Self {
         Self {
             node: Some(node),
             ..self
@@ -160,18 +160,18 @@ impl DirectoryStream {
 
     /// True if the directory was renamed: it is `node` now.
     #[must_use]
-    pub fn is_of_another(&self, node: &Node) -> bool {
+    pub fn was_renamed(&self, node: &Node) -> bool {
         self.node.as_deref().is_some_and(|own| own != node)
     }
 
     /// Notes that the directory was renamed to `node`. `make` lists it from the next rewind on.
-    pub fn renamed(&mut self, make: MakeLister, node: Arc<Node>) {
+    pub fn set_node(&mut self, make: MakeLister, node: Arc<Node>) {
         (self.make, self.node) = (make, Some(node));
     }
 
     /// Sets whether a listing may take as long as a query.
     #[must_use]
-    pub fn slow(self, is_slow: bool) -> Self {
+    pub fn with_slow(self, is_slow: bool) -> Self {
         Self { is_slow, ..self }
     }
 
@@ -199,10 +199,10 @@ impl DirectoryStream {
             .window
             .iter()
             .chain([&self.spare])
-            .map(Found::held_bytes)
+            .map(DirentBatch::held_bytes)
             .sum();
         window
-            + self.passed.held_bytes()
+            + self.seen.held_bytes()
             + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
     }
 
@@ -216,8 +216,8 @@ impl DirectoryStream {
         &mut self,
         mount: &Mount,
         offset: u64,
-        wanted: &Wanted<'_>,
-        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
+        wanted: &IsWanted<'_>,
+        emit: &mut dyn FnMut(Dirent<'_>, u64) -> bool,
     ) -> Result<()> {
         let mut next = offset;
         for (entry, after) in self.begin(offset) {
@@ -227,14 +227,14 @@ impl DirectoryStream {
             next = after;
         }
         loop {
-            let (found, at) = match self.after(mount, next, wanted) {
+            let (found, at) = match self.batch_after(mount, next, wanted) {
                 Ok(Some(found)) => found,
                 Ok(None) => return Ok(()),
                 // The entries that were emitted stand; the next call meets the error again.
                 Err(_) if next > offset => return Ok(()),
                 Err(error) => return Err(error),
             };
-            for ((entry, _), after) in found.from(at).zip(found.offsets().skip(at)) {
+            for ((entry, _), after) in found.iter_from(at).zip(found.offsets().skip(at)) {
                 if emit(entry, after) {
                     return Ok(());
                 }
@@ -245,7 +245,7 @@ impl DirectoryStream {
 
     /// Starts anew if `offset` is 0. Returns the entries "." and ".." that come after `offset`,
     /// each with its own offset.
-    pub fn begin(&mut self, offset: u64) -> impl Iterator<Item = (Entry<'static>, u64)> + use<> {
+    pub fn begin(&mut self, offset: u64) -> impl Iterator<Item = (Dirent<'static>, u64)> + use<> {
         if offset == 0 {
             self.rewind();
         }
@@ -255,9 +255,9 @@ impl DirectoryStream {
             .filter(move |(_, _, after)| *after > offset)
             .map(|(ino, name, after)| {
                 (
-                    Entry {
+                    Dirent {
                         ino,
-                        kind: Kind::Directory,
+                        kind: NodeKind::Directory,
                         name,
                     },
                     after,
@@ -270,13 +270,13 @@ impl DirectoryStream {
     ///
     /// # Errors
     /// The directory is gone, the database failed, or the caller does not wait any more.
-    pub fn after(
+    pub fn batch_after(
         &mut self,
         mount: &Mount,
         offset: u64,
-        wanted: &Wanted<'_>,
-    ) -> Result<Option<(&Found, usize)>> {
-        let (mut batch, mut at) = match self.next_of(offset) {
+        wanted: &IsWanted<'_>,
+    ) -> Result<Option<(&DirentBatch, usize)>> {
+        let (mut batch, mut at) = match self.position_after(offset) {
             Some(next) => next,
             None => {
                 self.seek(mount, offset, wanted)?;
@@ -291,21 +291,21 @@ impl DirectoryStream {
         {
             // This batch was read without items, or with them: it is read again as it is wanted
             // now.
-            self.move_window(self.cursor_before(batch, at), offset);
+            self.reset_window(self.cursor_before(batch, at), offset);
             (batch, at) = (0, 0);
         }
         if batch == self.window.len() {
-            if !self.advance(mount, wanted)? {
+            if !self.read_batch(mount, wanted)? {
                 return Ok(None);
             }
-            (batch, at) = self.next_of(offset).ok_or(FsError::Internal)?;
+            (batch, at) = self.position_after(offset).ok_or(FsError::Internal)?;
         }
         Ok(self.window.get(batch).map(|found| (found, at)))
     }
 
     /// Finds the entry after `offset` in the window: returns the number of its batch and its index
     /// there. The entry may be the one after the end.
-    fn next_of(&self, offset: u64) -> Option<(usize, usize)> {
+    fn position_after(&self, offset: u64) -> Option<(usize, usize)> {
         if offset == self.before.1 {
             return Some((0, 0));
         }
@@ -327,43 +327,44 @@ impl DirectoryStream {
             None => (batch.checked_sub(1), None),
         };
         let found = batch.and_then(|batch| self.window.get(batch));
-        let cursor =
-            found.and_then(|found| last.map_or_else(|| found.end(), |last| found.cursor(last)));
+        let cursor = found.and_then(|found| {
+            last.map_or_else(|| found.last_cursor(), |last| found.cursor_at(last))
+        });
         cursor.unwrap_or_else(|| self.before.0.clone())
     }
 
     /// Empties the window and lets it begin at a place.
-    fn move_window(&mut self, before: Cursor, offset: u64) {
+    fn reset_window(&mut self, before: Cursor, offset: u64) {
         self.window.clear();
         self.before = (before, offset);
     }
 
     fn window_len(&self) -> usize {
-        self.window.iter().map(Found::len).sum()
+        self.window.iter().map(DirentBatch::len).sum()
     }
 
     fn rewind(&mut self) {
         self.lister = None;
-        self.move_window(Cursor::Start, DOTS);
+        self.reset_window(Cursor::Start, DOTDOT_OFFSET);
     }
 
     /// Moves the window to an offset that is not in it: after the entry that has the offset, or
     /// after the entries that stood before it and still exist. An offset that is unknown and has no
     /// entry any more moves the window to the beginning: names then come twice, and none is left
     /// out.
-    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<()> {
-        if offset <= DOTS {
-            self.move_window(Cursor::Start, offset);
+    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &IsWanted<'_>) -> Result<()> {
+        if offset <= DOTDOT_OFFSET {
+            self.reset_window(Cursor::Start, offset);
             return Ok(());
         }
-        let around = self.passed.around(offset);
+        let around = self.seen.context(offset);
         let (mut at, mut landed) = (around.start.clone(), around.start);
         let mut batch = std::mem::take(&mut self.spare);
         // The lister is kept: it reads after any cursor, and holds no snapshot that could be too
         // old.
         'read: loop {
             let fetched = self.fetch(mount, &at, wanted, &mut batch);
-            let Some(end) = batch.end() else {
+            let Some(end) = batch.last_cursor() else {
                 fetched?;
                 break;
             };
@@ -372,7 +373,7 @@ impl DirectoryStream {
                     break 'read;
                 }
                 if own == offset || around.earlier.contains(&own) {
-                    landed = batch.cursor(index).unwrap_or(landed);
+                    landed = batch.cursor_at(index).unwrap_or(landed);
                 }
                 if own == offset {
                     break 'read;
@@ -380,7 +381,7 @@ impl DirectoryStream {
             }
             at = end;
         }
-        self.move_window(landed, offset);
+        self.reset_window(landed, offset);
         Ok(())
     }
 
@@ -388,8 +389,8 @@ impl DirectoryStream {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &Wanted<'_>,
-        batch: &mut Found,
+        wanted: &IsWanted<'_>,
+        batch: &mut DirentBatch,
     ) -> Result<()> {
         let lister = match &mut self.lister {
             Some(lister) => lister,
@@ -397,20 +398,20 @@ impl DirectoryStream {
         };
         batch.clear(self.wants_items);
         let fetched = lister.fetch(mount, from, wanted, batch);
-        let offsets_max = self.offsets_max;
-        batch.number(|name| {
+        let offsets_max = self.offset_mask;
+        batch.set_offsets(|name| {
             let mut hasher = DefaultHasher::new();
             hasher.write(name.as_bytes());
-            NAMED | (hasher.finish() & offsets_max)
+            NAME_OFFSET_MIN | (hasher.finish() & offsets_max)
         });
         fetched
     }
 
     /// Reads one more batch. Returns false at the end.
-    fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool> {
+    fn read_batch(&mut self, mount: &Mount, wanted: &IsWanted<'_>) -> Result<bool> {
         let last = self.window.back();
         let from = last
-            .and_then(Found::end)
+            .and_then(DirentBatch::last_cursor)
             .unwrap_or_else(|| self.before.0.clone());
         let offset = last
             .and_then(|batch| batch.offsets().last())
@@ -423,22 +424,22 @@ impl DirectoryStream {
         }
         // The names that were found before an error stand; the next read meets the error again.
         self.window.push_back(batch);
-        while self.window_len() > WINDOW && self.window.len() > 2 {
+        while self.window_len() > WINDOW_LEN && self.window.len() > 2 {
             self.drop_front();
         }
-        self.part_twins();
+        self.dedup_offsets();
         if let Some(batch) = self.window.back() {
-            self.passed.keep(&from, offset, batch);
+            self.seen.record(&from, offset, batch);
         }
         Ok(true)
     }
 
     /// Changes offsets of the last batch so that no two entries of the window have the same one.
-    fn part_twins(&mut self) {
+    fn dedup_offsets(&mut self) {
         let mut all: Vec<u64> = self
             .window
             .iter()
-            .flat_map(Found::offsets)
+            .flat_map(DirentBatch::offsets)
             .chain([self.before.1])
             .collect();
         let Some(new) = self.window.back_mut() else {
@@ -451,7 +452,7 @@ impl DirectoryStream {
         for offset in new.offsets_mut() {
             while all.iter().filter(|own| *own == offset).count() > 1 {
                 let before = *offset;
-                *offset = NAMED | ((before + 1) & (NAMED - 1));
+                *offset = NAME_OFFSET_MIN | ((before + 1) & (NAME_OFFSET_MIN - 1));
                 if let Some(own) = all.iter_mut().find(|own| **own == before) {
                     *own = *offset;
                 }
@@ -463,7 +464,7 @@ impl DirectoryStream {
         let Some(batch) = self.window.pop_front() else {
             return;
         };
-        if let (Some(end), Some(offset)) = (batch.end(), batch.offsets().last()) {
+        if let (Some(end), Some(offset)) = (batch.last_cursor(), batch.offsets().last()) {
             self.before = (end, offset);
         }
         self.spare = batch;
@@ -475,7 +476,7 @@ impl DirectoryStream {
 const PARTS_MAX: usize = 512;
 
 #[derive(Debug)]
-struct Part {
+struct OffsetPart {
     /// The place before the first entry of the part.
     before: Cursor,
     offsets: Vec<u64>,
@@ -483,13 +484,13 @@ struct Part {
 
 /// The names that an open directory has passed: their offsets, in their order.
 #[derive(Debug, Default)]
-struct Passed {
-    parts: VecDeque<Part>,
+struct SeenOffsets {
+    parts: VecDeque<OffsetPart>,
 }
 
 /// The offsets around an offset.
 #[derive(Debug)]
-struct Around {
+struct OffsetContext {
     /// A place before the offset.
     start: Cursor,
     /// The offsets from `start` up to the offset itself.
@@ -498,10 +499,10 @@ struct Around {
     later: HashSet<u64>,
 }
 
-impl Passed {
+impl SeenOffsets {
     /// Keeps the offsets of a batch that was read after the place `from` with the offset `after`.
     /// Keeps only offsets that come after all known ones.
-    fn keep(&mut self, from: &Cursor, after: u64, batch: &Found) {
+    fn record(&mut self, from: &Cursor, after: u64, batch: &DirentBatch) {
         let known = match self.parts.back().and_then(|part| part.offsets.last()) {
             None if *from == Cursor::Start => 0,
             Some(last) if *last == after => 0,
@@ -515,12 +516,12 @@ impl Passed {
         let is_full = self
             .parts
             .back()
-            .is_none_or(|part| part.offsets.len() >= BATCH);
+            .is_none_or(|part| part.offsets.len() >= BATCH_LEN);
         if is_full && is_lasting || self.parts.is_empty() {
             if self.parts.len() == PARTS_MAX {
                 self.parts.pop_front();
             }
-            self.parts.push_back(Part {
+            self.parts.push_back(OffsetPart {
                 before: from.clone(),
                 offsets: Vec::new(),
             });
@@ -532,7 +533,7 @@ impl Passed {
     }
 
     /// Returns the offsets around `offset`. An unknown offset may be anywhere.
-    fn around(&self, offset: u64) -> Around {
+    fn context(&self, offset: u64) -> OffsetContext {
         for (index, part) in self.parts.iter().enumerate() {
             let Some(at) = part.offsets.iter().position(|own| *own == offset) else {
                 continue;
@@ -547,13 +548,13 @@ impl Passed {
                 earlier.iter().copied().collect(),
                 later.iter().chain(next).copied().collect(),
             );
-            return Around {
+            return OffsetContext {
                 start: part.before.clone(),
                 earlier,
                 later,
             };
         }
-        Around {
+        OffsetContext {
             start: Cursor::Start,
             earlier: HashSet::new(),
             later: HashSet::new(),
@@ -593,22 +594,22 @@ mod tests {
             &mut self,
             _mount: &Mount,
             from: &Cursor,
-            _wanted: &Wanted<'_>,
-            out: &mut Found,
+            _wanted: &IsWanted<'_>,
+            out: &mut DirentBatch,
         ) -> Result<()> {
             let after = match from {
                 Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),
                 _ => 0,
             };
-            for &number in self.names.lock().range(after + 1..).take(BATCH) {
+            for &number in self.names.lock().range(after + 1..).take(BATCH_LEN) {
                 let name = &number.to_string();
                 out.push(
-                    Entry {
+                    Dirent {
                         ino: u64::from(number),
-                        kind: Kind::File,
+                        kind: NodeKind::File,
                         name,
                     },
-                    Place::After(&number.to_be_bytes()),
+                    DirentPlace::After(&number.to_be_bytes()),
                 );
             }
             Ok(())
@@ -643,7 +644,7 @@ mod tests {
         room: usize,
     ) -> Vec<(String, u64)> {
         let mut out = Vec::new();
-        let mut emit = |entry: Entry<'_>, offset: u64| {
+        let mut emit = |entry: Dirent<'_>, offset: u64| {
             if out.len() == room {
                 return true;
             }
@@ -721,7 +722,7 @@ mod tests {
         let all = read_all(&mut stream, &mount);
         assert_eq!(all.len(), COUNT as usize + 2);
         assert!(
-            stream.window_len() <= WINDOW && stream.held_bytes() < 4 << 20,
+            stream.window_len() <= WINDOW_LEN && stream.held_bytes() < 4 << 20,
             "{}",
             stream.held_bytes()
         );
@@ -793,10 +794,10 @@ mod tests {
             stays in proptest::collection::btree_set(1_u32..5_000, 0..1_500),
             changes in proptest::collection::vec((1_u32..5_000, any::<bool>(), 1_usize..200, 0_usize..3), 1..60),
             // Few values, so that many names collide.
-            offsets_max in prop_oneof![Just(NAMED - 1), Just(2_047_u64)],
+            offsets_max in prop_oneof![Just(NAME_OFFSET_MIN - 1), Just(2_047_u64)],
         ) {
             let (names, mount) = (set(stays.iter().copied()), mount());
-            let mut stream = DirectoryStream { offsets_max, ..stream(&names) };
+            let mut stream = DirectoryStream { offset_mask, ..stream(&names) };
             let mut seen: Vec<u32> = Vec::new();
             let mut offset = 0;
             let mut changes = changes.into_iter().cycle();

@@ -6,61 +6,61 @@ use parking_lot::RwLock;
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
 use super::open_text::OpenText;
-use super::text::OpenSpecial;
+use super::text::SpecialHandle;
 use crate::fs::{
-    mount::texts::Text,
+    mount::text_cache::FileText,
     prelude::*,
     process::same_process,
     write::{ItemTarget, scratch::FileId},
 };
-use crate::store::budget::{Budget, Full, Permit};
+use crate::store::budget::{BudgetFull, MemoryBudget, Permit};
 use std::sync::atomic::AtomicU64;
 
 /// An open file or directory.
 #[derive(Debug)]
 pub enum Handle {
     /// A file as it was at its open: a reader never sees parts of two versions.
-    Text(Arc<Text>),
+    Text(Arc<FileText>),
     /// A file that makes its bytes as it is read: a query's result.
     Computed(Box<OpenComputed>),
     Directory(Box<Mutex<DirectoryStream>>),
     Item(Arc<OpenText<ItemTarget>>),
     Scratch(FileId),
-    Special(Arc<dyn OpenSpecial>),
+    Special(Arc<dyn SpecialHandle>),
 }
 
 /// The bytes that a handle costs beside its contents: its entries in the tables and its names.
 const HANDLE_COST_BYTES: usize = 1024;
 /// The bytes that a read may make before any of them is counted: a page of results as it is read
 /// and as it is written.
-const READ_AHEAD_BYTES: usize = 2 * 1024 * 1024;
+const READ_RESERVE_BYTES: usize = 2 * 1024 * 1024;
 
 /// An open file.
 #[derive(Debug)]
-struct Opened {
+struct OpenHandle {
     handle: Arc<Handle>,
     ino: u64,
     /// The thread that opened it, by the kernel's thread id.
     opener: u32,
     since_ms: u64,
-    held: Mutex<Held>,
+    memory: Mutex<HandleMemory>,
 }
 
 /// The memory that is counted for a handle.
 #[derive(Debug, Default)]
-struct Held {
+struct HandleMemory {
     permit: Permit,
     /// The handle's share of its user's budget, with its text.
     share: Permit,
     /// The bytes of the text, which has a permit of its own.
     text_bytes: usize,
-    user: Option<Budget>,
+    user: Option<MemoryBudget>,
 }
 
-impl Held {
+impl HandleMemory {
     /// True if the user's handles may hold `bytes` more, which `budget` has not counted yet. They
     /// may hold at most as much as stays free for other users, so something always stays free.
-    fn may_grow(&self, bytes: usize, budget: &Budget) -> bool {
+    fn may_grow(&self, bytes: usize, budget: &MemoryBudget) -> bool {
         self.user
             .as_ref()
             .is_none_or(|user| user.held().saturating_add(bytes) <= budget.free())
@@ -68,21 +68,21 @@ impl Held {
 
     fn count_share(&mut self) {
         if let Some(user) = &self.user {
-            user.count(&mut self.share, self.permit.bytes() + self.text_bytes);
+            user.set(&mut self.share, self.permit.bytes() + self.text_bytes);
         }
     }
 }
 
 /// An inode that is being opened.
 #[derive(Debug)]
-pub struct Opening<'h> {
-    handles: &'h Handles,
+pub struct OpeningGuard<'h> {
+    handles: &'h HandleTable,
     ino: u64,
 }
 
-impl Drop for Opening<'_> {
+impl Drop for OpeningGuard<'_> {
     fn drop(&mut self) {
-        self.handles.closed(self.ino);
+        self.handles.release_inode(self.ino);
     }
 }
 
@@ -90,20 +90,20 @@ impl Drop for Opening<'_> {
 /// read reserve memory from a [`Budget`] before anything is built ([`Handles::reserve`]); the
 /// memory that is really held is counted after each call ([`Handles::settle`]).
 #[derive(Debug)]
-pub struct Handles {
-    open: RwLock<HashMap<u64, Arc<Opened>>>,
+pub struct HandleTable {
+    handles: RwLock<HashMap<u64, Arc<OpenHandle>>>,
     /// The number of handles by inode number, with those that are being opened.
-    inodes: Mutex<HashMap<u64, u32>>,
+    open_counts: Mutex<HashMap<u64, u32>>,
     last: AtomicU64,
-    budget: Budget,
+    budget: MemoryBudget,
     /// The bytes that the handles of each user hold; `None` if all callers are one user.
-    users: Option<Mutex<HashMap<u32, Budget>>>,
+    users: Option<Mutex<HashMap<u32, MemoryBudget>>>,
 }
 
-impl Handles {
+impl HandleTable {
     /// Makes an empty table. `is_shared` is true if several users may call.
     #[must_use]
-    pub fn new(budget: Budget, is_shared: bool) -> Self {
+    pub fn new(budget: MemoryBudget, is_shared: bool) -> Self {
         let (open, inodes, last, users) = (
             RwLock::default(),
             Mutex::default(),
@@ -111,15 +111,15 @@ impl Handles {
             is_shared.then(Mutex::default),
         );
         Self {
-            open,
-            inodes,
+            handles: open,
+            open_counts: inodes,
             last,
             budget,
             users,
         }
     }
 
-    fn user(&self, uid: u32) -> Option<Budget> {
+    fn user(&self, uid: u32) -> Option<MemoryBudget> {
         let mut users = self.users.as_ref()?.lock();
         if !users.contains_key(&uid) {
             users.retain(|_, user| user.held() > 0);
@@ -127,7 +127,7 @@ impl Handles {
         Some(
             users
                 .entry(uid)
-                .or_insert_with(|| Budget::new(usize::MAX))
+                .or_insert_with(|| MemoryBudget::new(usize::MAX))
                 .clone(),
         )
     }
@@ -142,10 +142,10 @@ impl Handles {
         } else {
             0
         };
-        let mut held = Held {
+        let mut held = HandleMemory {
             user: self.user(caller.uid),
             text_bytes,
-            ..Held::default()
+            ..HandleMemory::default()
         };
         let bytes = HANDLE_COST_BYTES + handle.held_bytes().unwrap_or(0);
         // The text is counted in the budget already, but not yet for its user.
@@ -153,38 +153,38 @@ impl Handles {
         let counted = if may_open {
             self.budget.resize(&mut held.permit, bytes)
         } else {
-            Err(Full)
+            Err(BudgetFull)
         };
-        counted.map_err(|Full| FsError::TooManyOpen)?;
+        counted.map_err(|BudgetFull| FsError::TooManyOpen)?;
         held.count_share();
-        let opened = Opened {
+        let opened = OpenHandle {
             handle: Arc::new(handle),
             ino,
             opener: caller.pid,
             since_ms,
-            held: Mutex::new(held),
+            memory: Mutex::new(held),
         };
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        *self.inodes.lock().entry(ino).or_default() += 1;
-        self.open.write().insert(number, Arc::new(opened));
+        *self.open_counts.lock().entry(ino).or_default() += 1;
+        self.handles.write().insert(number, Arc::new(opened));
         Ok(number)
     }
 
     /// Counts the inode as open until the guard is dropped: from before its text is read until its
     /// handle is here.
-    pub fn opening(&self, ino: u64) -> Opening<'_> {
-        *self.inodes.lock().entry(ino).or_default() += 1;
-        Opening { handles: self, ino }
+    pub fn opening(&self, ino: u64) -> OpeningGuard<'_> {
+        *self.open_counts.lock().entry(ino).or_default() += 1;
+        OpeningGuard { handles: self, ino }
     }
 
     /// True if the inode has a handle or is being opened.
     #[must_use]
     pub fn is_open(&self, ino: u64) -> bool {
-        self.inodes.lock().contains_key(&ino)
+        self.open_counts.lock().contains_key(&ino)
     }
 
-    fn closed(&self, ino: u64) {
-        let mut inodes = self.inodes.lock();
+    fn release_inode(&self, ino: u64) {
+        let mut inodes = self.open_counts.lock();
         debug_assert!(inodes.contains_key(&ino), "closed more often than opened");
         if let Some(count) = inodes.get_mut(&ino) {
             *count -= 1;
@@ -201,8 +201,8 @@ impl Handles {
 
     /// Returns the handles of an inode, the last one opened first: a shell that opens the same file
     /// again means that one. Looks at every handle.
-    fn of_inode(&self, ino: u64) -> Vec<Arc<Opened>> {
-        let open = self.open.read();
+    fn by_inode(&self, ino: u64) -> Vec<Arc<OpenHandle>> {
+        let open = self.handles.read();
         let mut all: Vec<_> = open
             .iter()
             .filter(|(_, opened)| opened.ino == ino)
@@ -215,10 +215,10 @@ impl Handles {
 
     /// Returns the handle of this inode that the thread's process opened last.
     #[must_use]
-    pub fn of_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
+    pub fn for_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
         // The process of a thread is read from /proc: not under the lock that every call takes.
         let own = self
-            .of_inode(ino)
+            .by_inode(ino)
             .into_iter()
             .find(|opened| same_process(opened.opener, thread))?;
         Some(Arc::clone(&own.handle))
@@ -227,8 +227,8 @@ impl Handles {
     /// Returns the handle of this inode that the thread's process opened last, or else the one that
     /// any process opened last, and the time of that open in milliseconds since the epoch.
     #[must_use]
-    pub fn last_of(&self, ino: u64, thread: u32) -> Option<(Arc<Handle>, u64)> {
-        let all = self.of_inode(ino);
+    pub fn last_for(&self, ino: u64, thread: u32) -> Option<(Arc<Handle>, u64)> {
+        let all = self.by_inode(ino);
         let last = all
             .iter()
             .find(|opened| same_process(opened.opener, thread))
@@ -237,8 +237,8 @@ impl Handles {
     }
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
-        let opened = self.open.write().remove(&number)?;
-        self.closed(opened.ino);
+        let opened = self.handles.write().remove(&number)?;
+        self.release_inode(opened.ino);
         Some(Arc::clone(&opened.handle))
     }
 
@@ -248,8 +248,8 @@ impl Handles {
         Some(self.opened(number)?.ino)
     }
 
-    fn opened(&self, number: u64) -> Option<Arc<Opened>> {
-        self.open.read().get(&number).cloned()
+    fn opened(&self, number: u64) -> Option<Arc<OpenHandle>> {
+        self.handles.read().get(&number).cloned()
     }
 
     /// Reserves memory before a call that may make a handle hold `bytes` more.
@@ -260,7 +260,7 @@ impl Handles {
         let Some(opened) = self.opened(number) else {
             return Ok(());
         };
-        let mut held = opened.held.lock();
+        let mut held = opened.memory.lock();
         let all = held.permit.bytes().saturating_add(bytes);
         if !held.may_grow(bytes, &self.budget) || self.budget.resize(&mut held.permit, all).is_err()
         {
@@ -275,18 +275,17 @@ impl Handles {
     /// # Errors
     /// `ReadFull` if the budget, or the user's share of it, is used up.
     pub fn reserve_read(&self, number: u64) -> Result<()> {
-        self.reserve(number, READ_AHEAD_BYTES)
+        self.reserve(number, READ_RESERVE_BYTES)
             .map_err(|_| FsError::ReadFull)
     }
 
     /// Counts the memory that the handle holds after a call.
-    pub fn settle(&self, number: u64) {
+    pub fn recount(&self, number: u64) {
         if let Some(opened) = self.opened(number) {
-            let mut held = opened.held.lock();
+            let mut held = opened.memory.lock();
             // Another call may be making it hold more: then that call counts when it ends.
             if let Some(bytes) = opened.handle.held_bytes() {
-                self.budget
-                    .count(&mut held.permit, HANDLE_COST_BYTES + bytes);
+                self.budget.set(&mut held.permit, HANDLE_COST_BYTES + bytes);
                 held.count_share();
             }
         }
@@ -308,10 +307,10 @@ impl Handle {
 
     /// True if the bytes are made as they are read, so that a read makes the handle hold more.
     #[must_use]
-    pub fn reads_ahead(&self) -> bool {
+    pub fn grows_on_read(&self) -> bool {
         match self {
             Self::Computed(_) | Self::Directory(_) => true,
-            Self::Special(open) => open.reads_ahead(),
+            Self::Special(open) => open.grows_on_read(),
             Self::Text(_) | Self::Item(_) | Self::Scratch(_) => false,
         }
     }
@@ -346,11 +345,11 @@ mod tests {
 
     #[test]
     fn a_user_leaves_as_much_as_he_holds_to_the_others() {
-        let budget = Budget::new(1_000_000);
-        let handles = Handles::new(budget.clone(), true);
+        let budget = MemoryBudget::new(1_000_000);
+        let handles = HandleTable::new(budget.clone(), true);
         let open = |uid, ino| {
             handles.insert(
-                Handle::Text(Text::new(vec![b'x'; 20_000], &budget)?),
+                Handle::Text(FileText::new(vec![b'x'; 20_000], &budget)?),
                 ino,
                 caller(uid),
                 0,
@@ -372,15 +371,16 @@ mod tests {
             .iter()
             .for_each(|number| drop(handles.remove(*number)));
         assert_eq!(handles.reserve(owners[0], 100_000), Ok(()));
-        handles.settle(owners[0]);
+        handles.recount(owners[0]);
         assert!(until_refused(7).len() > 10);
     }
 
     #[test]
     fn memory_of_open_files_is_bounded_and_given_back() {
-        let budget = Budget::new(100_000);
-        let handles = Handles::new(budget.clone(), false);
-        let text = |bytes| Ok::<_, FsError>(Handle::Text(Text::new(vec![b'x'; bytes], &budget)?));
+        let budget = MemoryBudget::new(100_000);
+        let handles = HandleTable::new(budget.clone(), false);
+        let text =
+            |bytes| Ok::<_, FsError>(Handle::Text(FileText::new(vec![b'x'; bytes], &budget)?));
         let open: Vec<u64> = (0..4)
             .map(|ino| {
                 handles
@@ -393,11 +393,11 @@ mod tests {
         assert_eq!(handles.reserve_read(open[0]), Err(FsError::ReadFull));
         handles.remove(open[0]).unwrap();
         assert_eq!(handles.reserve(open[1], 20_000), Ok(()));
-        handles.settle(open[1]);
+        handles.recount(open[1]);
         handles.insert(text(1).unwrap(), 9, caller(0), 7).unwrap();
         let last = |ino, thread| {
             handles
-                .last_of(ino, thread)
+                .last_for(ino, thread)
                 .map(|(handle, since)| (handle.size(), since))
         };
         assert_eq!(
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn handles_are_bounded_though_they_hold_nothing() {
-        let handles = Handles::new(Budget::new(10 * HANDLE_COST_BYTES), false);
+        let handles = HandleTable::new(MemoryBudget::new(10 * HANDLE_COST_BYTES), false);
         let open: Vec<_> = (0..11)
             .map(|ino| handles.insert(Handle::Text(Arc::default()), ino, caller(0), 0))
             .collect();

@@ -14,7 +14,7 @@
 
 pub mod computed;
 pub mod directory;
-pub mod found;
+pub mod dirent;
 pub mod handle;
 pub mod host;
 pub mod node_ops;
@@ -25,7 +25,7 @@ pub mod text;
 
 use std::ops::Range;
 
-use super::mount::texts::Text;
+use super::mount::text_cache::FileText;
 
 use crate::fs::prelude::*;
 use crate::model::api::Done;
@@ -35,11 +35,11 @@ use crate::model::api::Done;
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// A callback that gets the version that a request stored.
-pub type Outcome = Done<Version>;
+pub type VersionReply = Done<Version>;
 
 /// Returns the range of the `size` bytes at `offset` that exist in a text of `length` bytes.
 #[must_use]
-pub fn part(length: usize, offset: u64, size: usize) -> Range<usize> {
+pub fn sub_range(length: usize, offset: u64, size: usize) -> Range<usize> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(length);
     start..start.saturating_add(size).min(length)
 }
@@ -66,42 +66,42 @@ pub struct OpenFlags {
 
 /// Bytes that were read: a part of a text that is kept alive with them, or bytes of their own.
 #[derive(Debug)]
-pub struct Bytes {
-    of: BytesOf,
+pub struct ReadBytes {
+    source: BytesSource,
     range: Range<usize>,
 }
 
 #[derive(Debug)]
-enum BytesOf {
-    Text(Arc<Text>),
+enum BytesSource {
+    Text(Arc<FileText>),
     Own(Vec<u8>),
 }
 
-impl Bytes {
+impl ReadBytes {
     /// Takes these bytes.
     #[must_use]
-    pub fn own(bytes: Vec<u8>) -> Self {
+    pub fn owned(bytes: Vec<u8>) -> Self {
         Self {
             range: 0..bytes.len(),
-            of: BytesOf::Own(bytes),
+            source: BytesSource::Own(bytes),
         }
     }
 
     /// Returns the bytes of a text at `offset`, fewer than `size` only at its end.
     #[must_use]
-    pub fn of_text(text: &Arc<Text>, offset: u64, size: usize) -> Self {
+    pub fn from_text(text: &Arc<FileText>, offset: u64, size: usize) -> Self {
         Self {
-            range: part(text.bytes.len(), offset, size),
-            of: BytesOf::Text(Arc::clone(text)),
+            range: sub_range(text.bytes.len(), offset, size),
+            source: BytesSource::Text(Arc::clone(text)),
         }
     }
 }
 
-impl AsRef<[u8]> for Bytes {
+impl AsRef<[u8]> for ReadBytes {
     fn as_ref(&self) -> &[u8] {
-        let all = match &self.of {
-            BytesOf::Own(bytes) => bytes.as_slice(),
-            BytesOf::Text(text) => text.bytes.as_slice(),
+        let all = match &self.source {
+            BytesSource::Own(bytes) => bytes.as_slice(),
+            BytesSource::Text(text) => text.bytes.as_slice(),
         };
         let bytes = all.get(self.range.clone());
         debug_assert!(bytes.is_some(), "{:?} of {} bytes", self.range, all.len());

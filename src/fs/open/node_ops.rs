@@ -6,23 +6,23 @@ use std::fmt::Debug;
 
 use super::computed::Producer;
 use super::directory::{FixedLister, Lister};
-use super::found::Listed;
+use super::dirent::OwnedDirent;
 use super::handle::Handle;
 use super::host::Host;
 use super::open_text::OpenText;
-use super::text::Execute;
+use super::text::ExecuteText;
 use super::{OpenFlags, Reply};
 use crate::fs::{
-    mount::{Mount, texts::Text},
+    mount::{Mount, text_cache::FileText},
     node::{
-        Kind, Node,
+        Node, NodeKind,
         attr::Attr,
-        special::{Effort, Feature, Special, SpecialNode},
+        special::{Feature, ReadCost, Special, SpecialNode},
     },
     prelude::*,
     write::{Opener, TextWriter},
 };
-use crate::model::api::table_control::ParkedPlace;
+use crate::model::api::table_control::TrashKey;
 
 impl<O: NodeOps + 'static> From<O> for Feature {
     fn from(ops: O) -> Self {
@@ -34,13 +34,13 @@ impl<O: NodeOps + 'static> From<O> for Feature {
 pub fn node_ops(at: &Special) -> &dyn NodeOps {
     at.feature
         .get::<Box<dyn NodeOps>>()
-        .map_or(&Foreign, |ops| &**ops)
+        .map_or(&ForeignOps, |ops| &**ops)
 }
 
 /// The operations of a special node that carries something else: all of them fail.
-struct Foreign;
+struct ForeignOps;
 
-impl NodeOps for Foreign {
+impl NodeOps for ForeignOps {
     fn modified_ms(&self, _at: &SpecialNode, _mount: &Mount) -> Result<u64> {
         Err(FsError::Internal)
     }
@@ -49,9 +49,9 @@ impl NodeOps for Foreign {
 /// The facts about a node that take no read.
 #[derive(Debug)]
 pub struct NodeFacts<'n> {
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub table: Option<&'n TableName>,
-    pub effort: Effort,
+    pub effort: ReadCost,
     pub is_writable: bool,
     /// The name under which a text that reads a table is shared.
     pub identity: &'n str,
@@ -79,7 +79,7 @@ impl NodeData for SpecialNode {
         NodeFacts {
             kind: self.kind,
             table: self.table(),
-            effort: self.effort,
+            effort: self.cost,
             is_writable: self.is_writable,
             identity: self.identity(),
         }
@@ -96,7 +96,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     fn modified_ms(&self, at: &At, mount: &Mount) -> Result<u64> {
         at.facts()
             .table
-            .map_or(Ok(mount.started_ms), |table| mount.table_time(table))
+            .map_or(Ok(mount.started_ms), |table| mount.table_created_ms(table))
     }
 
     /// Returns the attributes, without the inode number. The size of a file is that of its text.
@@ -107,13 +107,15 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
         let modified_ms = self.modified_ms(at, mount)?;
         let facts = at.facts();
         match facts.kind {
-            Kind::Directory => Ok(Attr::directory(modified_ms)),
-            Kind::Symlink => Ok(Attr::symlink(&self.link_target(at, mount)?, modified_ms)),
-            Kind::File => {
+            NodeKind::Directory => Ok(Attr::directory(modified_ms)),
+            NodeKind::Symlink => Ok(Attr::symlink(&self.link_target(at, mount)?, modified_ms)),
+            NodeKind::File => {
                 let size = match facts.effort {
-                    Effort::Waits | Effort::Computed => 0,
-                    Effort::Small => self.text(at, mount)?.len() as u64,
-                    Effort::Table | Effort::TableNow => self.made(at, mount)?.bytes.len() as u64,
+                    ReadCost::Blocking | ReadCost::Computed => 0,
+                    ReadCost::Bounded => self.text(at, mount)?.len() as u64,
+                    ReadCost::Table | ReadCost::TableLive => {
+                        self.shared_text(at, mount)?.bytes.len() as u64
+                    }
                 };
                 Ok(Attr {
                     writable: facts.is_writable,
@@ -143,7 +145,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotDirectory`, or `NotFound` if the node does not exist.
-    fn list(&self, _at: &At, _mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, _at: &At, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         Err(FsError::NotDirectory)
     }
 
@@ -176,12 +178,12 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// As of [`NodeOps::text`]; `TooManyOpen` if the budget is used up.
-    fn made(&self, at: &At, mount: &Mount) -> Result<Arc<Text>> {
-        let make = || Text::new(self.text(at, mount)?, &mount.budget);
+    fn shared_text(&self, at: &At, mount: &Mount) -> Result<Arc<FileText>> {
+        let make = || FileText::new(self.text(at, mount)?, &mount.open_budget);
         let facts = at.facts();
         match facts.effort {
-            Effort::Table => mount
-                .texts
+            ReadCost::Table => mount
+                .table_texts
                 .get(facts.identity, || mount.db.commit_id(), make),
             _ => make(),
         }
@@ -208,7 +210,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     /// # Errors
     /// `NotFound` if the file does not exist.
     fn open_reader(&self, at: &At, host: &Host) -> Result<Handle> {
-        Ok(Handle::Text(self.made(at, &host.mount)?))
+        Ok(Handle::Text(self.shared_text(at, &host.mount)?))
     }
 
     /// Opens this file for writing.
@@ -288,16 +290,16 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     }
 
     /// Returns the place of a parked file; `None` of any other node.
-    fn parked(&self) -> Option<&ParkedPlace> {
+    fn trash_key(&self) -> Option<&TrashKey> {
         None
     }
 }
 
 /// Returns the place of a parked file; `None` of any other node.
 #[must_use]
-pub fn parked(node: &Node) -> Option<&ParkedPlace> {
+pub fn trash_key(node: &Node) -> Option<&TrashKey> {
     match node {
-        Node::Special(special) => node_ops(special).parked(),
+        Node::Special(special) => node_ops(special).trash_key(),
         _ => None,
     }
 }
@@ -312,7 +314,7 @@ pub fn open_text<T>(
     text: Option<Vec<u8>>,
 ) -> Handle
 where
-    T: Execute + Debug + Sync,
+    T: ExecuteText + Debug + Sync,
     T::Request: Send,
 {
     let opener = Opener {

@@ -3,52 +3,52 @@
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
-use crate::database::pool::Work;
+use crate::database::thread_pool::PoolJob;
 use crate::fs::{
     prelude::*,
-    write::{Target, TextWriter},
+    write::{TextTarget, TextWriter},
 };
 use std::collections::VecDeque;
 
 /// The order of the calls on one handle: a call that comes while another is carried out waits in
 /// line, without a thread.
 #[derive(Default)]
-pub struct Turns {
-    is_taken: bool,
-    waiting: VecDeque<Work>,
+pub struct CallQueue {
+    is_busy: bool,
+    waiting: VecDeque<PoolJob>,
 }
 
-impl fmt::Debug for Turns {
+impl fmt::Debug for CallQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Turns")
-            .field("is_taken", &self.is_taken)
+            .field("is_taken", &self.is_busy)
             .finish_non_exhaustive()
     }
 }
 
-impl Turns {
+impl CallQueue {
     #[must_use]
     pub fn is_taken(&self) -> bool {
-        self.is_taken
+        self.is_busy
     }
 
     /// Takes the turn for a call that begins.
-    pub fn take(&mut self) {
-        debug_assert!(!self.is_taken, "two calls have the turn");
-        self.is_taken = true;
+    pub fn begin(&mut self) {
+        debug_assert!(!self.is_busy, "two calls have the turn");
+        self.is_busy = true;
     }
 
     /// Queues a call until the one that has the turn ends.
-    pub fn wait(&mut self, again: Work) {
+    pub fn push(&mut self, again: PoolJob) {
         self.waiting.push_back(again);
     }
 
     /// Gives the turn back and returns the calls that waited. Make them without a lock: the first
     /// may take the turn again, and the rest then queue up behind it in their order.
     #[must_use]
-    pub fn give(&mut self) -> VecDeque<Work> {
-        debug_assert!(self.is_taken, "no call has the turn");
-        self.is_taken = false;
+    pub fn finish(&mut self) -> VecDeque<PoolJob> {
+        debug_assert!(self.is_busy, "no call has the turn");
+        self.is_busy = false;
         std::mem::take(&mut self.waiting)
     }
 }
@@ -65,22 +65,22 @@ pub struct OpenText<T> {
     pub path: String,
     /// The thread that opened it, by the kernel's thread id.
     pub opener: u32,
-    pub state: Mutex<OpenState<T>>,
+    pub state: Mutex<OpenTextState<T>>,
     /// The thread that wrote last.
-    writer: AtomicU32,
+    last_writer: AtomicU32,
 }
 
 /// The state that the lock of an [`OpenText`] guards.
-pub struct OpenState<T> {
+pub struct OpenTextState<T> {
     pub writer: TextWriter<T>,
     /// The turns of the calls; one is taken while a commit is under way.
-    pub turns: Turns,
+    pub queue: CallQueue,
 }
 
-impl<T> std::fmt::Debug for OpenState<T> {
+impl<T> std::fmt::Debug for OpenTextState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenState")
-            .field("turns", &self.turns)
+            .field("turns", &self.queue)
             .finish_non_exhaustive()
     }
 }
@@ -92,28 +92,28 @@ impl<T> OpenText<T> {
     }
 }
 
-impl<T: Target> OpenText<T> {
+impl<T: TextTarget> OpenText<T> {
     pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        let state = OpenState {
+        let state = OpenTextState {
             writer,
-            turns: Turns::default(),
+            queue: CallQueue::default(),
         };
         Self {
             ino,
             path,
             opener,
             state: Mutex::new(state),
-            writer: AtomicU32::new(opener),
+            last_writer: AtomicU32::new(opener),
         }
     }
 
     /// Returns the thread that wrote last, or else the one that opened the file.
     pub fn writer(&self) -> u32 {
-        self.writer.load(Ordering::Relaxed)
+        self.last_writer.load(Ordering::Relaxed)
     }
 
     /// Notes the thread that writes.
-    pub fn written_by(&self, thread: u32) {
-        self.writer.store(thread, Ordering::Relaxed);
+    pub fn set_writer(&self, thread: u32) {
+        self.last_writer.store(thread, Ordering::Relaxed);
     }
 }

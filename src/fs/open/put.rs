@@ -1,26 +1,29 @@
 //! The text of an item's file becomes a PutItem; and the state that the mount keeps of such puts.
 
-use super::host::{Host, on_behalf_of};
+use super::host::{Host, context_for};
 use super::open_text::OpenText;
-use super::text::Execute;
-use super::{Outcome, Reply};
+use super::text::ExecuteText;
+use super::{Reply, VersionReply};
 use crate::codec::key::partition_digest;
-use crate::database::pool::Work;
+use crate::database::thread_pool::PoolJob;
 use crate::fs::{
-    mount::calls,
-    node::{AliasFolder, Node, base, item_number},
+    mount::call_log,
+    node::{AliasFolder, Node, base_source, item_ino},
     prelude::*,
-    write::{Failure, ItemTarget, TEXT_BYTES_MAX},
+    write::{ItemTarget, TEXT_BYTES_MAX, WriteFailure},
 };
 use crate::model::api::{
     Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse,
 };
 
-impl Execute for ItemTarget {
-    fn refused(host: &Host, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {
+impl ExecuteText for ItemTarget {
+    fn undo(host: &Host, open: &OpenText<Self>, wait: WaitPolicy, then: PoolJob) {
         let (target, made) = {
             let mut state = open.state.lock();
-            (state.writer.target().clone(), state.writer.take_made())
+            (
+                state.writer.target().clone(),
+                state.writer.take_placeholder(),
+            )
         };
         let Some(key) = target.known_key() else {
             return then();
@@ -28,28 +31,28 @@ impl Execute for ItemTarget {
         // An item that was renamed away and could not be written anew stays as it was.
         host.revive_item(&target.table, &key);
         match made {
-            Some(version) => host.unmake(
+            Some(version) => host.undo_create(
                 &target,
                 key,
                 version,
-                on_behalf_of(host, open.writer(), wait),
+                context_for(host, open.writer(), wait),
                 then,
             ),
             None => then(),
         }
     }
 
-    fn explained(host: &Host, open: &OpenText<Self>, failure: Failure) -> Failure {
+    fn explain(host: &Host, open: &OpenText<Self>, failure: WriteFailure) -> WriteFailure {
         let state = open.state.lock();
         let (target, since, unchanged) = (
             state.writer.target().clone(),
-            state.writer.held_against(),
+            state.writer.required_version(),
             state.writer.unchanged(),
         );
         drop(state);
         match (&failure.error, target.known_key(), since) {
-            (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
-                let report = host.read_versions.stale_report(
+            (FsError::Stale | FsError::VersionMismatch, Some(key), Some(since)) => {
+                let report = host.read_versions.conflict_report(
                     &host.mount,
                     &failure.error,
                     &target.table,
@@ -57,7 +60,7 @@ impl Execute for ItemTarget {
                     since,
                     unchanged,
                 );
-                Failure { report, ..failure }
+                WriteFailure { report, ..failure }
             }
             _ => failure,
         }
@@ -67,7 +70,7 @@ impl Execute for ItemTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         mut request: PutItemRequest,
-        done: Outcome,
+        done: VersionReply,
     ) {
         let writer = open.writer();
         let key = request
@@ -75,12 +78,12 @@ impl Execute for ItemTarget {
             .key(&open.state.lock().writer.target().key_schema);
         let known = key.as_ref().and_then(|key| {
             host.read_versions
-                .version(item_number(&request.table_name, key), writer)
+                .version(item_ino(&request.table_name, key), writer)
         });
         let mut text = None;
         if let Some(version) = known {
             let mut state = open.state.lock();
-            state.writer.guard(version);
+            state.writer.require_version(version);
             text = Some((
                 state.writer.target().form,
                 state.writer.read(0, TEXT_BYTES_MAX).to_vec(),
@@ -96,7 +99,7 @@ impl Execute for ItemTarget {
             Ok(version) => {
                 {
                     let state = open.state.lock();
-                    again.keep_written(
+                    again.cache_written_text(
                         state.writer.target(),
                         version,
                         state.writer.read(0, TEXT_BYTES_MAX),
@@ -105,15 +108,15 @@ impl Execute for ItemTarget {
                 if let Some((form, text)) = &text {
                     again
                         .read_versions
-                        .keep_text(&again.mount, version, *form, text);
+                        .try_cache_text(&again.mount, version, *form, text);
                 }
                 done.tell(outcome);
             }
             Err(_) => {
                 let host = again.clone();
                 // Reviving may wait for the lock of the deletes, which the committer must not do.
-                again.run_elsewhere(move || {
-                    Self::refused(
+                again.run_short(move || {
+                    Self::undo(
                         &host,
                         &open,
                         done.context.wait,
@@ -122,14 +125,20 @@ impl Execute for ItemTarget {
                 });
             }
         };
-        host.put(request, key, writer, Outcome::new(context, stored));
+        host.put_item(request, key, writer, VersionReply::new(context, stored));
     }
 }
 
 impl Host {
     /// Starts a PutItem for a thread. The item may be hidden: then it is written again. `key` is
     /// the item's key; `None` if the item lacks it and the database will refuse it.
-    pub fn put(&self, mut request: PutItemRequest, key: Option<Key>, thread: u32, done: Outcome) {
+    pub fn put_item(
+        &self,
+        mut request: PutItemRequest,
+        key: Option<Key>,
+        thread: u32,
+        done: VersionReply,
+    ) {
         let (table, asked) = (request.table_name.clone(), request.precondition);
         if let Some(key) = &key {
             // Before the put is queued: the hidden item's delete then finds nothing to do, or is queued already and the put
@@ -144,7 +153,7 @@ impl Host {
         });
         let host = self.clone();
         // Looked up now: when the commit is done the process may be gone, and its session with it.
-        let session = self.mount.last.session(thread);
+        let session = self.mount.last_responses.session(thread);
         let context = CallContext {
             listener: Some(self.listener(thread)),
             ..done.context.clone()
@@ -157,17 +166,19 @@ impl Host {
                 (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
                     // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
                     let next = host.clone();
-                    host.run_elsewhere(move || next.put(again, key, thread, done));
+                    host.run_short(move || next.put_item(again, key, thread, done));
                 }
                 (outcome, _) => {
                     let answer = outcome
                         .as_ref()
-                        .map(|response| calls::of_write(&table, response));
-                    host.mount.last.keep_write(session, "PutItem", answer);
+                        .map(|response| call_log::write_response(&table, response));
+                    host.mount
+                        .last_responses
+                        .record_write(session, "PutItem", answer);
                     if let (Ok(_), Some(key)) = (&outcome, &key) {
                         // Before the caller gets the answer: else its next call might see the empty
                         // folder in memory beside the stored one.
-                        host.item_stored(&table, key);
+                        host.after_put(&table, key);
                     }
                     done.tell(outcome.map(|response| response.version));
                 }
@@ -183,7 +194,7 @@ impl Host {
 
     /// Forgets the folder that was kept in memory for an item, after a put through the mount: the
     /// store has the folder now.
-    pub fn item_stored(&self, table: &TableName, key: &Key) {
+    pub fn after_put(&self, table: &TableName, key: &Key) {
         let mut folders = self.mount.folders.lock();
         if folders.since(table, &key.partition).is_some() {
             folders.remove(table, &key.partition);
@@ -204,7 +215,7 @@ impl Host {
             digest,
             name,
         }));
-        let collection = Node::Collection(base(table), vec![key.partition.clone()]);
+        let collection = Node::Collection(base_source(table), vec![key.partition.clone()]);
         self.mount
             .scratch
             .lock()
@@ -213,15 +224,15 @@ impl Host {
 
     /// Keeps the text that made this version with `-o keep_text`: the item is shown as that text.
     /// Does nothing if the text says another key.
-    pub fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
+    pub fn cache_written_text(&self, target: &ItemTarget, version: Version, text: &[u8]) {
         let mount = &self.mount;
         let is_kept = mount.options.keep_text && target.form == TextForm::PlainJson;
         let Some(key) = is_kept.then(|| target.known_key()).flatten() else {
             return;
         };
-        let place = (item_number(&target.table, &key), version);
+        let place = (item_ino(&target.table, &key), version);
         if mount
-            .written
+            .written_texts
             .get(place)
             .is_some_and(|kept| kept.as_slice() == text)
         {
@@ -235,14 +246,14 @@ impl Host {
                 .all(|(name, value)| item.get(name).is_none_or(|own| own == value))
         };
         if plain_json::parse(text).is_ok_and(says_key) {
-            mount.written.keep(place, text);
+            mount.written_texts.insert(place, text);
         }
     }
 
     /// Wraps the reply to a write so that the whole text is kept before the write returns. White
     /// space after an object belongs to its text, and makes no other version.
     #[must_use]
-    pub fn keeping_whole(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
+    pub fn caching_text(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
         if !self.mount.options.keep_text {
             return reply;
         }
@@ -250,7 +261,7 @@ impl Host {
         Box::new(move |written| {
             let state = open.state.lock();
             if let Some(version) = state.writer.stored() {
-                host.keep_written(
+                host.cache_written_text(
                     state.writer.target(),
                     version,
                     state.writer.read(0, TEXT_BYTES_MAX),
@@ -263,13 +274,13 @@ impl Host {
 
     /// Deletes the item that the open of a file made, after its text was refused; not if another
     /// program changed the item.
-    fn unmake(
+    fn undo_create(
         &self,
         target: &ItemTarget,
         key: Key,
         version: Version,
         context: CallContext,
-        then: Work,
+        then: PoolJob,
     ) {
         let mut request =
             DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
@@ -283,7 +294,7 @@ impl Host {
                         host.mount
                             .folders
                             .lock()
-                            .keep(&table, &key.partition, now_ms());
+                            .keep_emptied(&table, &key.partition, now_ms());
                     }
                     Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
                     Err(error) => log::warn!(

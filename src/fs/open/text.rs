@@ -3,19 +3,19 @@
 
 use std::fmt;
 
-use super::host::{Host, on_behalf_of};
-use super::open_text::{OpenState, OpenText};
-use super::{Bytes, Outcome, Reply};
-use crate::database::pool::Work;
+use super::host::{Host, context_for};
+use super::open_text::{OpenText, OpenTextState};
+use super::{ReadBytes, Reply, VersionReply};
+use crate::database::thread_pool::PoolJob;
 use crate::fs::{
     prelude::*,
     process::same_process,
-    write::{Commit, Failure, Target, WriteStep},
+    write::{Commit, TextTarget, WriteFailure, WriteStep},
 };
 
 /// A call on an open file that changes it, or ends what was changed.
 #[derive(Debug)]
-pub enum Call {
+pub enum FileCall {
     Write { offset: u64, data: Vec<u8> },
     Truncate(u64),
     Flush,
@@ -23,7 +23,7 @@ pub enum Call {
     Release,
 }
 
-impl Call {
+impl FileCall {
     pub fn is_flush(&self) -> bool {
         matches!(self, Self::Flush)
     }
@@ -32,7 +32,7 @@ impl Call {
     ///
     /// # Errors
     /// `BadHandle` if the call is a write.
-    pub fn of_nothing(&self) -> Result<()> {
+    pub fn ignored(&self) -> Result<()> {
         if matches!(self, Self::Write { .. }) {
             Err(FsError::BadHandle)
         } else {
@@ -52,39 +52,44 @@ impl Call {
 }
 
 /// Performs the request of a text.
-pub trait Execute: Target + Sized + Send + 'static {
+pub trait ExecuteText: TextTarget + Sized + Send + 'static {
     /// Starts the request; `done` is called with its outcome. The caller waits for it, and holds no
     /// lock.
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: VersionReply);
 
     /// Undoes what the open made, after the text was refused before any request. Calls `then` at
     /// once or later.
-    fn refused(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
+    fn undo(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, then: PoolJob) {
         then();
     }
 
     /// Adds to the report of a refused request more than its error says.
-    fn explained(_host: &Host, _open: &OpenText<Self>, failure: Failure) -> Failure {
+    fn explain(_host: &Host, _open: &OpenText<Self>, failure: WriteFailure) -> WriteFailure {
         failure
     }
 }
 
 /// Runs a call on an open text, after the calls before it.
-pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>) {
+pub fn run_text_call<T: ExecuteText>(
+    host: &Host,
+    open: &Arc<OpenText<T>>,
+    call: FileCall,
+    reply: Reply<()>,
+) {
     let caller = host.mount.caller;
     let mut state = open.state.lock();
-    if state.turns.is_taken() {
+    if state.queue.is_taken() {
         let (host, again) = (host.clone(), Arc::clone(open));
         state
-            .turns
-            .wait(Box::new(move || run(&host, &again, call, reply)));
+            .queue
+            .push(Box::new(move || run_text_call(&host, &again, call, reply)));
         return;
     }
     let operation = call.name();
     // The thread that wrote last counts, not the one that opened: a shell opens, its child writes,
     // and the child's reads matter.
-    if matches!(call, Call::Write { .. }) {
-        open.written_by(caller.pid);
+    if matches!(call, FileCall::Write { .. }) {
+        open.set_writer(caller.pid);
     }
     match advance(&mut state, open.opener, caller, call) {
         WriteStep::Done => {
@@ -95,22 +100,22 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
             drop(state);
             // Before the reply: an item that was renamed away is back when the caller hears that its text was not taken.
             let error = host.record(operation, open.path.clone(), failure);
-            T::refused(host, open, caller.wait, Box::new(move || reply(Err(error))));
+            T::undo(host, open, caller.wait, Box::new(move || reply(Err(error))));
         }
         WriteStep::FailAgain(error) => {
             drop(state);
-            reply(Err(FsError::Again(Box::new(error))));
+            reply(Err(FsError::Reported(Box::new(error))));
         }
         WriteStep::Commit(Commit { request, warnings }) => {
             // From here to `finish` later calls wait. The lock itself must not be held: the
             // committer takes it to end the commit.
-            state.turns.take();
+            state.queue.begin();
             drop(state);
-            host.mount.journal.warn(&open.path, warnings);
+            host.mount.error_log.warn(&open.path, warnings);
             let (again, of_done) = (host.clone(), Arc::clone(open));
-            let context = on_behalf_of(host, open.writer(), caller.wait).waited();
+            let context = context_for(host, open.writer(), caller.wait).blocking();
             let done =
-                Outcome::new(context, move |outcome| {
+                VersionReply::new(context, move |outcome| {
                     finish(&again, &of_done, outcome, |ended| {
                         reply(ended.map_err(|failure| {
                             again.record(operation, of_done.path.clone(), failure)
@@ -123,51 +128,51 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
 }
 
 /// Answers the call that was being committed, then runs the calls that waited.
-fn finish<T: Execute>(
+fn finish<T: ExecuteText>(
     host: &Host,
     open: &OpenText<T>,
     outcome: Result<Version, Error>,
-    answer: impl FnOnce(Result<(), Failure>),
+    answer: impl FnOnce(Result<(), WriteFailure>),
 ) {
     let (ended, waiting) = {
         let mut state = open.state.lock();
         let ended = state.writer.committed(outcome);
-        (ended, state.turns.give())
+        (ended, state.queue.finish())
     };
-    answer(ended.map_err(|failure| T::explained(host, open, failure)));
+    answer(ended.map_err(|failure| T::explain(host, open, failure)));
     for call in waiting {
         call();
     }
 }
 
-fn advance<T: Target>(
-    state: &mut OpenState<T>,
+fn advance<T: TextTarget>(
+    state: &mut OpenTextState<T>,
     opener: u32,
     caller: Caller,
-    call: Call,
+    call: FileCall,
 ) -> WriteStep<T::Request> {
     match call {
-        Call::Write { offset, data } => state.writer.write(offset, &data),
-        Call::Truncate(size) => state.writer.truncate(size),
-        Call::Flush if same_process(opener, caller.pid) => state.writer.flush(opener),
-        Call::Flush => state.writer.flush(caller.pid),
-        Call::Fsync => state.writer.fsync(),
-        Call::Release => state.writer.release(),
+        FileCall::Write { offset, data } => state.writer.write(offset, &data),
+        FileCall::Truncate(size) => state.writer.truncate(size),
+        FileCall::Flush if same_process(opener, caller.pid) => state.writer.flush(opener),
+        FileCall::Flush => state.writer.flush(caller.pid),
+        FileCall::Fsync => state.writer.fsync(),
+        FileCall::Release => state.writer.release(),
     }
 }
 
 /// An open special file. Every call is answered through its reply, now or later, from any thread.
-pub trait OpenSpecial: fmt::Debug + Send + Sync {
+pub trait SpecialHandle: fmt::Debug + Send + Sync {
     /// Reads the bytes at `offset`, fewer than `size` only at the end.
-    fn read(self: Arc<Self>, _host: &Host, _offset: u64, _size: usize, reply: Reply<Bytes>) {
-        reply(Ok(Bytes::own(Vec::new())));
+    fn read(self: Arc<Self>, _host: &Host, _offset: u64, _size: usize, reply: Reply<ReadBytes>) {
+        reply(Ok(ReadBytes::owned(Vec::new())));
     }
 
     /// Carries out a call: WRITE of all of the data, SETATTR of the size through this handle, FLUSH
     /// of a descriptor that is closed, FSYNC, or RELEASE. A failure of RELEASE reaches only the
     /// log.
-    fn call(self: Arc<Self>, _host: &Host, call: Call, reply: Reply<()>) {
-        reply(call.of_nothing());
+    fn call(self: Arc<Self>, _host: &Host, call: FileCall, reply: Reply<()>) {
+        reply(call.ignored());
     }
 
     /// Returns the size in bytes as this handle sees the file; `None` if it is the same for all
@@ -183,27 +188,27 @@ pub trait OpenSpecial: fmt::Debug + Send + Sync {
     }
 
     /// True if a read makes it hold more.
-    fn reads_ahead(&self) -> bool {
+    fn grows_on_read(&self) -> bool {
         false
     }
 }
 
-impl<T: Execute + fmt::Debug + Sync> OpenSpecial for OpenText<T>
+impl<T: ExecuteText + fmt::Debug + Sync> SpecialHandle for OpenText<T>
 where
     T::Request: Send,
 {
-    fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         let bytes = self.state.lock().writer.read(offset, size).to_vec();
-        reply(Ok(Bytes::own(bytes)));
+        reply(Ok(ReadBytes::owned(bytes)));
     }
 
-    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
-        let reply = if matches!(call, Call::Release) {
-            logged(reply, self.path.clone())
+    fn call(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
+        let reply = if matches!(call, FileCall::Release) {
+            log_failure(reply, self.path.clone())
         } else {
             reply
         };
-        run(host, &self, call, reply);
+        run_text_call(host, &self, call, reply);
     }
 
     fn size(&self) -> Option<u64> {
@@ -216,7 +221,7 @@ where
 }
 
 /// Wraps the reply to a RELEASE so that a failure is logged: no program receives it.
-pub fn logged(reply: Reply<()>, path: String) -> Reply<()> {
+pub fn log_failure(reply: Reply<()>, path: String) -> Reply<()> {
     Box::new(move |ended| {
         if let Err(error) = &ended {
             log::warn!("{path}: text left at the last close was not stored: {error}");

@@ -48,7 +48,7 @@ pub fn kind_name(kind: IndexKind) -> &'static str {
 }
 
 /// Names of tables that are reserved in the root.
-const TAKEN: [&str; 2] = [README_NAME, SERVICE_NAME];
+const RESERVED: [&str; 2] = [README_NAME, SERVICE_NAME];
 
 /// Returns the name of a table's directory: the table's name; if that is reserved, with the first
 /// character as `%XX`, the encoding of keys (docs/filesystem.md 2).
@@ -56,7 +56,7 @@ const TAKEN: [&str; 2] = [README_NAME, SERVICE_NAME];
 pub fn table_name(table: &TableName) -> String {
     let name = table.as_str();
     match name.split_at_checked(1) {
-        Some((first, rest)) if TAKEN.contains(&name) => {
+        Some((first, rest)) if RESERVED.contains(&name) => {
             format!("%{:02X}{rest}", first.as_bytes()[0])
         }
         _ => name.to_owned(),
@@ -72,11 +72,11 @@ pub fn partition_name(id: u32) -> String {
 
 /// Returns the table of an escaped name, as [`table_name`] makes it.
 #[must_use]
-pub fn taken_table(name: &str) -> Option<TableName> {
+pub fn reserved_table(name: &str) -> Option<TableName> {
     if !name.starts_with('%') {
         return None;
     }
-    TAKEN
+    RESERVED
         .iter()
         .filter_map(|taken| TableName::new(*taken).ok())
         .find(|table| table_name(table).eq_ignore_ascii_case(name))

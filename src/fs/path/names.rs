@@ -3,7 +3,7 @@
 use super::ITEMS_NAME;
 use crate::codec::{
     digest::Digest,
-    file_name::{self, Decoded, STEM_BYTES_MAX},
+    file_name::{self, DecodedName, STEM_BYTES_MAX},
     key,
 };
 use crate::database::{EntryKey, TextForm};
@@ -25,7 +25,7 @@ pub enum Suffix {
     /// The item's attributes as files.
     Attributes,
     /// The item, replaced if it is of this version.
-    Replacing(Version),
+    CasJson(Version),
 }
 
 impl Suffix {
@@ -40,7 +40,7 @@ impl Suffix {
             | Self::Update
             | Self::Meta
             | Self::Attributes
-            | Self::Replacing(_) => None,
+            | Self::CasJson(_) => None,
         }
     }
 
@@ -53,7 +53,7 @@ impl Suffix {
             Self::Update => ".update",
             Self::Meta => ".meta",
             Self::Attributes => ".d",
-            Self::Replacing(_) => ".casjson",
+            Self::CasJson(_) => ".casjson",
         }
     }
 }
@@ -75,23 +75,23 @@ const PLAIN_SUFFIXES: [Suffix; 7] = [
 pub fn is_scratch_name(name: &str) -> bool {
     let mut all = PLAIN_SUFFIXES
         .into_iter()
-        .chain([Suffix::Replacing(0)])
+        .chain([Suffix::CasJson(0)])
         .map(Suffix::text);
     name.starts_with('.') || !all.any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
 }
 
 /// A parsed stem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parsed {
+pub enum ParsedStem {
     /// The values, one for each expected type.
     Values(Vec<AttributeValue>),
     /// A shortened name: the full one is too long for a file name.
-    Alias(Alias),
+    Alias(AliasName),
 }
 
 /// A shortened name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alias {
+pub struct AliasName {
     pub digest: Digest,
     /// A prefix of the first value, for types that are ordered by their bytes.
     pub prefix: Option<Vec<u8>>,
@@ -104,10 +104,10 @@ pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
     if name.starts_with('.') {
         return None;
     }
-    if let Some(rest) = name.strip_suffix(Suffix::Replacing(0).text()) {
+    if let Some(rest) = name.strip_suffix(Suffix::CasJson(0).text()) {
         let (stem, etag) = rest.rsplit_once('.')?;
         let version = etag.parse().ok()?;
-        return (!stem.is_empty()).then_some((stem, Suffix::Replacing(version)));
+        return (!stem.is_empty()).then_some((stem, Suffix::CasJson(version)));
     }
     PLAIN_SUFFIXES.into_iter().find_map(|suffix| {
         let stem = name.strip_suffix(suffix.text())?;
@@ -119,16 +119,16 @@ pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
 ///
 /// # Errors
 /// [`FsError::NotFound`] when no key has such a name.
-pub fn parse(stem: &str, types: &[KeyAttributeType]) -> Result<Parsed, FsError> {
+pub fn parse(stem: &str, types: &[KeyAttributeType]) -> Result<ParsedStem, FsError> {
     match file_name::decode(stem.as_bytes(), types).map_err(|_| FsError::NotFound)? {
-        Decoded::Values(values) => Ok(Parsed::Values(values)),
-        Decoded::Alias { prefix, digest } => {
+        DecodedName::Values(values) => Ok(ParsedStem::Values(values)),
+        DecodedName::Alias { prefix, digest } => {
             let prefix = match file_name::alias_scan_prefix(&prefix, types) {
                 Some(AttributeValue::S(text)) => Some(text.into_bytes()),
                 Some(AttributeValue::B(bytes)) => Some(bytes),
                 _ => None,
             };
-            Ok(Parsed::Alias(Alias { digest, prefix }))
+            Ok(ParsedStem::Alias(AliasName { digest, prefix }))
         }
     }
 }
@@ -239,7 +239,7 @@ mod tests {
             ("x.update", Some(("x", Suffix::Update))),
             ("x.meta", Some(("x", Suffix::Meta))),
             ("x.d", Some(("x", Suffix::Attributes))),
-            ("a.b.17.casjson", Some(("a.b", Suffix::Replacing(17)))),
+            ("a.b.17.casjson", Some(("a.b", Suffix::CasJson(17)))),
             ("a.b.casjson", None),
             ("17.casjson", None),
             (".d", None),

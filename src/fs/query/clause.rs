@@ -11,13 +11,15 @@
 //! `@sk`.
 
 use super::{
-    fault::ClauseFault,
-    filter::Filter,
+    clause_fault::ClauseFault,
+    context::{QueryContext, QueryKind},
+    filter::WhereFilter,
     key_clause,
-    path::{CONSISTENT, Clauses, DESC, Partition, QueryPath, ResultKind, SavedRequest, TYPED},
-    source::{Context, QueryKind},
-    spelling::{self, show_path, split, whole_number},
-    token::Token,
+    query_path::{
+        CONSISTENT, Clauses, DESC, PartitionClause, QueryPath, ResultKind, SavedRequest, TYPED,
+    },
+    spelling::{self, show_path, split_clause, whole_number},
+    token::PageToken,
     where_clause,
 };
 use crate::expr::{
@@ -30,45 +32,48 @@ use crate::model::{api::Segment, limits::SEGMENTS_MAX};
 const ASC: &str = "asc";
 
 /// A clause with a word of its own.
-struct Row {
+struct ClauseSpec {
     word: &'static str,
-    form: Form,
-    place: Place,
+    form: ClauseForm,
+    order: HelpOrder,
     /// The clause as the help writes it, and its meaning; `None` for a word that the help of
     /// another row explains.
     help: Option<(&'static str, &'static str)>,
     /// More lines of the help.
-    below: &'static [&'static str],
+    help_lines: &'static [&'static str],
     /// The only kind that the clause works on; `None` for both.
     kind: Option<QueryKind>,
-    works_on_global: bool,
+    allows_gsi: bool,
     /// Applies the clauses to a request that is otherwise complete.
-    ask: fn(&Clauses, &mut ReadRequest),
+    apply: fn(&Clauses, &mut ReadRequest),
     /// Adds the part of a saved request that this clause stands for.
-    saved: fn(&SavedRequest, &mut Clauses),
+    load: fn(&SavedRequest, &mut Clauses),
     /// A filter that is made when the query runs.
-    filter: Option<LateFilter>,
+    late_filter: Option<LateFilter>,
     /// Returns advice what would cost less than this clause.
     advice: fn(&QueryPath) -> Option<String>,
 }
 
-type Add = fn(&mut Clauses, &str, Context<'_>) -> Result<bool, ClauseFault>;
-type LateFilter = fn(&QueryPath, &dyn Browse) -> Result<Option<Filter>, FsError>;
+type AddClause = fn(&mut Clauses, &str, QueryContext<'_>) -> Result<bool, ClauseFault>;
+type LateFilter = fn(&QueryPath, &dyn Browse) -> Result<Option<WhereFilter>, FsError>;
 
 /// The form of a clause.
 #[derive(Clone, Copy)]
-enum Form {
+enum ClauseForm {
     /// The word alone, exclusive with the other word.
     Word { against: Option<&'static str> },
     /// `word=value`; `add` returns false if there was a clause of this word.
-    Value { example: &'static str, add: Add },
+    Value {
+        example: &'static str,
+        add: AddClause,
+    },
     /// The text after the word.
-    Prefix(Add),
+    Prefix(AddClause),
 }
 
 /// The place of a row in the help, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum HelpOrder {
     Order,
     Condition,
     Expression,
@@ -77,94 +82,97 @@ enum Place {
     Part,
 }
 
-impl Row {
+impl ClauseSpec {
     /// Creates a row that changes nothing of the request.
     const fn new(
         word: &'static str,
-        form: Form,
-        place: Place,
+        form: ClauseForm,
+        place: HelpOrder,
         clause: &'static str,
         meaning: &'static str,
     ) -> Self {
         Self {
             word,
             form,
-            place,
+            order: place,
             help: Some((clause, meaning)),
-            below: &[],
+            help_lines: &[],
             kind: None,
-            works_on_global: true,
-            ask: |_, _| {},
-            saved: |_, _| {},
-            filter: None,
+            allows_gsi: true,
+            apply: |_, _| {},
+            load: |_, _| {},
+            late_filter: None,
             advice: |_| None,
         }
     }
 }
 
 /// All clauses. Of words equally near to a misspelt one the first is suggested.
-static TABLE: &[Row] = &[
-    Row {
+static CLAUSES: &[ClauseSpec] = &[
+    ClauseSpec {
         advice: select_advice,
-        ..Row::new(
+        ..ClauseSpec::new(
             "select",
-            Form::Value {
+            ClauseForm::Value {
                 example: "select=a,b.c",
                 add: add_select,
             },
-            Place::Result,
+            HelpOrder::Result,
             "select=a,b.c,d[0]",
             "only these attributes",
         )
     },
-    Row {
-        ask: |all, request| ask_items_max(all.limit, request),
-        ..Row::new(
+    ClauseSpec {
+        apply: |all, request| limit_items(all.limit, request),
+        ..ClauseSpec::new(
             "limit",
-            Form::Value {
+            ClauseForm::Value {
                 example: "limit=10",
                 add: |all, text, _| {
-                    Ok(all.limit.replace(count("limit", text, u64::MAX)?).is_none())
+                    Ok(all
+                        .limit
+                        .replace(parse_count("limit", text, u64::MAX)?)
+                        .is_none())
                 },
             },
-            Place::Result,
+            HelpOrder::Result,
             "limit=<n>",
             "return at most n items",
         )
     },
-    Row {
-        ask: |all, request| ask_items_max(all.eval, request),
-        saved: |saved, all| all.eval = saved.request.limit.map(u64::from),
-        ..Row::new(
+    ClauseSpec {
+        apply: |all, request| limit_items(all.eval, request),
+        load: |saved, all| all.eval = saved.request.limit.map(u64::from),
+        ..ClauseSpec::new(
             "eval",
-            Form::Value {
+            ClauseForm::Value {
                 example: "eval=100",
                 add: |all, text, _| {
                     Ok(all
                         .eval
-                        .replace(count("eval", text, u64::from(u32::MAX))?)
+                        .replace(parse_count("eval", text, u64::from(u32::MAX))?)
                         .is_none())
                 },
             },
-            Place::Result,
+            HelpOrder::Result,
             "eval=<n>",
             "read at most n items, DynamoDB's Limit",
         )
     },
-    Row::new(
+    ClauseSpec::new(
         "after",
-        Form::Value {
+        ClauseForm::Value {
             example: "after=<next of page.json>",
-            add: |all, text, _| Ok(all.after.replace(Token::parse(text)?).is_none()),
+            add: |all, text, _| Ok(all.after.replace(PageToken::parse(text)?).is_none()),
         },
-        Place::Result,
+        HelpOrder::Result,
         "after=<token>",
         "start after the page whose page.json said next",
     ),
-    Row {
-        works_on_global: false,
-        ask: |all, request| request.consistent_read = all.has(CONSISTENT),
-        saved: |saved, all| {
+    ClauseSpec {
+        allows_gsi: false,
+        apply: |all, request| request.consistent_read = all.has(CONSISTENT),
+        load: |saved, all| {
             if saved.request.consistent_read {
                 all.add_word(CONSISTENT);
             }
@@ -174,145 +182,147 @@ static TABLE: &[Row] = &[
                 .has(CONSISTENT)
                 .then(|| "consistent reads cost twice as much".to_owned())
         },
-        ..Row::new(
+        ..ClauseSpec::new(
             CONSISTENT,
-            Form::Word { against: None },
-            Place::Result,
+            ClauseForm::Word { against: None },
+            HelpOrder::Result,
             "consistent",
             "consistent read",
         )
     },
-    Row::new(
+    ClauseSpec::new(
         TYPED,
-        Form::Word { against: None },
-        Place::Result,
+        ClauseForm::Word { against: None },
+        HelpOrder::Result,
         "typed",
         "items in DynamoDB JSON",
     ),
-    Row {
-        filter: Some(where_clause::live),
-        ..Row::new(
+    ClauseSpec {
+        late_filter: Some(where_clause::live_filter),
+        ..ClauseSpec::new(
             "live",
-            Form::Word { against: None },
-            Place::Hidden,
+            ClauseForm::Word { against: None },
+            HelpOrder::Hidden,
             "live",
             "without items whose time to live is over",
         )
     },
-    Row {
-        below: &[
+    ClauseSpec {
+        help_lines: &[
             "where=status IN (\"open\",\"held\") AND (total > 100 OR NOT paid = true)",
-            literals::SPELLING,
+            literals::SYNTAX_HELP,
         ],
-        ..Row::new(
+        ..ClauseSpec::new(
             "where",
-            Form::Value {
+            ClauseForm::Value {
                 example: "where=total > 100",
-                add: |all, text, context| Ok(all.add_filter(where_clause::literal(text, context)?)),
+                add: |all, text, context| {
+                    Ok(all.add_filter(where_clause::parse_expression(text, context)?))
+                },
             },
-            Place::Expression,
+            HelpOrder::Expression,
             "where=<expression>",
             "the same as DynamoDB's FilterExpression:",
         )
     },
-    Row {
-        below: &[where_clause::OPERATORS_HELP],
-        ..Row::new(
+    ClauseSpec {
+        help_lines: &[where_clause::OPERATORS_HELP],
+        ..ClauseSpec::new(
             "where.",
-            Form::Prefix(|all, text, context| {
-                let (head, value) = split(text);
-                Ok(all.add_filter(where_clause::dotted(head, value, context)?))
+            ClauseForm::Prefix(|all, text, context| {
+                let (head, value) = split_clause(text);
+                Ok(all.add_filter(where_clause::parse_dotted(head, value, context)?))
             }),
-            Place::Condition,
+            HelpOrder::Condition,
             "where.<path>.<op>[=<value>]",
             "a filter: reads the same, shows what matches",
         )
     },
-    Row {
+    ClauseSpec {
         kind: Some(QueryKind::Scan),
-        ask: |all, request| {
+        apply: |all, request| {
             if let ReadRange::Scan { segment } = &mut request.range {
                 *segment = all.segment;
             }
         },
-        saved: |saved, all| all.segment = saved.segment,
-        ..Row::new(
+        load: |saved, all| all.segment = saved.segment,
+        ..ClauseSpec::new(
             "segment",
-            Form::Value {
+            ClauseForm::Value {
                 example: "segment=0,8",
-                add: |all, text, _| Ok(all.segment.replace(segment(text)?).is_none()),
+                add: |all, text, _| Ok(all.segment.replace(parse_segment(text)?).is_none()),
             },
-            Place::Part,
+            HelpOrder::Part,
             "segment=<i>,<n>",
             "the i-th of n parts, from 0",
         )
     },
-    Row {
+    ClauseSpec {
         kind: Some(QueryKind::Query),
-        ask: |all, request| {
+        apply: |all, request| {
             if let ReadRange::Query { forward, .. } = &mut request.range {
                 *forward = !all.is_descending();
             }
         },
-        saved: |saved, all| {
+        load: |saved, all| {
             if !saved.request.scan_index_forward {
                 all.add_word(DESC);
             }
         },
-        ..Row::new(
+        ..ClauseSpec::new(
             DESC,
-            Form::Word { against: Some(ASC) },
-            Place::Order,
+            ClauseForm::Word { against: Some(ASC) },
+            HelpOrder::Order,
             "desc, asc",
             "order of the sort key; asc if not said",
         )
     },
-    Row {
+    ClauseSpec {
         kind: Some(QueryKind::Query),
         help: None,
-        ..Row::new(
+        ..ClauseSpec::new(
             ASC,
-            Form::Word {
+            ClauseForm::Word {
                 against: Some(DESC),
             },
-            Place::Order,
+            HelpOrder::Order,
             "",
             "",
         )
     },
 ];
 
-impl Row {
+impl ClauseSpec {
     /// True if the directory's name is one of this clause.
-    fn is_named(&self, name: &str) -> bool {
+    fn matches(&self, name: &str) -> bool {
         match self.form {
-            Form::Prefix(_) => name.starts_with(self.word),
-            Form::Word { .. } | Form::Value { .. } => split(name).0 == self.word,
+            ClauseForm::Prefix(_) => name.starts_with(self.word),
+            ClauseForm::Word { .. } | ClauseForm::Value { .. } => split_clause(name).0 == self.word,
         }
     }
 
     /// Returns the constant part of the name.
-    fn start(&self) -> String {
+    fn prefix(&self) -> String {
         match self.form {
-            Form::Value { .. } => format!("{}=", self.word),
-            Form::Word { .. } | Form::Prefix(_) => self.word.to_owned(),
+            ClauseForm::Value { .. } => format!("{}=", self.word),
+            ClauseForm::Word { .. } | ClauseForm::Prefix(_) => self.word.to_owned(),
         }
     }
 
-    fn is_of(&self, kind: QueryKind) -> bool {
+    fn allows(&self, kind: QueryKind) -> bool {
         self.kind.is_none_or(|only| only == kind)
     }
 
-    fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
+    fn check_allowed(&self, context: QueryContext<'_>) -> Result<(), ClauseFault> {
         match context.kind {
-            QueryKind::Scan if !self.is_of(context.kind) => {
+            QueryKind::Scan if !self.allows(context.kind) => {
                 Err(ClauseFault::not_on_scan(self.word))
             }
-            QueryKind::Query if !self.is_of(context.kind) => Err(ClauseFault::new(
+            QueryKind::Query if !self.allows(context.kind) => Err(ClauseFault::new(
                 format!("{} does not work on a query", self.word),
                 "use scan/ beside query/",
             )),
-            _ if !self.works_on_global && context.on_global_index() => Err(ClauseFault::new(
+            _ if !self.allows_gsi && context.on_global_index() => Err(ClauseFault::new(
                 "consistent reads are not supported on global secondary indexes",
                 "leave it out, or query the table",
             )),
@@ -325,20 +335,20 @@ impl Row {
         &self,
         all: &mut Clauses,
         name: &str,
-        context: Context<'_>,
+        context: QueryContext<'_>,
     ) -> Result<bool, ClauseFault> {
-        let value = split(name).1;
+        let value = split_clause(name).1;
         match (self.form, value) {
-            (Form::Value { example, .. }, None | Some("")) => {
+            (ClauseForm::Value { example, .. }, None | Some("")) => {
                 Err(ClauseFault::no_value(self.word, example))
             }
-            (Form::Value { add, .. }, Some(value)) => {
-                self.check_place(context)?;
+            (ClauseForm::Value { add, .. }, Some(value)) => {
+                self.check_allowed(context)?;
                 add(all, value, context)
             }
-            (Form::Word { .. }, Some(_)) => Err(ClauseFault::unwanted_value(self.word)),
-            (Form::Word { against }, None) => {
-                self.check_place(context)?;
+            (ClauseForm::Word { .. }, Some(_)) => Err(ClauseFault::unwanted_value(self.word)),
+            (ClauseForm::Word { against }, None) => {
+                self.check_allowed(context)?;
                 match against {
                     Some(other) if all.has(other) => Err(ClauseFault::surplus(format!(
                         "{} and {} exclude each other",
@@ -348,8 +358,8 @@ impl Row {
                     _ => Ok(all.add_word(self.word)),
                 }
             }
-            (Form::Prefix(add), _) => {
-                self.check_place(context)?;
+            (ClauseForm::Prefix(add), _) => {
+                self.check_allowed(context)?;
                 add(all, &name[self.word.len()..], context)
             }
         }
@@ -359,23 +369,23 @@ impl Row {
 /// True if this is the word of a clause without a value.
 #[must_use]
 pub fn is_word(name: &str) -> bool {
-    TABLE
+    CLAUSES
         .iter()
-        .any(|row| row.word == name && matches!(row.form, Form::Word { .. }))
+        .any(|row| row.word == name && matches!(row.form, ClauseForm::Word { .. }))
 }
 
 impl Clauses {
     /// Returns these clauses and one more, the name of a directory.
-    pub fn with(&self, name: &str, context: Context<'_>) -> Result<Self, ClauseFault> {
+    pub fn with(&self, name: &str, context: QueryContext<'_>) -> Result<Self, ClauseFault> {
         let mut all = self.clone();
-        let is_first = match TABLE.iter().find(|row| row.is_named(name)) {
+        let is_first = match CLAUSES.iter().find(|row| row.matches(name)) {
             Some(row) => row.add(&mut all, name, context)?,
             None => match key_clause::add(&mut all, name, context)? {
                 Some(is_first) => is_first,
                 None => return Err(not_of_key(name, context)),
             },
         };
-        if matches!(all.partition, Partition::Shards(_)) && all.after.is_some() {
+        if matches!(all.partition, PartitionClause::Shards(_)) && all.after.is_some() {
             return Err(ClauseFault::several_requests("after="));
         }
         if is_first {
@@ -383,34 +393,38 @@ impl Clauses {
         } else {
             Err(ClauseFault::surplus(format!(
                 "{} is given twice",
-                split(name).0
+                split_clause(name).0
             )))
         }
     }
 
     /// Adds the members of a saved request other than its key, its filter and its projection.
     pub fn add_saved(&mut self, request: &SavedRequest) {
-        TABLE.iter().for_each(|row| (row.saved)(request, self));
+        CLAUSES.iter().for_each(|row| (row.load)(request, self));
     }
 
     /// True if items may be evaluated that are not returned.
     pub fn is_filtered(&self) -> bool {
         !self.filters.is_empty()
-            || TABLE
+            || CLAUSES
                 .iter()
-                .any(|row| row.filter.is_some() && self.has(row.word))
+                .any(|row| row.late_filter.is_some() && self.has(row.word))
     }
 
     /// Applies these clauses to a request.
-    pub fn ask(&self, request: &mut ReadRequest) {
-        TABLE.iter().for_each(|row| (row.ask)(self, request));
+    pub fn apply_to(&self, request: &mut ReadRequest) {
+        CLAUSES.iter().for_each(|row| (row.apply)(self, request));
     }
 
-    pub fn late_filters(&self, path: &QueryPath, db: &dyn Browse) -> Result<Vec<Filter>, FsError> {
-        let late = TABLE
+    pub fn late_filters(
+        &self,
+        path: &QueryPath,
+        db: &dyn Browse,
+    ) -> Result<Vec<WhereFilter>, FsError> {
+        let late = CLAUSES
             .iter()
             .filter(|row| self.has(row.word))
-            .filter_map(|row| row.filter);
+            .filter_map(|row| row.late_filter);
         late.filter_map(|filter| filter(path, db).transpose())
             .collect()
     }
@@ -418,18 +432,19 @@ impl Clauses {
 
 /// Returns advice what would cost less than these clauses.
 pub(super) fn advice(path: &QueryPath) -> impl Iterator<Item = String> {
-    TABLE.iter().filter_map(|row| (row.advice)(path))
+    CLAUSES.iter().filter_map(|row| (row.advice)(path))
 }
 
 /// Returns the lines of the help, each a clause with its meaning, or indented and without: of the
 /// clauses that work in the context, or of all.
-pub(super) fn help(context: Option<Context<'_>>) -> Vec<(String, String)> {
-    let is_here = |row: &&Row| context.is_none_or(|context| row.check_place(context).is_ok());
-    let mut rows: Vec<&Row> = TABLE.iter().filter(is_here).collect();
-    rows.sort_by_key(|row| row.place);
+pub(super) fn help(context: Option<QueryContext<'_>>) -> Vec<(String, String)> {
+    let is_here =
+        |row: &&ClauseSpec| context.is_none_or(|context| row.check_allowed(context).is_ok());
+    let mut rows: Vec<&ClauseSpec> = CLAUSES.iter().filter(is_here).collect();
+    rows.sort_by_key(|row| row.order);
     let lines = rows.into_iter().flat_map(|row| {
         let below = row
-            .below
+            .help_lines
             .iter()
             .flat_map(|text| text.lines())
             .map(|line| (format!("  {line}"), String::new()));
@@ -442,18 +457,18 @@ pub(super) fn help(context: Option<Context<'_>>) -> Vec<(String, String)> {
 }
 
 /// Returns the fault of a name that is neither in the table nor a condition on the key.
-fn not_of_key(name: &str, context: Context<'_>) -> ClauseFault {
+fn not_of_key(name: &str, context: QueryContext<'_>) -> ClauseFault {
     let is_misspelt =
         |head: &str| spelling::misspelt(head, words(context).iter().map(String::as_str)).is_some();
-    match split(name) {
+    match split_clause(name) {
         (head, Some(_)) if !is_misspelt(head) => {
-            key_clause::as_filter(head, context).unwrap_or_else(|| unknown(name, context))
+            key_clause::filter_fault(head, context).unwrap_or_else(|| unknown(name, context))
         }
         _ => unknown(name, context),
     }
 }
 
-fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
+fn unknown(name: &str, context: QueryContext<'_>) -> ClauseFault {
     let words = words(context);
     let head = name
         .find('=')
@@ -464,36 +479,36 @@ fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
 }
 
 /// Returns every word that may stand here, with its `=` if it has a value.
-pub(super) fn words(context: Context<'_>) -> Vec<String> {
+pub(super) fn words(context: QueryContext<'_>) -> Vec<String> {
     let results = ResultKind::TABLE
         .iter()
         .map(|(_, name, _)| (*name).to_owned());
-    let rows = TABLE
+    let rows = CLAUSES
         .iter()
-        .filter(|row| row.is_of(context.kind))
-        .map(Row::start);
+        .filter(|row| row.allows(context.kind))
+        .map(ClauseSpec::prefix);
     results
         .chain(rows)
         .chain(key_clause::words(context))
         .collect()
 }
 
-fn ask_items_max(items: Option<u64>, request: &mut ReadRequest) {
+fn limit_items(items: Option<u64>, request: &mut ReadRequest) {
     let items = items.map(|items| u32::try_from(items).unwrap_or(u32::MAX));
     request.limit = request.limit.into_iter().chain(items).min();
 }
 
-fn count(word: &'static str, text: &str, max: u64) -> Result<u64, ClauseFault> {
+fn parse_count(word: &'static str, text: &str, max: u64) -> Result<u64, ClauseFault> {
     let found = whole_number(text).filter(|number| (1..=max).contains(number));
-    found.ok_or_else(|| no_count(word, "a whole number from 1", text))
+    found.ok_or_else(|| count_fault(word, "a whole number from 1", text))
 }
 
-fn no_count(word: &str, expected: &str, found: &str) -> ClauseFault {
+fn count_fault(word: &str, expected: &str, found: &str) -> ClauseFault {
     let hint = "whole numbers from 1; a segment's number counts from 0: segment=0,8 to segment=7,8";
     ClauseFault::new(format!("{word} takes {expected}, not '{found}'"), hint)
 }
 
-fn segment(text: &str) -> Result<Segment, ClauseFault> {
+fn parse_segment(text: &str) -> Result<Segment, ClauseFault> {
     let parts = text
         .split_once(',')
         .and_then(|(index, total)| Some((whole_number(index)?, whole_number(total)?)));
@@ -501,7 +516,7 @@ fn segment(text: &str) -> Result<Segment, ClauseFault> {
     found
         .map(|(index, total)| Segment { index, total })
         .ok_or_else(|| {
-            no_count(
+            count_fault(
                 "segment",
                 "its number and how many there are, number < count ≤ 1000000",
                 text,
@@ -511,7 +526,11 @@ fn segment(text: &str) -> Result<Segment, ClauseFault> {
 
 /// Adds `select=`: the paths, each of which a global index must project. A local index fetches the
 /// attributes that it lacks.
-fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
+fn add_select(
+    all: &mut Clauses,
+    text: &str,
+    context: QueryContext<'_>,
+) -> Result<bool, ClauseFault> {
     let paths = spelling::document_paths(text)?;
     if let Some(index) = context.index.filter(|_| context.on_global_index())
         && let Some(path) = paths

@@ -20,11 +20,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use std::{cell::RefCell, collections::BTreeSet};
 
 use super::{
-    fault::ClauseFault,
-    path::{QueryPath, TYPED},
+    clause_fault::ClauseFault,
+    query_path::{QueryPath, TYPED},
     spelling::show_path,
 };
-use crate::codec::{dynamodb_json, record::Row};
+use crate::codec::{dynamodb_json, record::ResultRow};
 use crate::expr::ProjectionPaths;
 use crate::fs::prelude::*;
 
@@ -32,7 +32,7 @@ use crate::fs::prelude::*;
 const COLUMNS_MAX: usize = 10_000;
 
 /// Names of attributes, gathered from items.
-pub(super) type Names = BTreeSet<String>;
+pub(super) type ColumnNames = BTreeSet<String>;
 
 /// The columns of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ impl Columns {
     }
 
     /// Returns the columns of the items' attributes, key attributes first.
-    pub fn of_names(path: &QueryPath, mut names: Names) -> Self {
+    pub fn of_names(path: &QueryPath, mut names: ColumnNames) -> Self {
         let keys: Vec<String> = path
             .context()
             .cursor_attributes()
@@ -80,23 +80,23 @@ impl Columns {
 
     /// Returns the projection to the top-level attributes that the columns are in.
     pub fn projection(&self) -> ProjectionPaths {
-        ProjectionPaths::of_attributes(self.heads.iter().map(DocumentPath::top_level).collect())
+        ProjectionPaths::from_attributes(self.heads.iter().map(DocumentPath::top_level).collect())
     }
 
     pub fn write_header(&self, out: &mut Vec<u8>) {
         self.write_record(self.paths.iter().map(|path| Some(show_path(path))), out);
     }
 
-    pub fn write_row(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), FsError> {
+    pub fn write_row(&self, row: &ResultRow<'_>, out: &mut Vec<u8>) -> Result<(), FsError> {
         let owned: Item;
         let item = match row {
-            Row::Record(record) => {
+            ResultRow::Record(record) => {
                 owned = record
                     .attributes(&|name| self.heads.contains(name))
                     .map_err(Error::from)?;
                 &owned
             }
-            Row::Item(item) => *item,
+            ResultRow::Item(item) => *item,
         };
         self.write_record(
             self.paths
@@ -148,10 +148,10 @@ fn write_field(field: &str, out: &mut Vec<u8>) {
 }
 
 /// Adds the names of a row's attributes.
-pub(super) fn gather(row: &Row<'_>, names: &mut Names) -> Result<(), FsError> {
+pub(super) fn collect_names(row: &ResultRow<'_>, names: &mut ColumnNames) -> Result<(), FsError> {
     match row {
-        Row::Item(item) => names.extend(item.0.keys().cloned()),
-        Row::Record(record) => {
+        ResultRow::Item(item) => names.extend(item.0.keys().cloned()),
+        ResultRow::Record(record) => {
             let found = RefCell::new(names);
             let look = |name: &str| {
                 if !found.borrow().contains(name) {
@@ -166,7 +166,7 @@ pub(super) fn gather(row: &Row<'_>, names: &mut Names) -> Result<(), FsError> {
     check_count(names)
 }
 
-fn check_count(names: &Names) -> Result<(), FsError> {
+fn check_count(names: &ColumnNames) -> Result<(), FsError> {
     if names.len() <= COLUMNS_MAX {
         return Ok(());
     }
@@ -189,7 +189,7 @@ mod tests {
         let mut out = Vec::new();
         columns.write_header(&mut out);
         columns
-            .write_row(&Row::Item(&item), &mut out)
+            .write_row(&ResultRow::Item(&item), &mut out)
             .expect("a row");
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }

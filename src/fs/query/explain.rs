@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 
 use super::{
     clause,
-    path::{CONSISTENT, Partition, QueryPath},
+    context::QueryKind,
+    query_path::{CONSISTENT, PartitionClause, QueryPath},
     request::Resolved,
-    source::QueryKind,
+    row_stream::{RowStep, SHARD_ITEMS},
     spelling::show_range,
-    stream::{SHARD_ITEMS, StreamStep},
 };
-use crate::codec::shown;
+use crate::codec::sanitize;
 use crate::database::SourceStats;
 use crate::fs::{path::kind_name, prelude::*};
 use crate::model::{
@@ -26,7 +26,7 @@ use crate::model::{
 
 /// Bytes, with an overhead for each item, after which a query is no longer followed but estimated:
 /// about one second of work.
-const FOLLOWED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const DRY_RUN_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = match path.resolve(db) {
@@ -57,12 +57,12 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
         "fetched_attributes": fetched,
         "cheaper": advice(path),
     });
-    Ok(shown::json(&format!("{text:#}\n")).into_bytes())
+    Ok(sanitize::json(&format!("{text:#}\n")).into_bytes())
 }
 
 /// Figures over all evaluated items, filtered out or not.
 #[derive(Debug, Clone, Copy)]
-struct Figures {
+struct QueryCost {
     requests: u64,
     items: u64,
     /// Bytes read, with those of fetched items.
@@ -72,20 +72,24 @@ struct Figures {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Estimate {
-    least: Figures,
-    most: Figures,
+struct CostEstimate {
+    min: QueryCost,
+    max: QueryCost,
 }
 
-impl Estimate {
-    fn range(&self, of: impl Fn(&Figures) -> Value) -> Value {
-        json!({ "at_least": of(&self.least), "at_most": of(&self.most) })
+impl CostEstimate {
+    fn range(&self, of: impl Fn(&QueryCost) -> Value) -> Value {
+        json!({ "at_least": of(&self.min), "at_most": of(&self.max) })
     }
 }
 
-fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Estimate, FsError> {
-    let (read, is_all) = follow(path, db)?;
-    let least = Figures {
+fn estimate(
+    path: &QueryPath,
+    resolved: &[Resolved],
+    db: &dyn Browse,
+) -> Result<CostEstimate, FsError> {
+    let (read, is_all) = dry_run(path, db)?;
+    let least = QueryCost {
         requests: read.requests,
         items: read.scanned,
         bytes: read.bytes,
@@ -94,20 +98,23 @@ fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<
     let most = if is_all {
         least
     } else {
-        most(path, resolved, db)?
+        upper_bound(path, resolved, db)?
     };
-    Ok(Estimate { least, most })
+    Ok(CostEstimate {
+        min: least,
+        max: most,
+    })
 }
 
 /// Reads as a result would, to the end or to [`FOLLOWED_BYTES_MAX`]; returns the sum and true if
 /// the end was reached.
-fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsError> {
-    let (mut stream, mut sum) = (path.stream(db, &|_| {})?, StreamStep::default());
+fn dry_run(path: &QueryPath, db: &dyn Browse) -> Result<(RowStep, bool), FsError> {
+    let (mut stream, mut sum) = (path.stream(db, &|_| {})?, RowStep::default());
     // Where a look is paid for like a read, nothing is read.
-    let bytes_max = if db.charges_looks() {
+    let bytes_max = if db.charges_peeks() {
         0
     } else {
-        FOLLOWED_BYTES_MAX
+        DRY_RUN_BYTES_MAX
     };
     while sum.bytes + sum.scanned * ENTRY_OVERHEAD_BYTES < bytes_max {
         let mut unsettled = Vec::new();
@@ -121,7 +128,11 @@ fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsErr
 
 /// Returns the upper bound: all that the source has for these partition keys, with each started
 /// unit and page counted in full.
-fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figures, FsError> {
+fn upper_bound(
+    path: &QueryPath,
+    resolved: &[Resolved],
+    db: &dyn Browse,
+) -> Result<QueryCost, FsError> {
     let (requests, unit) = (resolved.len() as u64, READ_UNIT_BYTES as u64);
     let entries = totals(path, resolved, &path.source(), db)?;
     let evaluated = path.bounds().eval.map_or(entries.entries, |eval| {
@@ -140,7 +151,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
         false => totals(
             path,
             resolved,
-            &Source {
+            &SourceName {
                 index: None,
                 ..path.source()
             },
@@ -156,7 +167,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
     let pages = (entries.bytes + fetched_units * unit) / (PAGE_BYTES_MAX - READ_UNIT_BYTES) as u64
         + requests;
     let short_pages = match path.clauses.partition {
-        Partition::Shards(_) => items / SHARD_ITEMS.0 as u64,
+        PartitionClause::Shards(_) => items / SHARD_ITEMS.0 as u64,
         _ => 0,
     };
     let requests = pages + short_pages;
@@ -166,7 +177,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
     } else {
         0.5
     };
-    Ok(Figures {
+    Ok(QueryCost {
         requests,
         items,
         bytes: entries.bytes + fetched.bytes,
@@ -178,7 +189,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
 fn totals(
     path: &QueryPath,
     resolved: &[Resolved],
-    source: &Source,
+    source: &SourceName,
     db: &dyn Browse,
 ) -> Result<SourceStats, FsError> {
     if path.kind == QueryKind::Scan {

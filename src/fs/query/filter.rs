@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    fault::ClauseFault,
-    source::{Context, QueryKind},
+    clause_fault::ClauseFault,
+    context::{QueryContext, QueryKind},
     spelling::{self, show_path, show_range},
 };
 use crate::expr::{
     SortRange,
     condition::{self, Condition},
     lexer::{TokenKind, Tokens},
-    placeholders::Scope,
+    placeholders::PlaceholderScope,
     predicate::functions,
 };
 use crate::fs::prelude::*;
@@ -23,7 +23,7 @@ use crate::model::{PathElement, api::Placeholders, error::expression::Expression
 
 /// A part of a filter expression.
 #[derive(Debug, Clone, PartialEq)]
-enum Piece {
+enum FilterPiece {
     /// A keyword, an operator, a bracket, a comma, or a function's name with its opening bracket.
     Text(String),
     Path(DocumentPath),
@@ -32,17 +32,17 @@ enum Piece {
 
 /// One filter, checked as far as possible without an item.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Filter {
-    pieces: Vec<Piece>,
+pub(super) struct WhereFilter {
+    pieces: Vec<FilterPiece>,
     condition: Condition,
     /// True if it needs parentheses when it is joined with other filters.
-    is_open: bool,
+    needs_parens: bool,
 }
 
-impl Filter {
+impl WhereFilter {
     /// Parses a typed expression. Its names and values were replaced with these placeholders.
     pub fn of_text(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
-        Self::parsed(text, placeholders).map_err(|fault| in_own_words(&fault, placeholders))
+        Self::parsed(text, placeholders).map_err(|fault| without_placeholders(&fault, placeholders))
     }
 
     /// Parses a FilterExpression of the API.
@@ -56,7 +56,7 @@ impl Filter {
     }
 
     fn parsed(text: &str, placeholders: &Placeholders) -> Result<Self, ExpressionFault> {
-        let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders));
+        let parse = |text: &str| condition::parse(text, &mut PlaceholderScope::new(placeholders));
         let condition = parse(text)?;
         // Text that is in parentheses already would have them twice, which the API refuses.
         let is_open = matches!(condition, Condition::Or(_))
@@ -64,7 +64,7 @@ impl Filter {
         Ok(Self {
             pieces: pieces_of(text, placeholders),
             condition,
-            is_open,
+            needs_parens: is_open,
         })
     }
 
@@ -75,7 +75,7 @@ impl Filter {
 
     /// Checks the attributes that the filter names: in a query no key attribute, in an index only
     /// projected ones.
-    pub fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
+    pub fn check_attributes(&self, context: QueryContext<'_>) -> Result<(), ClauseFault> {
         let names = self.condition.attribute_names();
         let keys = context.keys();
         if context.kind == QueryKind::Query
@@ -87,7 +87,7 @@ impl Filter {
                 .partition
                 .iter()
                 .any(|partition| partition.name == key.name);
-            return Err(on_key(&key.name, is_partition));
+            return Err(key_fault(&key.name, is_partition));
         }
         let Some(index) = context.index else {
             return Ok(());
@@ -102,9 +102,9 @@ impl Filter {
     }
 
     /// Returns the expression's text; its names and values are added to `expression`.
-    pub fn write(&self, expression: &mut Expression, among_others: bool) -> String {
+    pub fn write(&self, expression: &mut ExpressionBuilder, among_others: bool) -> String {
         let text = render(&self.pieces, expression);
-        if among_others && self.is_open {
+        if among_others && self.needs_parens {
             format!("({text})")
         } else {
             text
@@ -114,9 +114,9 @@ impl Filter {
     /// Returns the text without placeholders, for people.
     pub fn shown(&self) -> String {
         join(self.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Path(path) => show_path(path),
-            Piece::Value(value) => plain_json::value(value),
+            FilterPiece::Text(text) => text.clone(),
+            FilterPiece::Path(path) => show_path(path),
+            FilterPiece::Value(value) => plain_json::value(value),
         }))
     }
 
@@ -133,7 +133,7 @@ impl Filter {
     }
 }
 
-fn on_key(attribute: &str, is_partition: bool) -> ClauseFault {
+fn key_fault(attribute: &str, is_partition: bool) -> ClauseFault {
     let (role, hint) = match is_partition {
         true => (
             "the partition key",
@@ -159,15 +159,15 @@ fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
         Condition::And(list) => list
             .iter()
             .for_each(|condition| equalities(condition, found)),
-        other => found.extend(other.equality().map(|(name, _)| name)),
+        other => found.extend(other.as_equality().map(|(name, _)| name)),
     }
 }
 
-fn render(pieces: &[Piece], expression: &mut Expression) -> String {
+fn render(pieces: &[FilterPiece], expression: &mut ExpressionBuilder) -> String {
     join(pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Path(path) => expression.filter_path(path),
-        Piece::Value(value) => expression.filter_value(value),
+        FilterPiece::Text(text) => text.clone(),
+        FilterPiece::Path(path) => expression.filter_path(path),
+        FilterPiece::Value(value) => expression.filter_value(value),
     }))
 }
 
@@ -185,7 +185,7 @@ fn join(pieces: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the fault with names and values in place of their placeholders.
-fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseFault {
+fn without_placeholders(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseFault {
     let mut message = fault.to_string();
     if let ExpressionFault::Syntax { .. } = fault {
         // Only this fault shows the text. The longest placeholder comes first: `#f12` begins with
@@ -213,7 +213,7 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
 }
 
 /// Splits an expression with placeholders into pieces; the text must have been parsed before.
-fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
+fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<FilterPiece> {
     let name = |alias: &str| {
         placeholders
             .names
@@ -228,7 +228,7 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
             .and_then(|values| values.get(alias))
             .cloned()
     };
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<FilterPiece> = Vec::new();
     let mut tokens = Tokens::new(text);
     let mut goes_on = false;
     loop {
@@ -244,12 +244,12 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
             _ => None,
         };
         match (step, token.kind, pieces.last_mut()) {
-            (Some(step), _, Some(Piece::Path(path))) if std::mem::take(&mut goes_on) => {
+            (Some(step), _, Some(FilterPiece::Path(path))) if std::mem::take(&mut goes_on) => {
                 path.rest.push(PathElement::Name(step))
             }
-            (Some(step), _, _) => pieces.push(Piece::Path(DocumentPath::top_level(step))),
+            (Some(step), _, _) => pieces.push(FilterPiece::Path(DocumentPath::top_level(step))),
             (None, TokenKind::Dot, _) => goes_on = true,
-            (None, TokenKind::OpenBracket, Some(Piece::Path(path))) => {
+            (None, TokenKind::OpenBracket, Some(FilterPiece::Path(path))) => {
                 let index = tokens.advance().text.parse().ok();
                 debug_assert!(index.is_some(), "an index that was parsed before: {text}");
                 path.rest.extend(index.map(PathElement::Index));
@@ -258,30 +258,32 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
             (None, TokenKind::ValueRef, _) => {
                 let value = value(token.text);
                 debug_assert!(value.is_some(), "{} is undefined", token.text);
-                pieces.extend(value.map(Piece::Value));
+                pieces.extend(value.map(FilterPiece::Value));
             }
             (None, TokenKind::Identifier, _) if is_call && keyword.is_none() => {
                 tokens.advance();
-                pieces.push(Piece::Text(format!("{}(", token.text)));
+                pieces.push(FilterPiece::Text(format!("{}(", token.text)));
             }
-            (None, _, _) => pieces.push(Piece::Text(keyword.unwrap_or(token.text).to_owned())),
+            (None, _, _) => {
+                pieces.push(FilterPiece::Text(keyword.unwrap_or(token.text).to_owned()))
+            }
         }
     }
 }
 
 /// Placeholders that are collected while expressions are written.
 #[derive(Debug, Default)]
-pub(super) struct Expression {
+pub(super) struct ExpressionBuilder {
     names: BTreeMap<String, String>,
     values: BTreeMap<String, AttributeValue>,
     /// Numbers of the filters' names.
-    filtered: BTreeMap<String, usize>,
+    filter_names: BTreeMap<String, usize>,
     filter_values: usize,
 }
 
-impl Expression {
+impl ExpressionBuilder {
     pub fn placeholders(self) -> Placeholders {
-        Placeholders::of(self.names, self.values)
+        Placeholders::new(self.names, self.values)
     }
 
     fn value(&mut self, tag: &str, value: &AttributeValue) -> String {
@@ -320,7 +322,7 @@ impl Expression {
 
     /// Returns the text of a path in a filter.
     pub fn filter_path(&mut self, path: &DocumentPath) -> String {
-        write_path(path, 'f', &mut self.filtered, &mut self.names)
+        write_path(path, 'f', &mut self.filter_names, &mut self.names)
     }
 
     /// Returns the placeholder of a value in a filter.
@@ -337,7 +339,7 @@ fn write_path(
     numbers: &mut BTreeMap<String, usize>,
     names: &mut BTreeMap<String, String>,
 ) -> String {
-    path.written(|name| {
+    path.to_text_with(|name| {
         let next = numbers.len() + 1;
         let placeholder = format!("#{mark}{}", numbers.entry(name.to_owned()).or_insert(next));
         names.insert(placeholder.clone(), name.to_owned());

@@ -1,7 +1,7 @@
 //! Tests of filters: both spellings, to the expression and its values, and the errors of bad ones.
 
 use super::{
-    request::members,
+    request::request_members,
     test_tables::{directory, game_scores, walk},
 };
 use crate::codec::dynamodb_json;
@@ -12,7 +12,7 @@ use crate::model::api::Placeholders;
 /// DynamoDB JSON.
 fn filter(path: &str) -> String {
     let path = directory(&game_scores(), path);
-    let request = members(&path, &path.resolved(None), None).expect("JSON");
+    let request = request_members(&path, &path.resolved(None), None).expect("JSON");
     let object = |member: &str| request[member].as_object().cloned().unwrap_or_default();
     let names = object("ExpressionAttributeNames")
         .into_iter()
@@ -254,8 +254,9 @@ fn an_expression_of_the_api_is_taken_apart_and_put_together_again() {
             r#"attribute_exists([a]) AND (contains([b], {"S":"open"}) OR [c] = {"SS":["x"]})"#,
         ),
     ] {
-        let filter = super::filter::Filter::of_expression(text, &placeholders).expect("a filter");
-        let mut expression = super::filter::Expression::default();
+        let filter =
+            super::filter::WhereFilter::of_expression(text, &placeholders).expect("a filter");
+        let mut expression = super::filter::ExpressionBuilder::default();
         let written = filter.write(&mut expression, false);
         assert_eq!(
             put_in(&written, &expression.placeholders()),

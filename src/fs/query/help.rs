@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::{
     clause,
-    key_clause::{self, written},
-    path::{QueryPath, ResultKind},
-    source::{self, Context, QueryKind},
+    context::{self, QueryContext, QueryKind},
+    key_clause::{self, display_name},
+    query_path::{QueryPath, ResultKind},
 };
 use crate::codec::file_name;
 use crate::expr::read_request::ReadRequest;
@@ -17,13 +17,13 @@ const ENTRIES_MAX: u32 = 16;
 
 /// Returns the first entry of a table or an index, in the order of a listing, that has a name which
 /// is not shortened.
-pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
+pub fn first_entry(db: &dyn Browse, source: &SourceName) -> Result<Option<EntryKey>, FsError> {
     let schema = db.schema(&source.table)?.ok_or(FsError::NotFound)?;
     let index = source
         .index
         .as_ref()
         .and_then(|index| schema.index(index.as_str()));
-    let context = Context {
+    let context = QueryContext {
         schema: &schema,
         index,
         kind: QueryKind::Scan,
@@ -34,12 +34,12 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
         limit: Some(ENTRIES_MAX),
         ..ReadRequest::scan(source.table.clone(), source.index.clone())
     };
-    db.look(&request, &mut |row| {
+    db.peek_page(&request, &mut |row| {
         if let Ok(None) = found {
             let is_written_out = |key: &EntryKey| {
                 !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK)
             };
-            found = source::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
+            found = context::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
         }
     })?;
     found
@@ -50,7 +50,7 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
 pub fn all_names() -> String {
     let mut out = String::new();
     write_names(
-        key_clause::help_of_any()
+        key_clause::general_help()
             .into_iter()
             .chain(clause::help(None)),
         &mut out,
@@ -124,7 +124,7 @@ fn write_examples(path: &QueryPath, first: Option<&EntryKey>, out: &mut String) 
 }
 
 fn write_query_examples(
-    context: Context<'_>,
+    context: QueryContext<'_>,
     up: &str,
     first: Option<&EntryKey>,
     out: &mut String,
@@ -137,13 +137,14 @@ fn write_query_examples(
             .cloned()
             .unwrap_or_else(|| sample(a).to_owned())
     };
-    let clause = |(place, a): (usize, &KeyAttribute)| format!("{}={}", written(a), value(place, a));
+    let clause =
+        |(place, a): (usize, &KeyAttribute)| format!("{}={}", display_name(a), value(place, a));
     let partition: Vec<String> = keys.partition.iter().enumerate().map(clause).collect();
     let partition = partition.join("/");
     let _ = writeln!(out, "cat {up}{partition}/items.ndjson");
     if let Some(sort) = keys.sort.first() {
         let (name, value) = (
-            written(sort),
+            display_name(sort),
             sort_value.unwrap_or_else(|| sample(sort).to_owned()),
         );
         let _ = writeln!(

@@ -4,19 +4,19 @@
 use std::cmp::Ordering;
 
 use super::{
-    fault::ClauseFault,
+    clause_fault::ClauseFault,
+    context::{QueryContext, QueryKind},
     operators::{BEGINS, KEY_OPERATORS, KeyOperator, key_operators},
-    path::{Clauses, Partition, PartitionAlias},
-    source::{Context, QueryKind},
-    spelling::{self, split},
+    query_path::{Clauses, PartitionAlias, PartitionClause},
+    spelling::{self, split_clause},
 };
-use crate::codec::file_name::{self, ALIAS_MARK, NameFault};
+use crate::codec::file_name::{self, ALIAS_MARK, FileNameError};
 use crate::expr::{KeyCondition, KeySchemaView, Predicate, SortRange};
 use crate::fs::prelude::*;
 use crate::model::IndexSchema;
 
 /// Returns the word of a range's operator. It is part of the tokens' check, so it must not change.
-pub(super) fn word(range: &SortRange) -> &'static str {
+pub(super) fn operator_word(range: &SortRange) -> &'static str {
     let operator = KEY_OPERATORS
         .iter()
         .find(|operator| operator.predicate == range.predicate());
@@ -34,9 +34,9 @@ const SHARDS: &str = "shards";
 pub(super) fn add(
     all: &mut Clauses,
     name: &str,
-    context: Context<'_>,
+    context: QueryContext<'_>,
 ) -> Result<Option<bool>, ClauseFault> {
-    let (head, Some(value)) = split(name) else {
+    let (head, Some(value)) = split_clause(name) else {
         return Ok(None);
     };
     let (keys, attribute) = (context.keys(), spelling::decode_text(head));
@@ -54,12 +54,12 @@ pub(super) fn add(
         )));
     }
     let is_first = match role {
-        Role::Partition(position, attributes) => {
+        ClauseTarget::Partition(position, attributes) => {
             add_partition(all, keys.partition, position, attributes, operator, value)
         }
-        Role::Sort(position, attribute) => match all
+        ClauseTarget::Sort(position, attribute) => match all
             .sort
-            .insert(position, range(attribute, operator, value)?)
+            .insert(position, parse_range(attribute, operator, value)?)
         {
             None => Ok(true),
             Some(_) => Err(ClauseFault::new(
@@ -70,11 +70,11 @@ pub(super) fn add(
                 "a range with two ends is one clause: @sk.between=lower,upper",
             )),
         },
-        Role::SortKey([]) => Err(ClauseFault::new(
+        ClauseTarget::SortKey([]) => Err(ClauseFault::new(
             "@sk does not work here: there is no sort key",
             "the partition key alone says which item",
         )),
-        Role::SortKey(several) => Err(by_own_names(
+        ClauseTarget::SortKey(several) => Err(several_fault(
             format!("@sk names one attribute, but the key has {}", several.len()),
             several,
         )),
@@ -84,7 +84,7 @@ pub(super) fn add(
 
 /// The key attributes that a condition is on.
 #[derive(Debug, Clone, Copy)]
-enum Role<'k> {
+enum ClauseTarget<'k> {
     /// Attributes of the partition key from that position on: one, or all of them.
     Partition(usize, &'k [KeyAttribute]),
     /// An attribute by position.
@@ -94,14 +94,17 @@ enum Role<'k> {
 }
 
 /// Splits `@pk` or `@sk` from the operator.
-fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>, Option<&'h str>)> {
+fn find_key<'h, 'k>(
+    head: &'h str,
+    keys: KeySchemaView<'k>,
+) -> Option<(ClauseTarget<'k>, Option<&'h str>)> {
     let (key, operator) = head
         .split_once('.')
         .map_or((head, None), |(key, operator)| (key, Some(operator)));
     match (key, keys.sort) {
-        ("@pk", _) => Some((Role::Partition(0, keys.partition), operator)),
-        ("@sk", [one]) => Some((Role::Sort(0, one), operator)),
-        ("@sk", sort) => Some((Role::SortKey(sort), operator)),
+        ("@pk", _) => Some((ClauseTarget::Partition(0, keys.partition), operator)),
+        ("@sk", [one]) => Some((ClauseTarget::Sort(0, one), operator)),
+        ("@sk", sort) => Some((ClauseTarget::SortKey(sort), operator)),
         _ => None,
     }
 }
@@ -111,7 +114,7 @@ fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>,
 fn find_attribute<'t, 'k>(
     text: &'t str,
     keys: KeySchemaView<'k>,
-) -> Option<(Role<'k>, Option<&'t str>)> {
+) -> Option<(ClauseTarget<'k>, Option<&'t str>)> {
     let role = |name: &str| {
         let of = |attributes: &'k [KeyAttribute]| {
             attributes
@@ -120,9 +123,10 @@ fn find_attribute<'t, 'k>(
                 .find(|(_, attribute)| attribute.name == name)
         };
         let partition = of(keys.partition)
-            .map(|(position, one)| Role::Partition(position, std::slice::from_ref(one)));
-        partition
-            .or_else(|| of(keys.sort).map(|(position, attribute)| Role::Sort(position, attribute)))
+            .map(|(position, one)| ClauseTarget::Partition(position, std::slice::from_ref(one)));
+        partition.or_else(|| {
+            of(keys.sort).map(|(position, attribute)| ClauseTarget::Sort(position, attribute))
+        })
     };
     if let Some(found) = role(text) {
         return Some((found, None));
@@ -140,7 +144,7 @@ fn own_names(attributes: &[KeyAttribute], separator: &str) -> String {
 }
 
 /// Returns the fault of a clause that takes several attributes for one.
-fn by_own_names(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
+fn several_fault(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
     ClauseFault::new(
         message,
         format!(
@@ -162,9 +166,9 @@ fn add_partition(
 ) -> Result<bool, ClauseFault> {
     match (operator, key) {
         (Some(SHARDS), [one]) => {
-            return Ok(all
-                .partition
-                .set(Partition::Shards(spelling::shard_values(one, text)?.into())));
+            return Ok(all.partition.set(PartitionClause::Shards(
+                spelling::shard_values(one, text)?.into(),
+            )));
         }
         (Some(SHARDS), several) => {
             let hint = format!("query one at a time: {}", own_names(several, " "));
@@ -189,7 +193,7 @@ fn add_partition(
     if attributes.len() == key.len()
         && let Some(digest) = file_name::alias_digest(text)
     {
-        return Ok(all.partition.set(Partition::Alias(PartitionAlias {
+        return Ok(all.partition.set(PartitionClause::Alias(PartitionAlias {
             name: text.to_owned(),
             digest,
         })));
@@ -197,7 +201,7 @@ fn add_partition(
     if let [one] = key
         && text.contains(ALIAS_MARK)
     {
-        return Err(ClauseFault::value(&one.name, NameFault::Alias));
+        return Err(ClauseFault::value(&one.name, FileNameError::Alias));
     }
     let parts: Vec<&str> = if attributes.len() == 1 {
         vec![text]
@@ -206,27 +210,32 @@ fn add_partition(
     };
     if parts.len() != attributes.len() {
         let (expected, found) = (attributes.len(), parts.len());
-        return Err(by_own_names(
+        return Err(several_fault(
             format!("@pk of this index takes {expected} values, not {found}"),
             attributes,
         ));
     }
     let values = attributes.iter().zip(parts).enumerate();
     let values = values.map(|(place, (attribute, part))| {
-        Ok((position + place, spelling::typed(attribute, part)?))
+        Ok((
+            position + place,
+            spelling::attribute_value(attribute, part)?,
+        ))
     });
     Ok(all
         .partition
         .add(values.collect::<Result<Vec<_>, ClauseFault>>()?))
 }
 
-fn range(
+fn parse_range(
     attribute: &KeyAttribute,
     operator: Option<&str>,
     text: &str,
 ) -> Result<SortRange, ClauseFault> {
     let Some(word) = operator else {
-        return Ok(SortRange::Equal(spelling::typed(attribute, text)?));
+        return Ok(SortRange::Equal(spelling::attribute_value(
+            attribute, text,
+        )?));
     };
     let unknown = || {
         let nearest = if word == "eq" {
@@ -249,7 +258,7 @@ fn range(
         .find(|known| known.word == word)
         .ok_or_else(unknown)?;
     match operator.predicate {
-        Predicate::Between => between(attribute, text),
+        Predicate::Between => parse_between(attribute, text),
         Predicate::BeginsWith if attribute.attribute_type == KeyAttributeType::N => {
             let message = format!(
                 "'{}' does not work on {}, a number",
@@ -258,16 +267,17 @@ fn range(
             Err(ClauseFault::new(message, "use between, ge or lt"))
         }
         predicate => {
-            SortRange::of(predicate, &[&spelling::typed(attribute, text)?]).ok_or_else(unknown)
+            SortRange::from_predicate(predicate, &[&spelling::attribute_value(attribute, text)?])
+                .ok_or_else(unknown)
         }
     }
 }
 
-fn between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFault> {
-    let [lower, upper] = spelling::two_bounds(text, &attribute.name)?;
+fn parse_between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFault> {
+    let [lower, upper] = spelling::split_bounds(text, &attribute.name)?;
     let (lower, upper) = (
-        spelling::typed(attribute, lower)?,
-        spelling::typed(attribute, upper)?,
+        spelling::attribute_value(attribute, lower)?,
+        spelling::attribute_value(attribute, upper)?,
     );
     if lower.compare(&upper) == Some(Ordering::Greater) {
         return Err(ClauseFault::new(
@@ -287,7 +297,7 @@ const WOULD_FILTER: &str = "is no key attribute here, so this would be a filter:
 
 /// Returns the fault of a condition on an attribute that is no key: it would be a filter. `None` if
 /// `head` is no attribute's name.
-pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault> {
+pub(super) fn filter_fault(head: &str, context: QueryContext<'_>) -> Option<ClauseFault> {
     let attribute = spelling::decode_text(head)
         .ok()
         .filter(|_| !head.starts_with('@'))?;
@@ -311,7 +321,7 @@ pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault>
 }
 
 /// Returns the words that begin a condition on the key.
-pub(super) fn words(context: Context<'_>) -> Vec<String> {
+pub(super) fn words(context: QueryContext<'_>) -> Vec<String> {
     if context.kind == QueryKind::Scan {
         return Vec::new();
     }
@@ -343,24 +353,24 @@ pub(super) fn words(context: Context<'_>) -> Vec<String> {
 }
 
 /// Returns the lines of the help: a condition and its meaning.
-pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
+pub(super) fn help(context: QueryContext<'_>) -> Vec<(String, String)> {
     if context.kind == QueryKind::Scan {
         return Vec::new();
     }
     let keys = context.keys();
     let needed = |key: &KeyAttribute| {
         (
-            format!("{}=<{}>", written(key), type_word(key)),
+            format!("{}=<{}>", display_name(key), type_word(key)),
             "the partition key, needed".to_owned(),
         )
     };
     let mut lines: Vec<_> = keys.partition.iter().map(needed).collect();
     if let [one] = keys.partition {
         lines.push(("@pk=<value>".to_owned(), "the same".to_owned()));
-        lines.push(shards_help(&written(one)));
+        lines.push(shards_help(&display_name(one)));
     }
     for key in keys.sort {
-        lines.extend(sort_help(&written(key), type_word(key)));
+        lines.extend(sort_help(&display_name(key), type_word(key)));
     }
     if keys.sort.len() == 1 {
         lines.push(("@sk=… @sk.lt=… …".to_owned(), "the same".to_owned()));
@@ -369,7 +379,7 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
 }
 
 /// Returns the lines of the help for any table.
-pub(super) fn help_of_any() -> Vec<(String, String)> {
+pub(super) fn general_help() -> Vec<(String, String)> {
     let partition = (
         "@pk=<value>".to_owned(),
         "the partition key, needed; or by the attribute's own name".to_owned(),
@@ -406,7 +416,7 @@ fn sort_help(name: &str, value: &str) -> Vec<(String, String)> {
 }
 
 /// Returns an attribute's name as a clause and a shell read it.
-pub(super) fn written(attribute: &KeyAttribute) -> String {
+pub(super) fn display_name(attribute: &KeyAttribute) -> String {
     file_name::encode(&AttributeValue::S(attribute.name.clone()))
 }
 
@@ -423,7 +433,7 @@ fn type_word(attribute: &KeyAttribute) -> &'static str {
 impl Clauses {
     /// Adds the key of a saved request.
     pub fn add_key(&mut self, key: KeyCondition) {
-        self.partition = Partition::Values(key.partition.into_iter().enumerate().collect());
+        self.partition = PartitionClause::Values(key.partition.into_iter().enumerate().collect());
         self.sort = key
             .sort
             .into_iter()
@@ -435,12 +445,12 @@ impl Clauses {
 
     /// Checks that the clauses make a request: a query has its whole partition key, and conditions on a sort key of several
     /// attributes start at the first, all but the last being equalities.
-    pub fn check_complete(&self, context: Context<'_>) -> Result<(), ClauseFault> {
+    pub fn check_complete(&self, context: QueryContext<'_>) -> Result<(), ClauseFault> {
         if context.kind == QueryKind::Scan {
             return Ok(());
         }
         let keys = context.keys();
-        if let Partition::Values(known) = &self.partition {
+        if let PartitionClause::Values(known) = &self.partition {
             let all = keys.partition.iter().enumerate();
             let missing: Vec<&str> = all
                 .filter(|(position, _)| !known.contains_key(position))

@@ -15,17 +15,17 @@
 use std::{collections::VecDeque, ops::ControlFlow};
 
 use super::{
-    path::{Partition, QueryPath},
-    request::{Bounds, Resolved, read_rows},
-    source::{self, QueryKind},
-    stream::{Pages, Stream, Wanted},
+    context::{self, QueryKind},
+    query_path::{PartitionClause, QueryPath},
+    request::{QueryBounds, Resolved, read_rows},
+    row_stream::{IsWanted, QueryPages, RowStream},
     token::{decode_cursor, encode_cursor, entry_cursor},
 };
 use crate::codec::{
     file_name::{self, ALIAS_MARK, NAME_BYTES_MAX, STEM_BYTES_MAX},
-    record::Row,
+    record::ResultRow,
 };
-use crate::database::Position;
+use crate::database::ListPosition;
 use crate::expr::SortRange;
 use crate::fs::{
     path::{kind_name, names},
@@ -41,23 +41,23 @@ const NUMBER_DIGITS: usize = 6;
 const SUFFIX: &str = ".json";
 
 /// A visitor of a listing, called with the link's name and the position right after it.
-pub type VisitLink<'a> = dyn FnMut(String, Position) -> ControlFlow<()> + 'a;
+pub type VisitLink<'a> = dyn FnMut(String, ListPosition) -> ControlFlow<()> + 'a;
 
 /// The state of a listing that continues where it ended, of a query that has no key to continue
 /// from. It is a cache: its loss costs only time.
 #[derive(Debug, Default)]
-pub struct LiveListing(Option<Run>);
+pub struct ListingCache(Option<ListingRun>);
 
 #[derive(Debug)]
-struct Run {
-    stream: Stream,
+struct ListingRun {
+    stream: RowStream,
     /// Entries read and not yet returned.
     ready: VecDeque<EntryKey>,
     /// Number of entries returned.
-    given: u64,
+    returned: u64,
 }
 
-impl LiveListing {
+impl ListingCache {
     /// Returns the bytes of memory of entries that were read and not yet returned.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
@@ -78,10 +78,10 @@ impl QueryPath {
     pub fn listing(
         &self,
         db: &dyn Browse,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         visit: &mut VisitLink<'_>,
     ) -> Result<(), FsError> {
-        self.listing_with(&mut LiveListing::default(), db, after, &|| true, visit)
+        self.listing_with(&mut ListingCache::default(), db, after, &|| true, visit)
     }
 
     /// Lists as [`Self::listing`]. A caller that lists the directory in pieces keeps `live` between
@@ -91,10 +91,10 @@ impl QueryPath {
     /// The same, and [`FsError::Interrupted`] when `wanted` returns false.
     pub fn listing_with(
         &self,
-        live: &mut LiveListing,
+        live: &mut ListingCache,
         db: &dyn Browse,
-        after: Option<&Position>,
-        wanted: &Wanted<'_>,
+        after: Option<&ListPosition>,
+        wanted: &IsWanted<'_>,
         visit: &mut VisitLink<'_>,
     ) -> Result<(), FsError> {
         if self.clauses.check_complete(self.context()).is_err()
@@ -102,8 +102,8 @@ impl QueryPath {
         {
             return Ok(());
         }
-        let (mut run, resolved) = match self.is_counted() {
-            true => (self.counted_run(live, db, after)?, None),
+        let (mut run, resolved) = match self.uses_numbers() {
+            true => (self.numbered_run(live, db, after)?, None),
             false => match self.resolve_one(db, "a listing") {
                 Ok(resolved) => (self.run_from(&resolved, db, after)?, Some(resolved)),
                 // A shortened partition key without entries.
@@ -115,7 +115,7 @@ impl QueryPath {
         let (mut bills, mut asks) = (Vec::new(), false);
         loop {
             while let Some(entry) = run.ready.pop_front() {
-                run.given += 1;
+                run.returned += 1;
                 let cursor = match &resolved {
                     Some(resolved) => {
                         let scope = self.scope(resolved);
@@ -123,9 +123,9 @@ impl QueryPath {
                     }
                     None => Vec::new(),
                 };
-                let position = encode_position(run.given, &cursor);
-                if run.given > before
-                    && visit(self.link_name(run.given, &entry), position).is_break()
+                let position = encode_position(run.returned, &cursor);
+                if run.returned > before
+                    && visit(self.link_name(run.returned, &entry), position).is_break()
                 {
                     live.0 = resolved.is_none().then_some(run);
                     return Ok(());
@@ -138,13 +138,13 @@ impl QueryPath {
                 live.0 = resolved.is_none().then_some(run);
                 return Err(FsError::Interrupted);
             }
-            let Run { stream, ready, .. } = &mut run;
-            let mut take = |row: &Row<'_>| {
-                ready.push_back(source::entry_key(row, self.context())?);
+            let ListingRun { stream, ready, .. } = &mut run;
+            let mut take = |row: &ResultRow<'_>| {
+                ready.push_back(context::entry_key(row, self.context())?);
                 Ok(())
             };
             let step = read_rows(&mut take, |rows| stream.next(db, &mut bills, rows))?;
-            settle(&mut bills)?;
+            settle_bills(&mut bills)?;
             if step.is_none() {
                 return Ok(());
             }
@@ -157,8 +157,8 @@ impl QueryPath {
         &self,
         resolved: &Resolved,
         db: &dyn Browse,
-        after: Option<&Position>,
-    ) -> Result<Run, FsError> {
+        after: Option<&ListPosition>,
+    ) -> Result<ListingRun, FsError> {
         let scope = self.scope(resolved);
         let mut request = self.build_request(resolved, self.start(resolved, db)?)?;
         request.projection = None;
@@ -170,44 +170,44 @@ impl QueryPath {
         }
         let left = |items: Option<u64>| items.map(|items| items.saturating_sub(given));
         let bounds = self.bounds();
-        let bounds = Bounds {
+        let bounds = QueryBounds {
             limit: left(bounds.limit),
             eval: left(bounds.eval),
         };
-        let pages = Pages::new(request, bounds, Some(CHUNK_ITEMS));
-        Ok(Run {
-            stream: Stream::Chain {
+        let pages = QueryPages::new(request, bounds, Some(CHUNK_ITEMS));
+        Ok(ListingRun {
+            stream: RowStream::Chain {
                 rest: [pages].into(),
                 left: bounds.limit,
             },
             ready: VecDeque::new(),
-            given,
+            returned: given,
         })
     }
 
     /// True if a position in the listing is a mere number. That is so where no key says where to
     /// continue: in several merged queries, and where a filter with `eval=` hides the number of
     /// evaluated items.
-    fn is_counted(&self) -> bool {
-        matches!(self.clauses.partition, Partition::Shards(_))
+    fn uses_numbers(&self) -> bool {
+        matches!(self.clauses.partition, PartitionClause::Shards(_))
             || (self.clauses.is_filtered() && self.clauses.eval.is_some())
     }
 
     /// Continues the query of `live` if it stands at the position, else runs it again and skips the
     /// entries before.
-    fn counted_run(
+    fn numbered_run(
         &self,
-        live: &mut LiveListing,
+        live: &mut ListingCache,
         db: &dyn Browse,
-        after: Option<&Position>,
-    ) -> Result<Run, FsError> {
+        after: Option<&ListPosition>,
+    ) -> Result<ListingRun, FsError> {
         let before = number_of(after)?;
         match live.0.take() {
-            Some(run) if run.given == before => Ok(run),
-            _ => Ok(Run {
+            Some(run) if run.returned == before => Ok(run),
+            _ => Ok(ListingRun {
                 stream: self.stream(db, &|request| request.projection = None)?,
                 ready: VecDeque::new(),
-                given: 0,
+                returned: 0,
             }),
         }
     }
@@ -217,7 +217,7 @@ impl QueryPath {
         let keys = self.context().keys();
         self.kind == QueryKind::Query
             && self.index.is_none()
-            && !matches!(self.clauses.partition, Partition::Shards(_))
+            && !matches!(self.clauses.partition, PartitionClause::Shards(_))
             && self
                 .clauses
                 .sort
@@ -250,7 +250,7 @@ impl QueryPath {
 
     /// True if the results may have more than one partition key.
     fn has_several_folders(&self) -> bool {
-        self.kind == QueryKind::Scan || matches!(self.clauses.partition, Partition::Shards(_))
+        self.kind == QueryKind::Scan || matches!(self.clauses.partition, PartitionClause::Shards(_))
     }
 
     /// Returns the target of a link called `link`, relative to this directory; `None` when the name
@@ -285,10 +285,10 @@ impl QueryPath {
     /// Returns the folder below `items/` of the query's partition key.
     fn partition_folder(&self) -> Option<String> {
         match &self.clauses.partition {
-            Partition::Alias(alias) => Some(alias.name.clone()),
-            Partition::Shards(_) => None,
-            Partition::Values(values) if values.is_empty() => None,
-            Partition::Values(values) => {
+            PartitionClause::Alias(alias) => Some(alias.name.clone()),
+            PartitionClause::Shards(_) => None,
+            PartitionClause::Values(values) if values.is_empty() => None,
+            PartitionClause::Values(values) => {
                 let values: Vec<&AttributeValue> = values.values().collect();
                 Some(file_name::collection_name_within(&values, STEM_BYTES_MAX))
             }
@@ -320,14 +320,14 @@ fn partition_of(entry: &EntryKey) -> Vec<&AttributeValue> {
     }
 }
 
-fn encode_position(number: u64, cursor: &[u8]) -> Position {
+fn encode_position(number: u64, cursor: &[u8]) -> ListPosition {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.extend_from_slice(cursor);
-    Position(bytes.into())
+    ListPosition(bytes.into())
 }
 
 fn decode_position(
-    position: &Position,
+    position: &ListPosition,
     cursor: impl Fn(&[u8]) -> Option<Item>,
 ) -> Result<(u64, Item), FsError> {
     let decoded = position
@@ -338,15 +338,15 @@ fn decode_position(
 }
 
 /// Returns the number of links before this position; the rest of the position is not decoded.
-fn number_of(after: Option<&Position>) -> Result<u64, FsError> {
+fn number_of(after: Option<&ListPosition>) -> Result<u64, FsError> {
     after.map_or(Ok(0), |after| {
         Ok(decode_position(after, |_| Some(Item::default()))?.0)
     })
 }
 
 /// Settles the bills of a page: a listing consumes each page once it has read it.
-fn settle(bills: &mut Vec<Bill>) -> Result<(), FsError> {
-    bills.drain(..).try_for_each(|bill| Ok(bill.settle()?))
+fn settle_bills(bills: &mut Vec<Bill>) -> Result<(), FsError> {
+    bills.drain(..).try_for_each(|bill| Ok(bill.spend()?))
 }
 
 /// Splits `<folder>,<entry>`. The folder is named by `count` values, or fewer when it is shortened.

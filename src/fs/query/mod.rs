@@ -30,11 +30,12 @@
 //! ```
 
 mod clause;
+mod clause_fault;
 #[cfg(test)]
 mod clause_tests;
+mod context;
 mod csv;
 mod explain;
-mod fault;
 mod filter;
 #[cfg(test)]
 mod filter_tests;
@@ -42,23 +43,22 @@ mod help;
 mod key_clause;
 mod listing;
 mod operators;
-mod path;
+mod query_path;
 mod request;
 #[cfg(test)]
 mod request_tests;
-mod result;
-mod source;
+mod result_file;
+mod row_stream;
 pub mod spelling;
-mod stream;
 #[cfg(test)]
 mod test_tables;
 mod token;
 mod where_clause;
 
 pub use clause::is_word;
+pub use context::QueryKind;
 pub use help::{all_names, first_entry};
-pub use listing::{LiveListing, VisitLink};
-pub use path::{CLAUSES_MAX, Child, QueryPath, ResultKind};
-pub use result::ResultReader;
-pub use source::QueryKind;
-pub use stream::Wanted;
+pub use listing::{ListingCache, VisitLink};
+pub use query_path::{CLAUSES_MAX, Child, QueryPath, ResultKind};
+pub use result_file::ResultReader;
+pub use row_stream::IsWanted;

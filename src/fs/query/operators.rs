@@ -68,7 +68,7 @@ pub(super) fn key_operators() -> impl Iterator<Item = &'static str> {
 
 /// The test that a filter's operator stands for.
 #[derive(Clone, Copy)]
-pub(super) enum Test {
+pub(super) enum FilterTest {
     OfPath(Predicate),
     /// The negation of the predicate.
     Not(Predicate),
@@ -76,28 +76,34 @@ pub(super) enum Test {
 }
 
 /// The operators of a filter clause: `where.<path>.<operator>`.
-pub(super) static FILTER_OPERATORS: [(&str, Test); 21] = [
-    ("eq", Test::OfPath(Predicate::Compare(Equal))),
-    ("ne", Test::OfPath(Predicate::Compare(NotEqual))),
-    ("lt", Test::OfPath(Predicate::Compare(Less))),
-    ("le", Test::OfPath(Predicate::Compare(LessOrEqual))),
-    ("gt", Test::OfPath(Predicate::Compare(Greater))),
-    ("ge", Test::OfPath(Predicate::Compare(GreaterOrEqual))),
-    ("between", Test::OfPath(Predicate::Between)),
-    ("in", Test::OfPath(Predicate::In)),
-    ("begins", Test::OfPath(Predicate::BeginsWith)),
-    ("contains", Test::OfPath(Predicate::Contains)),
-    ("ncontains", Test::Not(Predicate::Contains)),
-    ("exists", Test::OfPath(Predicate::AttributeExists)),
-    ("nexists", Test::OfPath(Predicate::AttributeNotExists)),
-    ("type", Test::OfPath(Predicate::AttributeType)),
-    ("size-eq", Test::OfSize(Predicate::Compare(Equal))),
-    ("size-ne", Test::OfSize(Predicate::Compare(NotEqual))),
-    ("size-lt", Test::OfSize(Predicate::Compare(Less))),
-    ("size-le", Test::OfSize(Predicate::Compare(LessOrEqual))),
-    ("size-gt", Test::OfSize(Predicate::Compare(Greater))),
-    ("size-ge", Test::OfSize(Predicate::Compare(GreaterOrEqual))),
-    ("size-between", Test::OfSize(Predicate::Between)),
+pub(super) static FILTER_OPERATORS: [(&str, FilterTest); 21] = [
+    ("eq", FilterTest::OfPath(Predicate::Compare(Equal))),
+    ("ne", FilterTest::OfPath(Predicate::Compare(NotEqual))),
+    ("lt", FilterTest::OfPath(Predicate::Compare(Less))),
+    ("le", FilterTest::OfPath(Predicate::Compare(LessOrEqual))),
+    ("gt", FilterTest::OfPath(Predicate::Compare(Greater))),
+    ("ge", FilterTest::OfPath(Predicate::Compare(GreaterOrEqual))),
+    ("between", FilterTest::OfPath(Predicate::Between)),
+    ("in", FilterTest::OfPath(Predicate::In)),
+    ("begins", FilterTest::OfPath(Predicate::BeginsWith)),
+    ("contains", FilterTest::OfPath(Predicate::Contains)),
+    ("ncontains", FilterTest::Not(Predicate::Contains)),
+    ("exists", FilterTest::OfPath(Predicate::AttributeExists)),
+    ("nexists", FilterTest::OfPath(Predicate::AttributeNotExists)),
+    ("type", FilterTest::OfPath(Predicate::AttributeType)),
+    ("size-eq", FilterTest::OfSize(Predicate::Compare(Equal))),
+    ("size-ne", FilterTest::OfSize(Predicate::Compare(NotEqual))),
+    ("size-lt", FilterTest::OfSize(Predicate::Compare(Less))),
+    (
+        "size-le",
+        FilterTest::OfSize(Predicate::Compare(LessOrEqual)),
+    ),
+    ("size-gt", FilterTest::OfSize(Predicate::Compare(Greater))),
+    (
+        "size-ge",
+        FilterTest::OfSize(Predicate::Compare(GreaterOrEqual)),
+    ),
+    ("size-between", FilterTest::OfSize(Predicate::Between)),
 ];
 
 /// Returns the words of the filter operators.

@@ -4,15 +4,15 @@
 use serde_json::Map;
 
 use super::{
-    fault::ClauseFault,
-    filter::{Expression, Filter},
+    clause_fault::ClauseFault,
+    context::QueryKind,
+    filter::{ExpressionBuilder, WhereFilter},
     key_clause,
-    path::{Partition, QueryPath},
-    source::QueryKind,
-    token::{Check, Scope},
+    query_path::{PartitionClause, QueryPath},
+    token::{TokenCheck, TokenScope},
 };
-use crate::codec::{dynamodb_json, key, record::Row, shown};
-use crate::database::Rows;
+use crate::codec::{dynamodb_json, key, record::ResultRow, sanitize};
+use crate::database::RowSink;
 use crate::expr::{
     Condition, KeyConditionShape, ProjectionPaths, SortRange,
     read_request::{ReadFilter, ReadRange, ReadRequest},
@@ -24,21 +24,21 @@ use crate::model::{
 };
 
 /// Reads one page; its bill is added to `bills`.
-pub(super) fn run(
+pub(super) fn read_page(
     request: &ReadRequest,
     db: &dyn Browse,
     bills: &mut Vec<Bill>,
-    rows: &mut Rows<'_>,
+    rows: &mut RowSink<'_>,
 ) -> Result<Page, FsError> {
-    let (page, bill) = db.page_on_account(request, rows)?;
+    let (page, bill) = db.read_page_unbilled(request, rows)?;
     bills.push(bill);
     Ok(page)
 }
 
 /// Reads rows with a fallible visitor; returns its first error.
 pub(super) fn read_rows<T>(
-    take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
-    read: impl FnOnce(&mut Rows<'_>) -> Result<T, FsError>,
+    take: &mut dyn FnMut(&ResultRow<'_>) -> Result<(), FsError>,
+    read: impl FnOnce(&mut RowSink<'_>) -> Result<T, FsError>,
 ) -> Result<T, FsError> {
     let mut fault = None;
     let read = read(&mut |row| {
@@ -71,7 +71,7 @@ pub(super) fn project_also(request: &mut ReadRequest, names: &[String]) -> Resul
 }
 
 fn projected(paths: Vec<DocumentPath>) -> Result<ProjectionPaths, FsError> {
-    ProjectionPaths::of_paths(paths).map_err(|error| FsError::Database(error.into()))
+    ProjectionPaths::from_paths(paths).map_err(|error| FsError::Database(error.into()))
 }
 
 /// A condition on an attribute of the key.
@@ -88,14 +88,14 @@ pub(super) struct KeyClause<'a> {
 pub(super) struct Resolved {
     /// `None` for a scan.
     pub partition: Option<PartitionKey>,
-    pub check: Check,
+    pub check: TokenCheck,
     /// Filters that are made when the query runs.
-    pub late: Vec<Filter>,
+    pub late_filters: Vec<WhereFilter>,
 }
 
 /// The number of items wanted; `None` is all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub(super) struct QueryBounds {
     /// Items to return.
     pub limit: Option<u64>,
     /// Items to evaluate, over all requests of one query.
@@ -117,7 +117,7 @@ impl QueryPath {
         db: &dyn Browse,
         result: &'static str,
     ) -> Result<Resolved, FsError> {
-        if let Partition::Shards(_) = self.clauses.partition {
+        if let PartitionClause::Shards(_) = self.clauses.partition {
             return Err(ClauseFault::several_requests(result).into());
         }
         self.resolve(db)?.pop().ok_or(FsError::NotFound)
@@ -129,14 +129,14 @@ impl QueryPath {
         let late = self.clauses.late_filters(self, db)?;
         let partitions = match (self.kind, &self.clauses.partition) {
             (QueryKind::Scan, _) => vec![None],
-            (QueryKind::Query, Partition::Values(values)) => {
+            (QueryKind::Query, PartitionClause::Values(values)) => {
                 vec![Some(values.values().cloned().collect())]
             }
-            (QueryKind::Query, Partition::Shards(values)) => values
+            (QueryKind::Query, PartitionClause::Shards(values)) => values
                 .iter()
                 .map(|value| Some(vec![value.clone()]))
                 .collect(),
-            (QueryKind::Query, Partition::Alias(alias)) => {
+            (QueryKind::Query, PartitionClause::Alias(alias)) => {
                 vec![Some(
                     db.partition_by_digest(&self.source(), alias.digest)?
                         .ok_or(FsError::NotFound)?,
@@ -146,7 +146,7 @@ impl QueryPath {
         Ok(partitions
             .into_iter()
             .map(|partition| Resolved {
-                late: late.clone(),
+                late_filters: late.clone(),
                 ..self.resolved(partition)
             })
             .collect())
@@ -157,7 +157,7 @@ impl QueryPath {
         Resolved {
             partition,
             check,
-            late: Vec::new(),
+            late_filters: Vec::new(),
         }
     }
 
@@ -185,12 +185,12 @@ impl QueryPath {
         let projection = self.clauses.select.clone().map(projected).transpose()?;
         Ok(ReadRequest {
             projection,
-            ..self.asked(resolved, start)
+            ..self.base_request(resolved, start)
         })
     }
 
     /// Builds the request without its projection.
-    pub(super) fn asked(&self, resolved: &Resolved, start: Option<Item>) -> ReadRequest {
+    pub(super) fn base_request(&self, resolved: &Resolved, start: Option<Item>) -> ReadRequest {
         let mut request = ReadRequest::scan(self.schema.name.clone(), self.index.clone());
         if let Some(partition) = resolved.partition.as_deref() {
             let conditions = self
@@ -211,9 +211,9 @@ impl QueryPath {
         } else {
             filters.pop()
         };
-        request.filter = filter.map(ReadFilter::of_expression);
+        request.filter = filter.map(ReadFilter::from_expression);
         request.exclusive_start_key = start;
-        self.clauses.ask(&mut request);
+        self.clauses.apply_to(&mut request);
         request
     }
 
@@ -221,24 +221,24 @@ impl QueryPath {
     pub(super) fn filters<'a>(
         &'a self,
         resolved: &'a Resolved,
-    ) -> impl Iterator<Item = &'a Filter> {
+    ) -> impl Iterator<Item = &'a WhereFilter> {
         self.clauses
             .filters
             .iter()
             .map(|filter| &**filter)
-            .chain(&resolved.late)
+            .chain(&resolved.late_filters)
     }
 
     /// Returns the bounds of `limit=` and `eval=`.
-    pub(super) fn bounds(&self) -> Bounds {
-        Bounds {
+    pub(super) fn bounds(&self) -> QueryBounds {
+        QueryBounds {
             limit: self.clauses.limit,
             eval: self.clauses.eval,
         }
     }
 
-    pub(super) fn scope<'a>(&'a self, resolved: &'a Resolved) -> Scope<'a> {
-        Scope {
+    pub(super) fn scope<'a>(&'a self, resolved: &'a Resolved) -> TokenScope<'a> {
+        TokenScope {
             context: self.context(),
             partition: resolved.partition.as_deref(),
         }
@@ -269,17 +269,17 @@ impl QueryPath {
 
     /// Returns the digest of all that a position depends on: the source, the conditions and the
     /// order.
-    fn token_check(&self, partition: Option<&[AttributeValue]>) -> Check {
+    fn token_check(&self, partition: Option<&[AttributeValue]>) -> TokenCheck {
         let mut bytes = Vec::new();
         for name in [
             self.schema.name.as_str(),
             self.index.as_ref().map_or("", |index| index.as_str()),
         ] {
-            put_text(name, &mut bytes);
+            push_text(name, &mut bytes);
         }
         for attribute in self.context().cursor_attributes() {
-            put_text(&attribute.name, &mut bytes);
-            put_text(
+            push_text(&attribute.name, &mut bytes);
+            push_text(
                 attribute.attribute_type.as_attribute_type().tag(),
                 &mut bytes,
             );
@@ -288,8 +288,8 @@ impl QueryPath {
             .map(|partition| self.key_clauses(partition))
             .unwrap_or_default()
         {
-            put_text(&clause.tag, &mut bytes);
-            put_text(key_clause::word(&clause.range), &mut bytes);
+            push_text(&clause.tag, &mut bytes);
+            push_text(key_clause::operator_word(&clause.range), &mut bytes);
             clause
                 .range
                 .values()
@@ -312,7 +312,7 @@ impl QueryPath {
 }
 
 /// Appends a text after its length, so that no two lists of texts have the same bytes.
-fn put_text(text: &str, bytes: &mut Vec<u8>) {
+fn push_text(text: &str, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
     bytes.extend_from_slice(text.as_bytes());
 }
@@ -329,17 +329,17 @@ fn tag(role: &str, position: usize, count: usize) -> String {
 /// Renders `request.json`: the request with its values in DynamoDB JSON.
 pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "request.json")?;
-    let request = members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
-    Ok(shown::json(&format!("{request:#}\n")).into_bytes())
+    let request = request_members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
+    Ok(sanitize::json(&format!("{request:#}\n")).into_bytes())
 }
 
 /// Returns the members of the request in the order of the API's own documents.
-pub(super) fn members(
+pub(super) fn request_members(
     path: &QueryPath,
     resolved: &Resolved,
     start: Option<&Item>,
 ) -> Result<Value, FsError> {
-    let mut expression = Expression::default();
+    let mut expression = ExpressionBuilder::default();
     let projection = path
         .clauses
         .select
@@ -355,12 +355,12 @@ pub(super) fn members(
             .map(|key| expression.condition(&key.tag, &key.attribute.name, &key.range));
         parts.collect::<Vec<_>>().join(" AND ")
     });
-    let filters: Vec<&Filter> = path.filters(resolved).collect();
+    let filters: Vec<&WhereFilter> = path.filters(resolved).collect();
     let filters: Vec<String> = filters
         .iter()
         .map(|filter| filter.write(&mut expression, filters.len() > 1))
         .collect();
-    let asked = path.asked(resolved, start.cloned());
+    let asked = path.base_request(resolved, start.cloned());
     let (forward, segment) = match asked.range {
         ReadRange::Query { forward, .. } => (forward, None),
         ReadRange::Scan { segment } => (true, segment),
@@ -424,12 +424,12 @@ fn insert_item(
     dynamodb_json::write_item(item, &mut text);
     out.insert(
         member.to_owned(),
-        serde_json::from_slice(&text).map_err(unwritable)?,
+        serde_json::from_slice(&text).map_err(internal_json)?,
     );
     Ok(())
 }
 
 /// Returns the error of our own text that is no JSON: a defect, reported like a failing store.
-fn unwritable(error: serde_json::Error) -> FsError {
+fn internal_json(error: serde_json::Error) -> FsError {
     FsError::Database(StoreError::Io(error.to_string()).into())
 }

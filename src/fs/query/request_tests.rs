@@ -1,10 +1,10 @@
 //! Tests of the requests that clauses make: the expression, the placeholders and the other members.
 
 use super::{
-    path::{Partition, QueryPath},
-    request::{Resolved, count_only, members},
+    query_path::{PartitionClause, QueryPath},
+    request::{Resolved, count_only, request_members},
     test_tables::{directory, game_scores},
-    token::Token,
+    token::PageToken,
 };
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::fs::prelude::*;
@@ -20,7 +20,9 @@ fn n(text: &str) -> AttributeValue {
 
 fn resolved(path: &QueryPath) -> Resolved {
     path.resolved(match &path.clauses.partition {
-        Partition::Values(values) if !values.is_empty() => Some(values.values().cloned().collect()),
+        PartitionClause::Values(values) if !values.is_empty() => {
+            Some(values.values().cloned().collect())
+        }
         _ => None,
     })
 }
@@ -34,7 +36,7 @@ fn request(path: &str) -> ReadRequest {
 /// Returns the members of `request.json`.
 fn text(path: &str, start: Option<&Item>) -> Value {
     let path = directory(&game_scores(), path);
-    members(&path, &resolved(&path), start).expect("JSON")
+    request_members(&path, &resolved(&path), start).expect("JSON")
 }
 
 /// Returns `condition | #name=attribute … :value=… ` of a query.
@@ -215,13 +217,13 @@ fn tokens_round_trip_and_belong_to_one_query() {
                 .filter(|(name, _)| names.contains(&name.as_str()))
                 .collect(),
         );
-        let text = Token::new(resolved.check, &key, scope).unwrap().text();
+        let text = PageToken::new(resolved.check, &key, scope).unwrap().text();
         assert!(
             text.bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'),
             "{text}"
         );
-        let token = Token::parse(&text).expect("our own token");
+        let token = PageToken::parse(&text).expect("our own token");
         assert_eq!(
             super::token::decode_cursor(&super::token::encode_cursor(&key, scope).unwrap(), scope),
             Some(key)
@@ -232,7 +234,7 @@ fn tokens_round_trip_and_belong_to_one_query() {
             Ok(super::Child::Dir(_))
         ));
         let broken = format!("{}A", text.get(1..).expect("ASCII"));
-        assert!(Token::parse(&broken).is_err());
+        assert!(PageToken::parse(&broken).is_err());
     }
     let check = |path: &str, partition: &str| {
         directory(&schema, path)
@@ -262,7 +264,7 @@ fn the_longest_token_fits_in_a_name() {
             ("GameTitle", s(&"ü".repeat(length / 2))),
             ("TopScore", n("1")),
         ]);
-        let text = Token::new(resolved.check, &last, path.scope(&resolved))
+        let text = PageToken::new(resolved.check, &last, path.scope(&resolved))
             .unwrap()
             .text();
         assert!(
@@ -270,7 +272,7 @@ fn the_longest_token_fits_in_a_name() {
             "{length}: {}",
             text.len()
         );
-        assert!(Token::parse(&text).is_ok());
+        assert!(PageToken::parse(&text).is_ok());
     }
 }
 
@@ -337,7 +339,7 @@ proptest::proptest! {
             let path = directory(&schema, start).child(format!("{attribute}={name}").as_bytes());
             let Ok(super::Child::Dir(path)) = path else { panic!("{attribute}={name}: {path:?}") };
             let found = match &path.clauses.partition {
-                super::path::Partition::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
+                super::query_path::PartitionClause::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
                 _ => match path.clauses.sort.get(&0) {
                     Some(crate::expr::SortRange::Less(value)) => Some(value.clone()),
                     other => panic!("{other:?}"),

@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use super::fault::ClauseFault;
+use super::clause_fault::ClauseFault;
 use crate::codec::file_name;
 use crate::expr::SortRange;
 use crate::fs::prelude::*;
@@ -33,13 +33,16 @@ pub(super) fn key_value(
 }
 
 /// Decodes `text` to a value of this key attribute.
-pub(super) fn typed(attribute: &KeyAttribute, text: &str) -> Result<AttributeValue, ClauseFault> {
+pub(super) fn attribute_value(
+    attribute: &KeyAttribute,
+    text: &str,
+) -> Result<AttributeValue, ClauseFault> {
     key_value(text, attribute.attribute_type)
         .map_err(|fault| ClauseFault::value(&attribute.name, fault))
 }
 
 /// Splits a clause into its word, or key with operator, and its value.
-pub(super) fn split(name: &str) -> (&str, Option<&str>) {
+pub(super) fn split_clause(name: &str) -> (&str, Option<&str>) {
     name.split_once('=')
         .map_or((name, None), |(head, value)| (head, Some(value)))
 }
@@ -99,7 +102,10 @@ fn split_indexes(step: &str) -> Option<(&str, Vec<usize>)> {
 const SHARDS_MAX: u64 = 200;
 
 /// Splits the two values of a `between` on this attribute.
-pub(super) fn two_bounds<'t>(text: &'t str, attribute: &str) -> Result<[&'t str; 2], ClauseFault> {
+pub(super) fn split_bounds<'t>(
+    text: &'t str,
+    attribute: &str,
+) -> Result<[&'t str; 2], ClauseFault> {
     let parts: Vec<&str> = text.split(',').collect();
     parts.try_into().map_err(|_| {
         ClauseFault::new(
@@ -143,13 +149,13 @@ pub(super) fn shard_values(
     } else {
         0
     };
-    let parse = |number: u64| typed(attribute, &format!("{prefix}{number:0width$}"));
+    let parse = |number: u64| attribute_value(attribute, &format!("{prefix}{number:0width$}"));
     (from..=to).map(parse).collect()
 }
 
 /// Returns a document path as the clauses spell it, `a.b[0]`.
 pub(super) fn show_path(path: &DocumentPath) -> String {
-    path.written(str::to_owned)
+    path.to_text_with(str::to_owned)
 }
 
 /// Returns a condition on a key attribute as text, with these texts as its values.

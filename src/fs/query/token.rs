@@ -14,9 +14,9 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{collections::BTreeSet, ops::ControlFlow};
 
-use super::{fault::ClauseFault, source::Context};
+use super::{clause_fault::ClauseFault, context::QueryContext};
 use crate::codec::{digest::Digest, key};
-use crate::database::Entries;
+use crate::database::EntryRange;
 use crate::fs::prelude::*;
 use crate::model::error::StoreError;
 
@@ -28,47 +28,49 @@ const CRC_BYTES: usize = 4;
 const BODY_BYTES_MAX: usize = 176;
 
 /// The part of a token that ties it to its query.
-pub(super) type Check = [u8; CHECK_BYTES];
+pub(super) type TokenCheck = [u8; CHECK_BYTES];
 
 /// A token of the right form. Its position can be decoded only with its query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    check: Check,
-    body: Body,
+pub(super) struct PageToken {
+    check: TokenCheck,
+    body: TokenBody,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Body {
-    Whole(Vec<u8>),
+enum TokenBody {
+    Full(Vec<u8>),
     Digest(Vec<u8>),
 }
 
 /// The query that a position is in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scope<'a> {
-    pub context: Context<'a>,
+pub(super) struct TokenScope<'a> {
+    pub context: QueryContext<'a>,
     /// The partition key of a query; `None` for a scan.
     pub partition: Option<&'a [AttributeValue]>,
 }
 
-impl Token {
+impl PageToken {
     /// Parses the text after `after=`.
     pub fn parse(text: &str) -> Result<Self, ClauseFault> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| no_token())?;
-        let (content, crc) = bytes.split_last_chunk::<CRC_BYTES>().ok_or_else(no_token)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| invalid_token())?;
+        let (content, crc) = bytes
+            .split_last_chunk::<CRC_BYTES>()
+            .ok_or_else(invalid_token)?;
         if crc32fast::hash(content).to_be_bytes() != *crc {
-            return Err(no_token());
+            return Err(invalid_token());
         }
         let Some((&VERSION, content)) = content.split_first() else {
-            return Err(no_token());
+            return Err(invalid_token());
         };
         let (check, content) = content
             .split_first_chunk::<CHECK_BYTES>()
-            .ok_or_else(no_token)?;
+            .ok_or_else(invalid_token)?;
         let body = match content.split_first() {
-            Some((0, body)) => Body::Whole(body.to_vec()),
-            Some((1, body)) => Body::Digest(body.to_vec()),
-            _ => return Err(no_token()),
+            Some((0, body)) => TokenBody::Full(body.to_vec()),
+            Some((1, body)) => TokenBody::Digest(body.to_vec()),
+            _ => return Err(invalid_token()),
         };
         Ok(Self {
             check: *check,
@@ -80,12 +82,12 @@ impl Token {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] for a position without one of its key attributes.
-    pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Result<Self, FsError> {
+    pub fn new(check: TokenCheck, last: &Item, scope: TokenScope<'_>) -> Result<Self, FsError> {
         let whole = encode_cursor(last, scope)?;
         let body = if whole.len() <= BODY_BYTES_MAX {
-            Body::Whole(whole)
+            TokenBody::Full(whole)
         } else {
-            Body::Digest(shorten(&whole, last, scope))
+            TokenBody::Digest(shorten(&whole, last, scope))
         };
         Ok(Self { check, body })
     }
@@ -93,8 +95,8 @@ impl Token {
     /// Returns the text after `after=`.
     pub fn text(&self) -> String {
         let (form, body) = match &self.body {
-            Body::Whole(body) => (0, body),
-            Body::Digest(body) => (1, body),
+            TokenBody::Full(body) => (0, body),
+            TokenBody::Digest(body) => (1, body),
         };
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.check);
@@ -111,30 +113,30 @@ impl Token {
     /// entry is gone.
     pub fn resolve(
         &self,
-        check: Check,
+        check: TokenCheck,
         db: &dyn Browse,
-        scope: Scope<'_>,
+        scope: TokenScope<'_>,
     ) -> Result<Item, FsError> {
         if self.check != check {
-            return Err(foreign());
+            return Err(foreign_token());
         }
         match &self.body {
-            Body::Whole(body) => decode_cursor(body, scope).ok_or_else(foreign),
-            Body::Digest(body) => find(body, db, scope),
+            TokenBody::Full(body) => decode_cursor(body, scope).ok_or_else(foreign_token),
+            TokenBody::Digest(body) => find_entry(body, db, scope),
         }
     }
 }
 
-fn no_token() -> ClauseFault {
+fn invalid_token() -> ClauseFault {
     ClauseFault::token("this is no position token of ddbfs")
 }
 
-fn foreign() -> FsError {
+fn foreign_token() -> FsError {
     ClauseFault::token("this position token belongs to another query").into()
 }
 
 /// Returns the cursor attributes that the query does not fix.
-fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
+fn free_attributes<'a>(scope: TokenScope<'a>) -> Vec<&'a KeyAttribute> {
     let mut all = scope.context.cursor_attributes();
     if scope.partition.is_some() {
         let fixed: BTreeSet<&str> = scope
@@ -153,9 +155,9 @@ fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] for a position without one of its key attributes.
-pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Result<Vec<u8>, FsError> {
+pub(super) fn encode_cursor(last: &Item, scope: TokenScope<'_>) -> Result<Vec<u8>, FsError> {
     let mut out = Vec::new();
-    for attribute in open_attributes(scope) {
+    for attribute in free_attributes(scope) {
         let value = last.get(&attribute.name).ok_or_else(|| {
             FsError::Database(StoreError::Corrupt("a position lacks a key attribute").into())
         })?;
@@ -165,9 +167,9 @@ pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Result<Vec<u8>, Fs
 }
 
 /// Decodes the bytes of [`encode_cursor`]; returns `None` for any other bytes.
-pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> {
+pub(super) fn decode_cursor(mut bytes: &[u8], scope: TokenScope<'_>) -> Option<Item> {
     let mut item = Item::default();
-    for attribute in open_attributes(scope) {
+    for attribute in free_attributes(scope) {
         let (value, rest) = key::decode(attribute.attribute_type, bytes).ok()?;
         item.0.insert(attribute.name.clone(), value);
         bytes = rest;
@@ -183,7 +185,7 @@ pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> 
     bytes.is_empty().then_some(item)
 }
 
-fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
+fn shorten(whole: &[u8], last: &Item, scope: TokenScope<'_>) -> Vec<u8> {
     let mut body = digest(whole).to_vec();
     if scope.partition.is_none() {
         let values: Vec<&AttributeValue> = scope
@@ -212,17 +214,17 @@ fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
 }
 
 /// Finds the entry of a shortened token among those with its partition key and sort prefix.
-fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
+fn find_entry(body: &[u8], db: &dyn Browse, scope: TokenScope<'_>) -> Result<Item, FsError> {
     let source = scope.context.source();
     let (wanted, rest) = body
         .split_first_chunk::<{ size_of::<Digest>() }>()
-        .ok_or_else(foreign)?;
+        .ok_or_else(foreign_token)?;
     let (partition, prefix): (PartitionKey, &[u8]) = match scope.partition {
         Some(values) => (values.to_vec(), rest),
         None => {
             let (place, prefix) = rest
                 .split_first_chunk::<{ size_of::<Digest>() }>()
-                .ok_or_else(foreign)?;
+                .ok_or_else(foreign_token)?;
             (
                 db.partition_by_digest(&source, *place)?
                     .ok_or(FsError::TokenExpired)?,
@@ -240,7 +242,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
     let mut found = None;
     db.entries(
         &source,
-        &Entries::Collection {
+        &EntryRange::Collection {
             partition,
             sort_prefix,
         },
@@ -259,7 +261,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
 }
 
 /// Returns an entry's key as a `LastEvaluatedKey`.
-pub(super) fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
+pub(super) fn entry_cursor(entry: &EntryKey, scope: TokenScope<'_>) -> Item {
     let mut item = entry.base.to_item(&scope.context.schema.key);
     if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.context.index) {
         let values = partition.iter().chain(sort);

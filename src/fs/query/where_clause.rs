@@ -11,16 +11,16 @@
 //! `contains` with a value that looks like a number searches for it as a number and as text.
 
 use super::{
-    fault::ClauseFault,
-    filter::{Expression, Filter},
-    operators::{FILTER_OPERATORS, Test, filter_operators},
-    path::QueryPath,
-    source::Context,
+    clause_fault::ClauseFault,
+    context::QueryContext,
+    filter::{ExpressionBuilder, WhereFilter},
+    operators::{FILTER_OPERATORS, FilterTest, filter_operators},
+    query_path::QueryPath,
     spelling::{self, show_path},
 };
 use crate::expr::{
     Predicate,
-    literals::{self, LiteralFault, Unit},
+    literals::{self, LiteralFault, SourceByte},
 };
 use crate::fs::prelude::*;
 use crate::model::{
@@ -39,11 +39,11 @@ pub(super) const OPERATORS_HELP: &str =
 A value is a number, true, false or null if it looks so, else text; force it by where.zip,S.eq=12345 (S N B BOOL NULL JSON).";
 
 /// Parses `head`, which follows `where.`, and the text after `=`.
-pub(super) fn dotted(
+pub(super) fn parse_dotted(
     head: &str,
     text: Option<&str>,
-    context: Context<'_>,
-) -> Result<Filter, ClauseFault> {
+    context: QueryContext<'_>,
+) -> Result<WhereFilter, ClauseFault> {
     let unknown = |operator: &str, nearest| unknown_operator(head, operator, nearest);
     let (left, word) = head.rsplit_once('.').ok_or_else(|| unknown("", "eq"))?;
     let Some((_, test)) = FILTER_OPERATORS.iter().find(|(known, _)| *known == word) else {
@@ -56,15 +56,15 @@ pub(super) fn dotted(
     let (path, forced) = split_type(left)?;
     let path = spelling::document_path(path)?;
     let key = key_type(&path, context);
-    let condition = Condition {
+    let condition = WhereCondition {
         typing: forced.or(key),
         is_binary: forced == Some("B") || key == Some("B"),
         path,
     };
-    let mut expression = Expression::default();
+    let mut expression = ExpressionBuilder::default();
     let text = condition.text(*test, text, &mut expression)?;
-    let filter = Filter::of_text(&text, &expression.placeholders())?;
-    filter.check_place(context)?;
+    let filter = WhereFilter::of_text(&text, &expression.placeholders())?;
+    filter.check_attributes(context)?;
     Ok(filter)
 }
 
@@ -106,25 +106,27 @@ fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
 /// A type by the schema or by force; `None` for the type that the value looks like.
 type Typing = Option<&'static str>;
 
-struct Condition {
+struct WhereCondition {
     path: DocumentPath,
     typing: Typing,
     /// True if the operand of `begins` is bytes.
     is_binary: bool,
 }
 
-impl Condition {
+impl WhereCondition {
     /// Returns the condition as text; its names and values are added to `out`.
     fn text(
         &self,
-        test: Test,
+        test: FilterTest,
         text: Option<&str>,
-        out: &mut Expression,
+        out: &mut ExpressionBuilder,
     ) -> Result<String, ClauseFault> {
         let path = out.filter_path(&self.path);
         let (predicate, operand, typing) = match test {
-            Test::OfPath(predicate) | Test::Not(predicate) => (predicate, path, self.typing),
-            Test::OfSize(predicate) => (predicate, format!("size({path})"), Some("N")),
+            FilterTest::OfPath(predicate) | FilterTest::Not(predicate) => {
+                (predicate, path, self.typing)
+            }
+            FilterTest::OfSize(predicate) => (predicate, format!("size({path})"), Some("N")),
         };
         let values = match (predicate, text) {
             (Predicate::AttributeExists | Predicate::AttributeNotExists, Some(_)) => {
@@ -173,7 +175,7 @@ impl Condition {
             }
             (_, values) => said(values),
         };
-        Ok(if matches!(test, Test::Not(_)) {
+        Ok(if matches!(test, FilterTest::Not(_)) {
             format!("NOT {said}")
         } else {
             said
@@ -181,7 +183,7 @@ impl Condition {
     }
 
     fn bounds(&self, typing: Typing, text: &str) -> Result<[AttributeValue; 2], ClauseFault> {
-        let [lower, upper] = spelling::two_bounds(text, &show_path(&self.path))?;
+        let [lower, upper] = spelling::split_bounds(text, &show_path(&self.path))?;
         let bounds = [self.value(typing, lower)?, self.value(typing, upper)?];
         let [low, high] = &bounds;
         let is_mixed = low.attribute_type() != high.attribute_type() && typing.is_none();
@@ -197,7 +199,7 @@ impl Condition {
     }
 
     fn value(&self, typing: Typing, text: &str) -> Result<AttributeValue, ClauseFault> {
-        typed(typing, text).map_err(|fault| self.fault(&fault))
+        parse_typed(typing, text).map_err(|fault| self.fault(&fault))
     }
 
     fn fault(&self, fault: &str) -> ClauseFault {
@@ -205,7 +207,7 @@ impl Condition {
     }
 }
 
-fn key_type(path: &DocumentPath, context: Context<'_>) -> Typing {
+fn key_type(path: &DocumentPath, context: QueryContext<'_>) -> Typing {
     let schema = context.schema;
     let mut keys = schema
         .key
@@ -215,9 +217,9 @@ fn key_type(path: &DocumentPath, context: Context<'_>) -> Typing {
     Some(key.attribute_type.as_attribute_type().tag())
 }
 
-fn typed(typing: Typing, text: &str) -> Result<AttributeValue, String> {
+fn parse_typed(typing: Typing, text: &str) -> Result<AttributeValue, String> {
     match (typing, text) {
-        (None, _) => by_look(text),
+        (None, _) => infer_value(text),
         (Some("S"), _) => decode(text).map(AttributeValue::S),
         (Some("N"), _) => spelling::key_value(text, KeyAttributeType::N),
         (Some("B"), _) => spelling::key_value(text, KeyAttributeType::B),
@@ -239,7 +241,7 @@ fn decode(text: &str) -> Result<String, String> {
     }
 }
 
-fn by_look(text: &str) -> Result<AttributeValue, String> {
+fn infer_value(text: &str) -> Result<AttributeValue, String> {
     let text = decode(text)?;
     Ok(match text.as_str() {
         "true" => AttributeValue::Bool(true),
@@ -272,19 +274,23 @@ fn looks_like_number(text: &str) -> bool {
 }
 
 /// Parses the text after `where=`.
-pub(super) fn literal(text: &str, context: Context<'_>) -> Result<Filter, ClauseFault> {
-    let extracted = literals::condition(&units(text)?).map_err(|error| of_literal(&error.fault))?;
-    let filter = Filter::of_text(&extracted.text, &extracted.placeholders)?;
-    filter.check_place(context)?;
+pub(super) fn parse_expression(
+    text: &str,
+    context: QueryContext<'_>,
+) -> Result<WhereFilter, ClauseFault> {
+    let extracted =
+        literals::condition(&units(text)?).map_err(|error| literal_fault(&error.fault))?;
+    let filter = WhereFilter::of_text(&extracted.text, &extracted.placeholders)?;
+    filter.check_attributes(context)?;
     Ok(filter)
 }
 
-fn units(text: &str) -> Result<Vec<Unit>, ClauseFault> {
+fn units(text: &str) -> Result<Vec<SourceByte>, ClauseFault> {
     let mut units = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         if byte != b'%' {
-            units.push(Unit {
+            units.push(SourceByte {
                 byte,
                 is_escaped: false,
             });
@@ -302,7 +308,7 @@ fn units(text: &str) -> Result<Vec<Unit>, ClauseFault> {
                 "write % itself as %25",
             ));
         };
-        units.push(Unit {
+        units.push(SourceByte {
             byte: high << 4 | low,
             is_escaped: true,
         });
@@ -314,7 +320,7 @@ fn fault(message: impl Into<String>, hint: &str) -> ClauseFault {
     ClauseFault::new(message, hint)
 }
 
-fn of_literal(literal: &LiteralFault) -> ClauseFault {
+fn literal_fault(literal: &LiteralFault) -> ClauseFault {
     let said = literal.to_string();
     match literal {
         LiteralFault::OpenQuote(quote) => fault(
@@ -345,7 +351,10 @@ fn of_literal(literal: &LiteralFault) -> ClauseFault {
 
 /// Returns the filter that drops expired items. It keeps items without the time-to-live attribute,
 /// with one that is no number, or with a later time.
-pub(super) fn live(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, FsError> {
+pub(super) fn live_filter(
+    path: &QueryPath,
+    db: &dyn Browse,
+) -> Result<Option<WhereFilter>, FsError> {
     let described = db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: path.schema.name.clone(),
     })?;
@@ -356,15 +365,15 @@ pub(super) fn live(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, 
     let Some(attribute) = attribute else {
         return Ok(None);
     };
-    let mut expression = Expression::default();
+    let mut expression = ExpressionBuilder::default();
     let name = expression.filter_path(&DocumentPath::top_level(attribute.clone()));
     let number = expression.filter_value(&AttributeValue::S(AttributeType::N.tag().to_owned()));
     let now = expression.filter_value(&AttributeValue::N(Number::from_u64(
         SystemClock.now_ms() / 1000,
     )));
     let text = format!("NOT attribute_type({name}, {number}) OR {name} >= {now}");
-    let filter = Filter::of_text(&text, &expression.placeholders())?;
-    filter.check_place(path.context()).map_err(|fault| {
+    let filter = WhereFilter::of_text(&text, &expression.placeholders())?;
+    filter.check_attributes(path.context()).map_err(|fault| {
         ClauseFault::new(
             format!(
                 "live does not work here: {attribute} is the table's time to live, and {}",

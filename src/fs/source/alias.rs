@@ -14,7 +14,7 @@ impl NodeOps<Node> for AliasNode {
     /// Returns the attributes of the item, once it is stored. They are the item's, but the file
     /// keeps its inode number while it is open.
     fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        match items::find(mount, &base(&self.table), &self.path)? {
+        match items::resolve_path(mount, &base_source(&self.table), &self.path)? {
             Node::Entry(found) => entry::attr(mount, &found),
             _ => Err(FsError::NotFound),
         }
@@ -31,7 +31,7 @@ impl NodeOps<Node> for AliasNode {
 
 impl NodeOps<Node> for AliasFolder {
     fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        if let Some(Node::Collection(source, partition)) = items::known_folder(mount, self)? {
+        if let Some(Node::Collection(source, partition)) = items::resolved_folder(mount, self)? {
             return items::collection_attr(mount, &source, &partition);
         }
         mount.schema(&self.table)?;
@@ -40,14 +40,14 @@ impl NodeOps<Node> for AliasFolder {
     }
 
     fn successor(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {
-        items::known_folder(mount, self)
+        items::resolved_folder(mount, self)
     }
 
     fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
         items::resolve_in_alias(mount, self, name)
     }
 
-    fn list(&self, _at: &Node, _mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, _at: &Node, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         Ok(Vec::new())
     }
 

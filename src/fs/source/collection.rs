@@ -5,7 +5,7 @@ use crate::fs::{
     open::{directory::Lister, prelude::*},
     write::KeyPart,
 };
-use crate::model::api::table_control::ParkedChange;
+use crate::model::api::table_control::TrashChange;
 
 /// The error of a file that is created under the name of a collection.
 pub const CREATE_REFUSED: FsError = FsError::NotPermitted(
@@ -16,7 +16,7 @@ pub const MKDIR_REFUSED: FsError =
     FsError::NotPermitted("an item collection holds items, not folders");
 
 #[derive(Debug)]
-pub struct Collection<'n>(pub &'n Source, pub &'n PartitionKey);
+pub struct Collection<'n>(pub &'n SourceName, pub &'n PartitionKey);
 
 impl Collection<'_> {
     /// Returns the error of a change that is refused; entries of an index are derived.
@@ -63,21 +63,21 @@ impl NodeOps<Node> for Collection<'_> {
         }
         let value = partition.first().ok_or(FsError::NotFound)?;
         // An item that was renamed away is not seen, and would be in the way.
-        host.deletes.settle(mount, |(table, key)| {
+        host.deletes.delete_now(mount, |(table, key)| {
             *table == source.table && key.partition == *value
         });
         if mount.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }
         let was_kept = mount.folders.lock().remove(&source.table, value);
-        let had_parked = scratch::parked_in_ms(mount, source, partition)?.is_some()
-            && mount.db.change_parked(ParkedChange::Leave {
+        let had_parked = scratch::last_trashed_ms(mount, source, partition)?.is_some()
+            && mount.db.change_trash(TrashChange::Detach {
                 table: source.table.clone(),
                 folder: Some(value.clone()),
             })?;
         mount.scratch.lock().remove_directory(at);
         let partition = KeyPart::Value(value.clone());
-        host.creations.folder_removed(|target| {
+        host.creations.remove_folder(|target| {
             target.table == source.table && target.key.partition == partition
         });
         if was_kept || had_parked {

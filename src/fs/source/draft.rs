@@ -16,7 +16,7 @@ impl NodeOps<Node> for DraftFolder<'_> {
         schema::resolve_in_draft(mount, self.0, self.1, name)
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
         schema::list_draft(mount, self.0, self.1)
     }
 

@@ -3,10 +3,10 @@
 use crate::codec::{dynamodb_json, json::edit::indent};
 use crate::database::EntryStat;
 use crate::fs::{
-    mount::{calls, texts::Text},
-    node::item_number,
+    mount::{call_log, text_cache::FileText},
+    node::item_ino,
     open::prelude::*,
-    write::{ItemTarget, ItemWriter, KeyPart, Opener, TargetKey},
+    write::{ItemTarget, ItemTextWriter, KeyPart, Opener, TargetKey},
 };
 use crate::model::{
     api::{Call, DeleteItemRequest, DeleteItemResponse, Done},
@@ -14,7 +14,7 @@ use crate::model::{
 };
 
 /// Returns the node of an entry.
-pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
+pub fn node(source: &SourceName, key: EntryKey, form: TextForm) -> Node {
     Node::Entry(Box::new(EntryNode {
         source: source.clone(),
         key,
@@ -23,7 +23,7 @@ pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
 }
 
 /// Returns the metadata of the stored entry, if no pending delete hides it.
-pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat, FsError> {
+pub fn stat(mount: &Mount, source: &SourceName, key: &EntryKey) -> Result<EntryStat, FsError> {
     let stat = mount.db.stat(source, key)?.ok_or(FsError::NotFound)?;
     if mount.is_hidden(source, key, stat.version) {
         Err(FsError::NotFound)
@@ -51,7 +51,7 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr> {
 }
 
 /// Returns the text of an entry for a reader of the file. It consumes the capacity of a GetItem.
-pub fn counted_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
+pub fn metered_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
     let (text, stat) = text(mount, entry)?;
     // Counted after the read: a throttled read returns nothing, and a failed one consumes nothing.
     mount
@@ -69,7 +69,7 @@ pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), Fs
     if mount.is_hidden(&entry.source, &entry.key, stat.version) {
         return Err(FsError::NotFound);
     }
-    if let Some(written) = written(mount, entry, stat.version) {
+    if let Some(written) = written_text(mount, entry, stat.version) {
         return Ok((written.to_vec(), stat));
     }
     let text = if mount.options.pretty {
@@ -81,12 +81,12 @@ pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), Fs
 }
 
 /// Returns the text that wrote this version of an item, if it is cached.
-fn written(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec<u8>>> {
+fn written_text(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec<u8>>> {
     let is_kept = mount.options.keep_text
         && entry.form == TextForm::PlainJson
         && entry.source.index.is_none();
-    mount.written.get((
-        is_kept.then(|| item_number(&entry.source.table, &entry.key.base))?,
+    mount.written_texts.get((
+        is_kept.then(|| item_ino(&entry.source.table, &entry.key.base))?,
         version,
     ))
 }
@@ -142,7 +142,7 @@ fn base_target(key: &EntryKey) -> String {
 
 /// The symlink `X.base`, which exists as long as its entry.
 #[derive(Debug)]
-pub struct Base<'n>(pub &'n Source, pub &'n EntryKey);
+pub struct Base<'n>(pub &'n SourceName, pub &'n EntryKey);
 
 impl NodeOps<Node> for Base<'_> {
     fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
@@ -160,13 +160,13 @@ impl NodeOps<Node> for EntryNode {
     }
 
     fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
-        Ok(counted_text(mount, self)?.0)
+        Ok(metered_text(mount, self)?.0)
     }
 
     fn open_reader(&self, at: &Node, host: &Host) -> Result<Handle> {
         let mount = &host.mount;
-        let (text, stat) = counted_text(mount, self)?;
-        let text = Text::new(text, &mount.budget)?;
+        let (text, stat) = metered_text(mount, self)?;
+        let text = FileText::new(text, &mount.open_budget)?;
         if at.is_writable() && !mount.options.last_writer_wins {
             host.read_versions
                 .read(mount.caller.pid, self, stat.version, &text);
@@ -185,7 +185,7 @@ impl NodeOps<Node> for EntryNode {
             text(mount, self).map(Some)
         };
         match stored {
-            Ok(None) => item_handle(host, at, flags, ItemWriter::stream).map(Handle::Item),
+            Ok(None) => item_handle(host, at, flags, ItemTextWriter::stream).map(Handle::Item),
             Ok(Some((_, stat))) if host.creations.is_empty(at.ino(), stat.version) => {
                 open_made(host, at, flags, stat.version)
             }
@@ -194,9 +194,9 @@ impl NodeOps<Node> for EntryNode {
                     .then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
                     host.read_versions
-                        .keep_text(mount, stat.version, self.form, &text);
+                        .try_cache_text(mount, stat.version, self.form, &text);
                 }
-                let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
+                let edit = |target, opener| ItemTextWriter::edit(target, text, unchanged, opener);
                 item_handle(host, at, flags, edit).map(Handle::Item)
             }
             // An item that is being created is opened again. One that is gone since the name was
@@ -226,19 +226,19 @@ impl NodeOps<Node> for EntryNode {
             })
         };
         if target.known_key().is_none_or(|key| {
-            mount.restores(&target.table) || (mount.hides_any() && is_hidden(key))
+            mount.discards_writes(&target.table) || (mount.has_hidden() && is_hidden(key))
         }) {
             return create(host, at, flags);
         }
         let (request, key) = target.key_request()?;
         let made = wait(host.context(), |done| {
-            host.put(request, Some(key), mount.caller.pid, done)
+            host.put_item(request, Some(key), mount.caller.pid, done)
         });
         let version = made.map_err(|error| match error {
             Error::ConditionalCheckFailed { .. } => FsError::Exists,
             error => error.into(),
         })?;
-        host.creations.made_empty(at.ino(), version);
+        host.creations.mark_empty(at.ino(), version);
         open_made(host, at, flags, version)
     }
 
@@ -250,26 +250,31 @@ impl NodeOps<Node> for EntryNode {
         };
         let (ino, key) = (at.ino(), self.key.base.clone());
         let (again, table) = (host.clone(), self.source.table.clone());
-        let session = host.mount.last.session(host.mount.caller.pid);
+        let session = host.mount.last_responses.session(host.mount.caller.pid);
         let done = Done::new(
             host.context(),
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let mount = &again.mount;
                 let answer = outcome
                     .as_ref()
-                    .map(|response| calls::of_write(&table, response));
-                mount.last.keep_write(session, "DeleteItem", answer);
+                    .map(|response| call_log::write_response(&table, response));
+                mount
+                    .last_responses
+                    .record_write(session, "DeleteItem", answer);
                 reply(match outcome {
                     Ok(response) if response.existed => {
                         // In memory from here on: the store has no empty collections, and
                         // `rm u1/*; rmdir u1` is two calls.
                         if key.sort.is_some() {
-                            mount.folders.lock().keep(&table, &key.partition, now_ms());
+                            mount
+                                .folders
+                                .lock()
+                                .keep_emptied(&table, &key.partition, now_ms());
                         }
                         Ok(())
                     }
                     // It was created without a text, and becomes no item without one.
-                    Ok(_) if again.creations.unlinked(ino) => Ok(()),
+                    Ok(_) if again.creations.remove_unlinked(ino) => Ok(()),
                     Ok(_) => Err(FsError::NotFound),
                     Err(error) => Err(error.into()),
                 });
@@ -285,10 +290,10 @@ fn delete_request(entry: &EntryNode, at: &Node, host: &Host) -> Result<DeleteIte
     if !at.is_writable() {
         return Err(FsError::Derived);
     }
-    host.rm_guard.may_delete(table, mount)?;
+    host.rm_guard.check_delete(table, mount)?;
     let schema = mount.schema(table)?;
     // An item that was renamed away is hidden: its name is gone already.
-    if mount.hides_any() {
+    if mount.has_hidden() {
         stat(mount, &entry.source, &entry.key)?;
     }
     Ok(DeleteItemRequest::new(
@@ -299,7 +304,7 @@ fn delete_request(entry: &EntryNode, at: &Node, host: &Host) -> Result<DeleteIte
 
 /// Opens an item that was made with its key alone.
 fn open_made(host: &Host, node: &Node, flags: OpenFlags, version: Version) -> Result<Handle> {
-    let made = |target, opener| ItemWriter::stream_made(target, opener, version);
+    let made = |target, opener| ItemTextWriter::stream_placeholder(target, opener, version);
     item_handle(host, node, flags, made).map(Handle::Item)
 }
 
@@ -309,9 +314,9 @@ fn open_made(host: &Host, node: &Node, flags: OpenFlags, version: Version) -> Re
 /// [`FsError::Derived`] for an index entry.
 pub fn create(host: &Host, node: &Node, flags: OpenFlags) -> Result<Handle> {
     let writer = if flags.exclusive {
-        ItemWriter::stream_exclusive
+        ItemTextWriter::stream_exclusive
     } else {
-        ItemWriter::stream
+        ItemTextWriter::stream
     };
     let open = item_handle(host, node, flags, writer)?;
     // By the inode number, not by the handle: a second open of the name finds the file that is being
@@ -324,7 +329,7 @@ fn item_handle(
     host: &Host,
     node: &Node,
     flags: OpenFlags,
-    writer: impl FnOnce(ItemTarget, Opener) -> ItemWriter,
+    writer: impl FnOnce(ItemTarget, Opener) -> ItemTextWriter,
 ) -> Result<Arc<OpenText<ItemTarget>>> {
     let pid = host.mount.caller.pid;
     let opener = Opener {
@@ -334,7 +339,7 @@ fn item_handle(
     let writer = writer(target(&host.mount, node)?, opener);
     Ok(Arc::new(OpenText::new(
         node.ino(),
-        host.mount.path(node),
+        host.mount.display_path(node),
         pid,
         writer,
     )))

@@ -3,23 +3,23 @@
 
 use std::ops::ControlFlow;
 
-use super::{item, scratch};
+use super::{scratch, sidecar};
 use crate::codec::digest::Digest;
-use crate::database::Entries;
+use crate::database::EntryRange;
 use crate::expr::KeySchemaView;
 use crate::fs::{
     node::{AliasFolder, AliasNode, EntryInos, index_of, ino},
     open::{
         directory::{Lister, fetch_tail},
-        found::{Cursor, Entry, Found, Items, Place},
+        dirent::{Cursor, Dirent, DirentBatch, DirentPlace, ItemBatch},
         prelude::*,
     },
-    path::names::{Parsed, Suffix},
-    query::Wanted,
+    path::names::{ParsedStem, Suffix},
+    query::IsWanted,
     write::{KeyPart, TargetKey},
 };
 
-pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node> {
+pub fn resolve(mount: &Mount, source: &SourceName, name: &str) -> Result<Node> {
     let schema = mount.source_schema(source)?;
     if is_flat(&schema, source) {
         resolve_flat(mount, &schema, source, name)
@@ -29,25 +29,30 @@ pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node> {
 }
 
 /// True if `items/` holds item files, not folders.
-pub fn is_flat(schema: &TableSchema, source: &Source) -> bool {
+pub fn is_flat(schema: &TableSchema, source: &SourceName) -> bool {
     source.index.is_none() && schema.key.sort.is_none()
 }
 
 /// Resolves `K(pk).json`.
-fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str) -> Result<Node> {
+fn resolve_flat(
+    mount: &Mount,
+    schema: &TableSchema,
+    source: &SourceName,
+    name: &str,
+) -> Result<Node> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, None, name);
     };
     let types = [schema.key.partition.attribute_type];
     let value = match names::parse(stem, &types)? {
-        Parsed::Values(values) => values.into_iter().next(),
-        Parsed::Alias(alias) => {
+        ParsedStem::Values(values) => values.into_iter().next(),
+        ParsedStem::Alias(alias) => {
             let Some(partition) = mount.db.partition_by_digest(source, alias.digest)? else {
                 let key = TargetKey {
                     partition: KeyPart::Digest(alias.digest),
                     sort: None,
                 };
-                return unstored(&source.table, key, suffix, name.to_owned());
+                return alias_node(&source.table, key, suffix, name.to_owned());
             };
             partition.into_iter().next()
         }
@@ -56,14 +61,14 @@ fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str
         partition: value.ok_or(FsError::NotFound)?,
         sort: None,
     };
-    item::node(source, EntryKey { index: None, base }, suffix)
+    sidecar::node(source, EntryKey { index: None, base }, suffix)
 }
 
 /// Resolves `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
 fn resolve_folder(
     mount: &Mount,
     schema: &TableSchema,
-    source: &Source,
+    source: &SourceName,
     name: &str,
 ) -> Result<Node> {
     if name.starts_with('.') {
@@ -71,13 +76,15 @@ fn resolve_folder(
     }
     let types = partition_types(schema, source)?;
     let partition = match names::parse(name, &types)? {
-        Parsed::Values(values) => values,
-        Parsed::Alias(alias) => match mount.db.partition_by_digest(source, alias.digest)? {
+        ParsedStem::Values(values) => values,
+        ParsedStem::Alias(alias) => match mount.db.partition_by_digest(source, alias.digest)? {
             Some(partition) => partition,
             // An index has folders only for its entries: none is made before them.
             None if source.index.is_some() => return Err(FsError::NotFound),
-            None if let Some(value) =
-                mount.folders.lock().value_of(&source.table, &alias.digest) =>
+            None if let Some(value) = mount
+                .folders
+                .lock()
+                .find_by_digest(&source.table, &alias.digest) =>
             {
                 vec![value]
             }
@@ -94,8 +101,8 @@ fn resolve_folder(
     Ok(Node::Collection(source.clone(), partition))
 }
 
-pub fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>> {
-    let keys = KeySchemaView::of(schema, index_of(schema, source)?);
+pub fn partition_types(schema: &TableSchema, source: &SourceName) -> Result<Vec<KeyAttributeType>> {
+    let keys = KeySchemaView::for_index(schema, index_of(schema, source)?);
     Ok(keys
         .partition
         .iter()
@@ -111,16 +118,16 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
     let schema = mount.schema(&folder.table)?;
     let sort = schema.key.sort.as_ref().ok_or(FsError::NotFound)?;
     let sort = match names::parse(stem, &[sort.attribute_type])? {
-        Parsed::Values(values) => {
+        ParsedStem::Values(values) => {
             KeyPart::Value(values.into_iter().next().ok_or(FsError::NotFound)?)
         }
-        Parsed::Alias(alias) => KeyPart::Digest(alias.digest),
+        ParsedStem::Alias(alias) => KeyPart::Digest(alias.digest),
     };
     let key = TargetKey {
         partition: KeyPart::Digest(folder.digest),
         sort: Some(sort),
     };
-    unstored(
+    alias_node(
         &folder.table,
         key,
         suffix,
@@ -132,8 +139,8 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
 ///
 /// # Errors
 /// Errors of the database.
-pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
-    let source = base(&folder.table);
+pub fn resolved_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
+    let source = base_source(&folder.table);
     let partition = mount.db.partition_by_digest(&source, folder.digest)?;
     Ok(partition.map(|partition| Node::Collection(source, partition)))
 }
@@ -143,7 +150,7 @@ pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>,
 /// # Errors
 /// [`FsError::NotFound`]; [`FsError::NotDirectory`] when the first name is a file and the path goes
 /// on.
-pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError> {
+pub fn resolve_path(mount: &Mount, source: &SourceName, path: &str) -> Result<Node, FsError> {
     let (first, rest) = path
         .split_once('/')
         .map_or((path, None), |(first, rest)| (first, Some(rest)));
@@ -157,10 +164,10 @@ pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError>
     }
 }
 
-pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>> {
+pub fn lister(mount: &Mount, source: &SourceName) -> Result<Box<dyn Lister>> {
     let schema = mount.source_schema(source)?;
     if is_flat(&schema, source) {
-        return Ok(Box::new(EntryLister::new(source.clone(), Entries::All)));
+        return Ok(Box::new(EntryLister::new(source.clone(), EntryRange::All)));
     }
     let (kept, aliases) = match source.index {
         Some(_) => (Vec::new(), Vec::new()),
@@ -185,13 +192,13 @@ pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>> {
 /// or else at the end.
 #[derive(Debug)]
 struct CollectionLister {
-    source: Source,
+    source: SourceName,
     /// The folders kept in memory at the start; true if they were listed among the collections.
     kept: HashMap<AttributeValue, bool>,
     /// The folders by a shortened name at the start.
     aliases: Vec<(Digest, String)>,
     /// The names at the end, made after the last collection.
-    tail: Vec<Listed>,
+    tail: Vec<OwnedDirent>,
 }
 
 impl Lister for CollectionLister {
@@ -199,8 +206,8 @@ impl Lister for CollectionLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        _wanted: &Wanted<'_>,
-        out: &mut Found,
+        _wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()> {
         if let Cursor::Start | Cursor::After(_) = from {
             self.fetch_collections(mount, from, out)?;
@@ -215,7 +222,12 @@ impl Lister for CollectionLister {
 }
 
 impl CollectionLister {
-    fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<()> {
+    fn fetch_collections(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        out: &mut DirentBatch,
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
@@ -233,27 +245,27 @@ impl CollectionLister {
                 let name = &names::collection_name(&collection.partition);
                 let ino = ino::collection(source, &collection.partition);
                 out.push(
-                    Entry {
+                    Dirent {
                         ino,
-                        kind: Kind::Directory,
+                        kind: NodeKind::Directory,
                         name,
                     },
-                    Place::After(&position.0),
+                    DirentPlace::After(&position.0),
                 );
-                out.next()
+                out.flow()
             })?;
         Ok(())
     }
 
     /// Returns the kept folders that were not listed and still exist, sorted by name.
-    fn end_of_listing(&self, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn end_of_listing(&self, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
         let mut names = Vec::new();
         for (value, _) in self.kept.iter().filter(|(_, done)| !**done) {
             let partition = vec![value.clone()];
             match collection_attr(mount, &self.source, &partition) {
                 Ok(_) => {
                     let name = names::collection_name(&partition);
-                    names.push(listed(
+                    names.push(to_dirent(
                         &Node::Collection(self.source.clone(), partition),
                         &name,
                     ));
@@ -274,7 +286,7 @@ impl CollectionLister {
                 .alias_since(&folder.table, digest)
                 .is_some();
             if exists {
-                names.push(listed(&Node::AliasFolder(Box::new(folder)), name));
+                names.push(to_dirent(&Node::AliasFolder(Box::new(folder)), name));
             }
         }
         names.sort_by(|a, b| a.name.cmp(&b.name));
@@ -286,7 +298,7 @@ impl CollectionLister {
 /// parts that its keys lack.
 pub fn resolve_entry(
     mount: &Mount,
-    source: &Source,
+    source: &SourceName,
     partition: &PartitionKey,
     name: &str,
 ) -> Result<Node> {
@@ -306,7 +318,7 @@ pub fn resolve_entry(
         .map(|attribute| attribute.attribute_type)
         .collect();
     let key = match names::parse(stem, &types)? {
-        Parsed::Values(values) => {
+        ParsedStem::Values(values) => {
             let mut values = values.into_iter();
             let index = sort.map(|sort| {
                 (
@@ -327,7 +339,7 @@ pub fn resolve_entry(
                 },
             }
         }
-        Parsed::Alias(alias) => {
+        ParsedStem::Alias(alias) => {
             // Entries of an index without a sort key begin with the base key, which does not order
             // them.
             let prefix = alias
@@ -343,7 +355,7 @@ pub fn resolve_entry(
                         partition: KeyPart::Value(value.clone()),
                         sort: Some(KeyPart::Digest(alias.digest)),
                     };
-                    return unstored(
+                    return alias_node(
                         &source.table,
                         key,
                         suffix,
@@ -353,19 +365,19 @@ pub fn resolve_entry(
             }
         }
     };
-    item::node(source, key, suffix)
+    sidecar::node(source, key, suffix)
 }
 
 /// Finds the stored entry of a shortened name, among those with the prefix that the name shows. The
 /// links of query folders show less of it than listings; the digest is the same.
 fn find_alias(
     mount: &Mount,
-    source: &Source,
+    source: &SourceName,
     partition: &PartitionKey,
     digest: Digest,
     sort_prefix: Option<Vec<u8>>,
 ) -> Result<Option<EntryKey>> {
-    let range = Entries::Collection {
+    let range = EntryRange::Collection {
         partition: partition.clone(),
         sort_prefix,
     };
@@ -382,7 +394,7 @@ fn find_alias(
 
 /// Returns the node of a shortened name of a base item that is not stored: it can be created, with
 /// the key in its body. `path` is below `items/`.
-fn unstored(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> Result<Node> {
+fn alias_node(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> Result<Node> {
     let form = suffix.form().ok_or(FsError::NotFound)?;
     Ok(Node::Alias(Box::new(AliasNode {
         table: table.clone(),
@@ -392,7 +404,11 @@ fn unstored(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> 
     })))
 }
 
-pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr> {
+pub fn collection_attr(
+    mount: &Mount,
+    source: &SourceName,
+    partition: &PartitionKey,
+) -> Result<Attr> {
     if let Some(collection) = mount.db.collection(source, partition)? {
         return Ok(Attr::directory(collection.modified_ms));
     }
@@ -404,7 +420,7 @@ pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey)
     let since_ms = mount.folders.lock().since(&source.table, value);
     let since_ms = match since_ms {
         Some(since_ms) => since_ms,
-        None => scratch::parked_in_ms(mount, source, partition)?.ok_or(FsError::NotFound)?,
+        None => scratch::last_trashed_ms(mount, source, partition)?.ok_or(FsError::NotFound)?,
     };
     Ok(Attr::directory(since_ms))
 }
@@ -412,23 +428,23 @@ pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey)
 /// A lister of the entries of a source: a whole hash-only table, or one collection.
 #[derive(Debug)]
 pub struct EntryLister {
-    source: Source,
-    range: Entries,
+    source: SourceName,
+    range: EntryRange,
 }
 
 impl EntryLister {
-    pub fn new(source: Source, range: Entries) -> Self {
+    pub fn new(source: SourceName, range: EntryRange) -> Self {
         Self { source, range }
     }
 }
 
 pub fn collection_lister(
     mount: &Mount,
-    source: &Source,
+    source: &SourceName,
     partition: &PartitionKey,
 ) -> Result<EntryLister> {
     mount.source_schema(source)?;
-    let range = Entries::Collection {
+    let range = EntryRange::Collection {
         partition: partition.clone(),
         sort_prefix: None,
     };
@@ -440,17 +456,20 @@ impl Lister for EntryLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        _wanted: &Wanted<'_>,
-        out: &mut Found,
+        _wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
-        let hides = mount.hides_any();
+        let hides = mount.has_hidden();
         let source = &self.source;
         if out.wants_items() && source.index.is_none() && !mount.options.pretty {
             // The commit id must be read before the entries.
-            out.begin_items(Items::new(source.clone(), mount.db.visible_commit_id()?));
+            out.start_items(ItemBatch::new(
+                source.clone(),
+                mount.db.visible_commit_id()?,
+            ));
         }
         let mut inos = EntryInos::new(source, TextForm::PlainJson);
         mount
@@ -461,16 +480,16 @@ impl Lister for EntryLister {
                 }
                 let name = &names::entry_name(key, TextForm::PlainJson);
                 out.push_item(
-                    Entry {
-                        ino: inos.of(key),
-                        kind: Kind::File,
+                    Dirent {
+                        ino: inos.ino(key),
+                        kind: NodeKind::File,
                         name,
                     },
-                    Place::After(place),
+                    DirentPlace::After(place),
                     key,
                     stat,
                 );
-                out.next()
+                out.flow()
             })?;
         Ok(())
     }
@@ -478,11 +497,11 @@ impl Lister for EntryLister {
 
 /// `items/` of a table or an index.
 #[derive(Debug)]
-pub struct ItemsDirectory<'n>(pub &'n Source);
+pub struct ItemsDirectory<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for ItemsDirectory<'_> {
     fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
-        mount.source_time(self.0)
+        mount.source_created_ms(self.0)
     }
 
     fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
@@ -516,9 +535,9 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
         let made = match &node {
             Ok(Node::Collection(source, partition)) => partition
                 .first()
-                .is_none_or(|value| folders.make(&source.table, value.clone(), now_ms())),
+                .is_none_or(|value| folders.add(&source.table, value.clone(), now_ms())),
             Ok(Node::AliasFolder(folder)) => {
-                folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms())
+                folders.add_alias(&folder.table, folder.digest, &folder.name, now_ms())
             }
             // A hidden name, which is that of a file in memory.
             Ok(_) => return Err(FsError::Exists),

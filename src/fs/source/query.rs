@@ -1,18 +1,18 @@
 //! `query/` and `scan/`: the nodes of the paths of `fs::query`.
 
 use crate::fs::{
-    node::ino::{self, Tag},
+    node::ino::{self, InodeTag},
     open::{
         computed::Producer,
         directory::Lister,
-        found::{Cursor, Entry, Found, Place},
+        dirent::{Cursor, Dirent, DirentBatch, DirentPlace},
         prelude::*,
     },
-    query::{Child, LiveListing, QueryKind, QueryPath, ResultKind, ResultReader, Wanted},
+    query::{Child, IsWanted, ListingCache, QueryKind, QueryPath, ResultKind, ResultReader},
 };
 
 /// Returns the `query/` or `scan/` directory of a table or index.
-pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node, FsError> {
+pub fn directory(mount: &Mount, source: &SourceName, kind: QueryKind) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;
     Ok(Node::Query(Box::new(QueryPath::new(
         schema,
@@ -40,7 +40,7 @@ impl NodeOps<Node> for QueryPath {
     fn lister(&self, _at: &Node, _mount: &Mount) -> Result<Box<dyn Lister>> {
         Ok(Box::new(QueryLister {
             path: self.clone(),
-            live: LiveListing::default(),
+            live: ListingCache::default(),
         }))
     }
 }
@@ -69,7 +69,7 @@ impl NodeOps<Node> for QueryLink<'_> {
 }
 
 impl Producer for ResultReader {
-    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool> {
+    fn produce(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool> {
         Self::advance(self, &*mount.db, bills, out)
     }
 
@@ -82,7 +82,7 @@ impl Producer for ResultReader {
 #[derive(Debug)]
 struct QueryLister {
     path: QueryPath,
-    live: LiveListing,
+    live: ListingCache,
 }
 
 impl Lister for QueryLister {
@@ -94,8 +94,8 @@ impl Lister for QueryLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &Wanted<'_>,
-        out: &mut Found,
+        wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
@@ -107,16 +107,16 @@ impl Lister for QueryLister {
             after,
             wanted,
             &mut |name, position| {
-                let ino = ino::in_query(Tag::QueryLink, path, &name);
+                let ino = ino::in_query(InodeTag::QueryLink, path, &name);
                 out.push(
-                    Entry {
+                    Dirent {
                         ino,
-                        kind: Kind::Symlink,
+                        kind: NodeKind::Symlink,
                         name: &name,
                     },
-                    Place::After(&position.0),
+                    DirentPlace::After(&position.0),
                 );
-                out.next()
+                out.flow()
             },
         );
         match listed {

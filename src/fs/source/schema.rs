@@ -7,14 +7,16 @@
 
 use super::scratch;
 use crate::codec::wire;
-use crate::fs::{mount::texts::pretty, open::prelude::*, write::schema_change::TIME_TO_LIVE};
+use crate::fs::{
+    mount::text_cache::pretty_json, open::prelude::*, write::schema_change::TIME_TO_LIVE,
+};
 use crate::model::{
     IndexName, Word,
     api::{DescribeTimeToLiveRequest, IndexDescription, TableDescription, TimeToLiveStatus},
     limits::ENTRY_OVERHEAD_BYTES,
 };
 
-pub fn attr(mount: &Mount, source: &Source) -> Result<Attr> {
+pub fn attr(mount: &Mount, source: &SourceName) -> Result<Attr> {
     if mount.is_draft(&source.table)? {
         // Both under one lock: the draft may become a table between two.
         let drafts = mount.drafts.lock();
@@ -25,22 +27,22 @@ pub fn attr(mount: &Mount, source: &Source) -> Result<Attr> {
         return Ok(Attr::file(size, created_ms));
     }
     let size = text(mount, source)?.len() as u64;
-    let modified_ms = mount.definition_time(&source.table)?;
+    let modified_ms = mount.definition_changed_ms(&source.table)?;
     Ok(match source.index {
         Some(_) => Attr::read_only(size, modified_ms),
         None => Attr::file(size, modified_ms),
     })
 }
 
-pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>> {
+pub fn text(mount: &Mount, source: &SourceName) -> Result<Vec<u8>> {
     if mount.is_draft(&source.table)? {
         return mount.drafts.lock().schema_text(&source.table);
     }
     let schema = mount.source_schema(source)?;
     let json = definition(mount, &source.table)?.ok_or(FsError::NotFound)?;
     match &source.index {
-        None => Ok(pretty(&json)),
-        Some(index) => Ok(pretty(
+        None => Ok(pretty_json(&json)),
+        Some(index) => Ok(pretty_json(
             index_json(&json, &schema, index).ok_or(FsError::NotFound)?,
         )),
     }
@@ -126,15 +128,15 @@ pub fn table_attr(mount: &Mount, table: &TableName) -> Result<Attr, FsError> {
     if mount.is_draft(table)? {
         return draft_attr(mount, table, "");
     }
-    Ok(Attr::directory(mount.table_time(table)?))
+    Ok(Attr::directory(mount.table_created_ms(table)?))
 }
 
-pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>> {
+pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<OwnedDirent>> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let mut names = Vec::new();
     if folder.is_empty() && drafts.schema_text(table).is_ok() {
-        names.push(listed(&Node::Schema(base(table)), SCHEMA_NAME));
+        names.push(to_dirent(&Node::Schema(base_source(table)), SCHEMA_NAME));
     }
     for child in draft.children(folder) {
         let path = if folder.is_empty() {
@@ -142,12 +144,12 @@ pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<
         } else {
             format!("{folder}/{child}")
         };
-        names.push(listed(&Node::DraftFolder(table.clone(), path), child));
+        names.push(to_dirent(&Node::DraftFolder(table.clone(), path), child));
     }
     Ok(names)
 }
 
-pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
+pub fn stats_text(mount: &Mount, source: &SourceName) -> Result<Vec<u8>, FsError> {
     // Read first: after own writes this refreshes the counters of a remote service.
     let stats = mount.db.stats(source)?;
     let table = mount.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
@@ -164,10 +166,10 @@ pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
             index_stats(&table, place, description, stats.bytes)
         }
     };
-    if let Some(lacking) = mount.db.unfinished(&source.table)? {
+    if let Some(lacking) = mount.db.incomplete_pull(&source.table)? {
         json["unfinished"] = lacking.into();
     }
-    Ok(pretty(&json))
+    Ok(pretty_json(&json))
 }
 
 fn table_stats(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
@@ -179,7 +181,7 @@ fn table_stats(table: &TableDescription, bytes: u64, partition_keys: u64) -> Val
         "billed_bytes": table.table_size_bytes,
         "item_overhead_bytes": ENTRY_OVERHEAD_BYTES,
         "average_item_bytes": average(bytes, table.item_count),
-        "partition_keys": counted(partition_keys, table.item_count),
+        "partition_keys": known_count(partition_keys, table.item_count),
         "gsi": table.schema.indexes_of(IndexKind::Global).count(),
         "lsi": table.schema.indexes_of(IndexKind::Local).count(),
     })
@@ -217,12 +219,12 @@ fn index_stats(
         "billed_bytes": index.index_size_bytes,
         "entry_overhead_bytes": ENTRY_OVERHEAD_BYTES,
         "average_entry_bytes": average(bytes, index.item_count),
-        "partition_keys": counted(index.partition_keys, index.item_count),
+        "partition_keys": known_count(index.partition_keys, index.item_count),
     })
 }
 
 /// Returns the number of distinct keys; `None` where the database does not count them.
-fn counted(partition_keys: u64, items: u64) -> Option<u64> {
+fn known_count(partition_keys: u64, items: u64) -> Option<u64> {
     Some(partition_keys).filter(|_| partition_keys > 0 || items == 0)
 }
 

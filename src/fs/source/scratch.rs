@@ -5,19 +5,19 @@
 //! Its files are removed with it.
 
 use crate::fs::{
-    mount::scratch::{directory_of, folder_name, place_in},
+    mount::scratch::{directory_of, folder_name, trash_place},
     open::prelude::*,
     path::{is_refused_probe, is_scratch_name},
-    write::{FileId, scratch::Placed},
+    write::{FileId, scratch::PlacedFile},
 };
-use crate::model::api::table_control::{ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::table_control::{TrashChange, TrashKey, TrashStat};
 
 /// Resolves a name that is no item's: a file in memory or in the trash, if there is one. Names that
 /// programs probe for everywhere are refused here and not earlier: `CVS` and `4913` are also valid
 /// keys and tables.
 pub fn resolve(
     mount: &Mount,
-    source: &Source,
+    source: &SourceName,
     partition: Option<&PartitionKey>,
     name: &str,
 ) -> Result<Node> {
@@ -39,9 +39,9 @@ pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, F
     if let Some(id) = mount.find_scratch(directory, name) {
         return Ok(Node::Scratch(id));
     }
-    let place = place_in(directory, name).ok_or(FsError::NotFound)?;
-    match mount.db.parked_at(&place)? {
-        Some((stat, _)) if stat.is_placed => Ok(parked_node(place)),
+    let place = trash_place(directory, name).ok_or(FsError::NotFound)?;
+    match mount.db.trashed_at(&place)? {
+        Some((stat, _)) if stat.is_in_folder => Ok(trash_node(place)),
         _ => Err(FsError::NotFound),
     }
 }
@@ -56,32 +56,32 @@ pub fn resolve_beside_schema(mount: &Mount, table: &TableName, name: &str) -> Re
 
 /// Returns the node of a file in the trash. It differs from one in memory of the same path.
 #[must_use]
-pub fn parked_node(place: ParkedPlace) -> Node {
+pub fn trash_node(place: TrashKey) -> Node {
     let folder = folder_name(&directory_of(&place))
         .map(|folder| folder + "/")
         .unwrap_or_default();
     let path = format!("{}/{ITEMS_NAME}/{folder}{}", place.table, place.name);
     let identity = format!("parked {path}");
-    Special::file(path, Some(base(&place.table)), Parked(place))
-        .told_by(identity)
+    Special::file(path, Some(base_source(&place.table)), TrashFile(place))
+        .with_identity(identity)
         .writable()
         .into()
 }
 
 /// A file in the trash: the text of an item that was moved to a name that is no item's, kept in the
 /// store for a week. Its text never changes; a write makes a copy in memory, which hides it.
-struct Parked(ParkedPlace);
+struct TrashFile(TrashKey);
 
-impl Parked {
-    fn read(&self, mount: &Mount) -> Result<(ParkedStat, Vec<u8>)> {
-        mount.db.parked_at(&self.0)?.ok_or(FsError::NotFound)
+impl TrashFile {
+    fn read(&self, mount: &Mount) -> Result<(TrashStat, Vec<u8>)> {
+        mount.db.trashed_at(&self.0)?.ok_or(FsError::NotFound)
     }
 }
 
-impl NodeOps for Parked {
+impl NodeOps for TrashFile {
     fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let (stat, _) = self.read(mount)?;
-        Ok(Attr::file(stat.bytes, stat.parked_ms))
+        Ok(Attr::file(stat.bytes, stat.trashed_ms))
     }
 
     fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
@@ -90,7 +90,7 @@ impl NodeOps for Parked {
 
     fn open_writer(&self, _at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (stat, text) = self.read(&host.mount)?;
-        if !stat.is_placed {
+        if !stat.is_in_folder {
             return Err(FsError::NotPermitted(
                 "its folder is gone; move the file to where it is to be written",
             ));
@@ -104,9 +104,9 @@ impl NodeOps for Parked {
 
     fn unlink(&self, _at: &SpecialNode, host: &Host, reply: Reply<()>) {
         let (again, place) = (host.clone(), self.0.clone());
-        host.run_elsewhere(Box::new(move || {
+        host.run_short(Box::new(move || {
             reply(
-                match again.mount.db.change_parked(ParkedChange::Remove(place)) {
+                match again.mount.db.change_trash(TrashChange::Remove(place)) {
                     Ok(true) => Ok(()),
                     Ok(false) => Err(FsError::NotFound),
                     Err(error) => Err(error.into()),
@@ -115,7 +115,7 @@ impl NodeOps for Parked {
         }));
     }
 
-    fn parked(&self) -> Option<&ParkedPlace> {
+    fn trash_key(&self) -> Option<&TrashKey> {
         Some(&self.0)
     }
 }
@@ -180,7 +180,7 @@ fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle> {
 }
 
 /// Returns the directory of a scratch file. `None` below an index, which has none.
-fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> {
+fn directory(source: &SourceName, partition: Option<&PartitionKey>) -> Option<Node> {
     if source.index.is_some() {
         return None;
     }
@@ -201,16 +201,16 @@ pub fn attr(mount: &Mount, id: FileId) -> Result<Attr> {
 
 /// Returns the time at which the last file was moved from a folder to the trash, if there is one:
 /// such a folder exists without items.
-pub fn parked_in_ms(
+pub fn last_trashed_ms(
     mount: &Mount,
-    source: &Source,
+    source: &SourceName,
     partition: &PartitionKey,
 ) -> Result<Option<u64>> {
     let mut newest = None;
     mount
         .db
-        .parked(&source.table, Some(partition.first()), &mut |stat| {
-            newest = newest.max(stat.is_placed.then_some(stat.parked_ms));
+        .trashed(&source.table, Some(partition.first()), &mut |stat| {
+            newest = newest.max(stat.is_in_folder.then_some(stat.trashed_ms));
             std::ops::ControlFlow::Continue(())
         })?;
     Ok(newest)
@@ -218,7 +218,7 @@ pub fn parked_in_ms(
 
 /// A listed scratch file.
 #[derive(Debug)]
-pub struct Listing {
+pub struct ScratchEntry {
     pub directory: Node,
     pub name: String,
     pub node: Node,
@@ -229,19 +229,19 @@ pub struct Listing {
     pub until_ms: Option<u64>,
 }
 
-impl Listing {
-    fn of_parked(stat: &ParkedStat) -> Self {
+impl ScratchEntry {
+    fn from_trash(stat: &TrashStat) -> Self {
         Self {
-            directory: directory_of(&stat.place),
-            name: stat.place.name.clone(),
-            node: parked_node(stat.place.clone()),
+            directory: directory_of(&stat.key),
+            name: stat.key.name.clone(),
+            node: trash_node(stat.key.clone()),
             bytes: stat.bytes,
-            modified_ms: stat.parked_ms,
-            until_ms: Some(stat.until_ms()),
+            modified_ms: stat.trashed_ms,
+            until_ms: Some(stat.expires_ms()),
         }
     }
 
-    fn of_memory(mount: &Mount, placed: &Placed<Node>) -> Option<Self> {
+    fn from_memory(mount: &Mount, placed: &PlacedFile<Node>) -> Option<Self> {
         let attributes = mount.scratch.lock().attributes(placed.id).ok()?;
         Some(Self {
             directory: (*placed.directory).clone(),
@@ -255,21 +255,21 @@ impl Listing {
 }
 
 /// Lists every scratch file, with those in the trash of all processes, by table.
-pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
-    let in_memory = mount.scratch.lock().all();
-    let mut found: Vec<Listing> = in_memory
+pub fn list(mount: &Mount) -> Result<Vec<ScratchEntry>, FsError> {
+    let in_memory = mount.scratch.lock().all_named();
+    let mut found: Vec<ScratchEntry> = in_memory
         .iter()
-        .filter_map(|placed| Listing::of_memory(mount, placed))
+        .filter_map(|placed| ScratchEntry::from_memory(mount, placed))
         .collect();
-    for table in mount.db.tables_with_parked()? {
-        mount.db.parked(&table, None, &mut |stat| {
+    for table in mount.db.tables_with_trash()? {
+        mount.db.trashed(&table, None, &mut |stat| {
             let hidden = mount
                 .scratch
                 .lock()
-                .find(&directory_of(&stat.place), &stat.place.name)
+                .find(&directory_of(&stat.key), &stat.key.name)
                 .is_some();
             if !hidden {
-                found.push(Listing::of_parked(&stat));
+                found.push(ScratchEntry::from_trash(&stat));
             }
             std::ops::ControlFlow::Continue(())
         })?;

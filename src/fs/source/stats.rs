@@ -4,11 +4,11 @@ use super::schema;
 use crate::fs::open::prelude::*;
 
 #[derive(Debug)]
-pub struct Stats<'n>(pub &'n Source);
+pub struct Stats<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for Stats<'_> {
     fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
-        mount.source_time(self.0)
+        mount.source_created_ms(self.0)
     }
 
     fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {

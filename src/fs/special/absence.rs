@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use crate::fs::{open::prelude::*, path::names::item_path};
 use crate::model::{
-    api::tables::{Absence, AbsenceReason, IndexForecast, KeyViolation},
+    api::tables::{AbsentEntry, AbsentReason, IndexEstimate, KeyViolation},
     limits::ENTRY_OVERHEAD_BYTES,
     prices::PriceTable,
     schema::ON_DEMAND_WARM,
@@ -19,30 +19,30 @@ const TEXT_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Returns the text of either file; `each` visits its items.
 pub fn absences(
     at: &Special,
-    each: impl FnOnce(&Source, &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>,
+    each: impl FnOnce(&SourceName, &mut dyn FnMut(AbsentEntry) -> ControlFlow<()>) -> Result<(), Error>,
 ) -> Result<Vec<u8>> {
-    let source = at.of_source()?;
+    let source = at.try_source()?;
     let mut out = String::new();
     let mut lines = 0;
-    each(source, &mut |absence: Absence| {
+    each(source, &mut |absence: AbsentEntry| {
         if lines == LINES_MAX || out.len() >= TEXT_BYTES_MAX {
             out.push_str(&format!("{}\n", json!({ "more_than": lines })));
             return ControlFlow::Break(());
         }
         lines += 1;
-        out.push_str(&format!("{}\n", line(absence)));
+        out.push_str(&format!("{}\n", absence_line(absence)));
         ControlFlow::Continue(())
     })?;
     Ok(out.into_bytes())
 }
 
 /// Returns the line of one item. Its path is relative to the table, as in query results.
-pub fn line(absence: Absence) -> Value {
+pub fn absence_line(absence: AbsentEntry) -> Value {
     let path = item_path(&absence.key);
     match absence.reason {
-        AbsenceReason::Lacks(names) => json!({ "path": path, "lacks": names }),
-        AbsenceReason::NotYet => json!({ "path": path, "lacks": [], "comes": true }),
-        AbsenceReason::Refused(KeyViolation {
+        AbsentReason::Lacks(names) => json!({ "path": path, "lacks": names }),
+        AbsentReason::Pending => json!({ "path": path, "lacks": [], "comes": true }),
+        AbsentReason::InvalidKey(KeyViolation {
             attribute,
             expected,
             found,
@@ -54,11 +54,11 @@ pub fn line(absence: Absence) -> Value {
 
 /// Returns the figures of a new index for the whole table; those of a very large table are
 /// estimated from the part that was read.
-pub fn forecast(forecast: &IndexForecast, prices: &PriceTable) -> Value {
-    let IndexForecast {
+pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
+    let IndexEstimate {
         index,
         items,
-        looked_at,
+        sampled: looked_at,
         entries,
         violations,
         ..
@@ -75,29 +75,29 @@ pub fn forecast(forecast: &IndexForecast, prices: &PriceTable) -> Value {
     let billed_bytes = entry_bytes + entries_all * ENTRY_OVERHEAD_BYTES;
     let write_units = (forecast.write_units * *items as f64 / (*looked_at).max(1) as f64).round();
     let on_demand = index.throughput.is_none();
-    let a_write = per(forecast.write_units, *looked_at);
+    let a_write = average(forecast.write_units, *looked_at);
     json!({
         "name": index.name.as_str(),
         "items": items,
         "looked_at": looked_at,
         "entries": entries_all,
         "violations": whole(*violations),
-        "violation_examples": forecast.examples.iter().cloned().map(line).collect::<Vec<_>>(),
+        "violation_examples": forecast.examples.iter().cloned().map(absence_line).collect::<Vec<_>>(),
         "without_key_attributes": whole(looked_at - entries - violations),
         "entry_bytes": entry_bytes,
-        "average_entry_bytes": per(forecast.entry_bytes as f64, *entries),
+        "average_entry_bytes": average(forecast.entry_bytes as f64, *entries),
         "billed_bytes": billed_bytes,
-        "storage_month": cents(prices.month_of_storage(billed_bytes as f64)),
+        "storage_month": round_cents(prices.month_of_bytes(billed_bytes as f64)),
         "backfill": {
             "write_units": write_units,
-            "cost": cents(if on_demand { prices.of_writes(write_units) } else { 0.0 }),
+            "cost": round_cents(if on_demand { prices.write_cost(write_units) } else { 0.0 }),
             "currency": prices.currency,
-            "seconds": (write_units / pace(forecast).0 as f64 * 10.0).round() / 10.0,
-            "at_write_units_a_second": pace(forecast).0,
-            "assumed": pace(forecast).1,
+            "seconds": (write_units / backfill_rate(forecast).0 as f64 * 10.0).round() / 10.0,
+            "at_write_units_a_second": backfill_rate(forecast).0,
+            "assumed": backfill_rate(forecast).1,
         },
-        "a_put": { "table_units": per(forecast.put_units, *looked_at), "index_units": a_write },
-        "in_words": in_words(forecast, a_write),
+        "a_put": { "table_units": average(forecast.put_units, *looked_at), "index_units": a_write },
+        "in_words": sentences(forecast, a_write),
     })
 }
 
@@ -107,7 +107,7 @@ fn scaled(count: u64, to: u64, from: u64) -> u64 {
 }
 
 /// Returns the write units a second of the backfill, and the reason for that rate.
-fn pace(forecast: &IndexForecast) -> (u64, &'static str) {
+fn backfill_rate(forecast: &IndexEstimate) -> (u64, &'static str) {
     let maximum = forecast.index.settings.on_demand.max_write_request_units;
     match (
         forecast.index.throughput,
@@ -127,11 +127,11 @@ fn pace(forecast: &IndexForecast) -> (u64, &'static str) {
     }
 }
 
-fn in_words(forecast: &IndexForecast, a_write: f64) -> Vec<String> {
-    let IndexForecast {
+fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
+    let IndexEstimate {
         index,
         items,
-        looked_at,
+        sampled: looked_at,
         entries,
         violations,
         ..
@@ -158,7 +158,7 @@ fn in_words(forecast: &IndexForecast, a_write: f64) -> Vec<String> {
 }
 
 /// Returns the average, rounded to a thousandth.
-fn per(sum: f64, of: u64) -> f64 {
+fn average(sum: f64, of: u64) -> f64 {
     if of == 0 {
         0.0
     } else {
@@ -167,6 +167,6 @@ fn per(sum: f64, of: u64) -> f64 {
 }
 
 /// Rounds to a hundredth of a cent.
-fn cents(money: f64) -> f64 {
+fn round_cents(money: f64) -> f64 {
     (money * 1e4).round() / 1e4
 }

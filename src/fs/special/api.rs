@@ -11,24 +11,24 @@
 use crate::codec::{
     json::{
         document::{Document, Json},
-        grammar::Brackets,
+        grammar::BracketScanner,
     },
     wire::WireError,
 };
 use crate::fs::{
     open::{
-        host::noted,
-        part,
+        host::record_error,
         prelude::*,
-        text::{Call, OpenSpecial},
+        sub_range,
+        text::{FileCall, SpecialHandle},
     },
     process::same_process,
 };
 use crate::protocol::{
-    self, Failure, Operation,
-    memory::{READ_FACTOR, bytes_needed, bytes_of, may_have},
+    self, Operation, RequestError,
+    memory::{READ_FACTOR, may_contain, parsed_bytes, request_bytes},
 };
-use crate::store::budget::PATIENCE;
+use crate::store::budget::MEMORY_WAIT;
 
 /// The longest request, bytes: the same as over HTTP.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -36,7 +36,7 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 const HOST: &str = "localhost";
 
 /// `.ddb/api/`
-pub struct Directory;
+pub struct ApiDir;
 
 /// A file that takes requests.
 #[derive(Debug, Clone, Copy)]
@@ -52,21 +52,21 @@ fn operation_node(at: &Special, name: &'static str) -> Node {
         .into()
 }
 
-impl NodeOps for Directory {
+impl NodeOps for ApiDir {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         protocol::find(name)
             .map(|operation| operation_node(at, operation.name))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let mut names: Vec<&'static str> = protocol::operations()
             .map(|operation| operation.name)
             .collect();
         names.sort_unstable();
         Ok(names
             .into_iter()
-            .map(|name| listed(&operation_node(at, name), name))
+            .map(|name| to_dirent(&operation_node(at, name), name))
             .collect())
     }
 
@@ -88,7 +88,7 @@ impl NodeOps for RequestFile {
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
-        let open = OpenApi {
+        let open = OpenRequestFile {
             file: *self,
             path: at.path.clone(),
             opener: host.mount.caller.pid,
@@ -103,16 +103,16 @@ impl NodeOps for RequestFile {
 }
 
 /// Returns the operation with the largest memory need among those that this text may request.
-fn largest(file: RequestFile, text: &[u8]) -> &'static str {
+fn largest_operation(file: RequestFile, text: &[u8]) -> &'static str {
     match file {
         RequestFile::Operation(name) => name,
-        _ if may_have(text, b"Get") => "TransactGetItems",
+        _ if may_contain(text, b"Get") => "TransactGetItems",
         _ => "TransactWriteItems",
     }
 }
 
 /// Returns the operation of a request.
-fn operation(file: RequestFile, request: Json<'_>) -> &'static str {
+fn operation_of(file: RequestFile, request: Json<'_>) -> &'static str {
     let first = || request.get("TransactItems")?.as_list()?.next()?.as_object();
     match file {
         RequestFile::Operation(name) => name,
@@ -122,7 +122,7 @@ fn operation(file: RequestFile, request: Json<'_>) -> &'static str {
 }
 
 #[derive(Debug)]
-struct OpenApi {
+struct OpenRequestFile {
     file: RequestFile,
     path: String,
     opener: u32,
@@ -134,20 +134,20 @@ struct OpenApi {
 struct Exchange {
     /// The beginning of a request.
     request: Vec<u8>,
-    brackets: Brackets,
+    brackets: BracketScanner,
     is_running: bool,
     /// True if the request was too long. Further text is its rest, not a new request.
-    is_refused: bool,
-    answer: Arc<Vec<u8>>,
+    is_too_long: bool,
+    response: Arc<Vec<u8>>,
     /// File offset behind the last byte written.
     written: u64,
     /// File offset of the response's first byte, known from the first read.
-    answer_start: Option<u64>,
+    response_start: Option<u64>,
 }
 
 impl Exchange {
     /// Takes the next bytes; returns the request if they complete it.
-    fn take(&mut self, offset: u64, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+    fn feed(&mut self, offset: u64, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
         if self.is_running {
             return Err(FsError::Busy("a request of this descriptor is running"));
         }
@@ -155,9 +155,9 @@ impl Exchange {
         if self.request.is_empty() && data.trim_ascii().is_empty() {
             return Ok(None);
         }
-        let taken = self.take_text(data);
+        let taken = self.feed_text(data);
         if !matches!(taken, Ok(None)) {
-            self.brackets = Brackets::default();
+            self.brackets = BracketScanner::default();
         }
         if taken.is_err() {
             self.request.clear();
@@ -165,7 +165,7 @@ impl Exchange {
         taken
     }
 
-    fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn feed_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>> {
         let first = if self.request.is_empty() {
             data.trim_ascii_start().first()
         } else {
@@ -177,7 +177,7 @@ impl Exchange {
             ));
         }
         if self.request.len() + data.len() > REQUEST_BYTES_MAX {
-            self.is_refused = true;
+            self.is_too_long = true;
             return Err(FsError::Body(
                 "a request is at most 16 MiB; close the file and write a smaller one".to_owned(),
             ));
@@ -201,48 +201,55 @@ impl Exchange {
     }
 
     fn read(&mut self, offset: u64, size: usize) -> Vec<u8> {
-        let start = *self.answer_start.get_or_insert(if offset >= self.written {
-            self.written
-        } else {
-            0
-        });
-        self.answer[part(self.answer.len(), offset.saturating_sub(start), size)].to_vec()
+        let start = *self
+            .response_start
+            .get_or_insert(if offset >= self.written {
+                self.written
+            } else {
+                0
+            });
+        self.response[sub_range(self.response.len(), offset.saturating_sub(start), size)].to_vec()
     }
 }
 
-impl OpenApi {
+impl OpenRequestFile {
     /// Runs a whole request and keeps its response; fails as the request does.
     fn run(&self, host: &Host, text: &[u8]) -> Result<(), FsError> {
-        let needed = bytes_needed(protocol::find(largest(self.file, text)), text, false);
-        let Ok(mut memory) = host.mount.requests.wait_blocking(needed, PATIENCE) else {
-            let (answer, ended) = failed(Failure::Operation(Error::TooManyValues), None);
-            self.answer(host, answer);
+        let needed = request_bytes(
+            protocol::find(largest_operation(self.file, text)),
+            text,
+            false,
+        );
+        let Ok(mut memory) = host.mount.request_budget.wait_blocking(needed, MEMORY_WAIT) else {
+            let (answer, ended) =
+                failure_response(RequestError::Operation(Error::TooManyValues), None);
+            self.respond(host, answer);
             return ended;
         };
         let (answer, ended) = match Document::parse(text.to_vec()) {
-            Ok(request) => call(host, operation(self.file, request.root()), request),
+            Ok(request) => call(host, operation_of(self.file, request.root()), request),
             Err(error) => (
-                failed(Failure::Wire(WireError::NotAnObject), None).0,
+                failure_response(RequestError::Wire(WireError::NotAnObject), None).0,
                 Err(FsError::Json(error)),
             ),
         };
         // The request read about as much as it returns: a large permit is given back when the heap
         // is trimmed.
-        memory.shrink(bytes_of(text.len(), false) + READ_FACTOR * answer.capacity());
-        self.answer(host, answer);
+        memory.shrink(parsed_bytes(text.len(), false) + READ_FACTOR * answer.capacity());
+        self.respond(host, answer);
         ended
     }
 
     /// Keeps the response to the running request, and ends it.
-    fn answer(&self, host: &Host, mut answer: Vec<u8>) {
+    fn respond(&self, host: &Host, mut answer: Vec<u8>) {
         answer.push(b'\n');
         answer.shrink_to_fit();
         let answer = Arc::new(answer);
-        let last = &host.mount.last;
-        last.keep(last.session(host.mount.caller.pid), Arc::clone(&answer));
+        let last = &host.mount.last_responses;
+        last.record(last.session(host.mount.caller.pid), Arc::clone(&answer));
         let mut state = self.state.lock();
-        state.answer = answer;
-        state.answer_start = None;
+        state.response = answer;
+        state.response_start = None;
         state.is_running = false;
     }
 
@@ -250,12 +257,12 @@ impl OpenApi {
     fn write(self: Arc<Self>, host: &Host, offset: u64, data: &[u8], reply: Reply<()>) {
         let taken = {
             let mut state = self.state.lock();
-            if state.is_refused {
+            if state.is_too_long {
                 drop(state);
                 // The failure was reported already.
                 return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
             }
-            let taken = state.take(offset, data);
+            let taken = state.feed(offset, data);
             // Set under the lock that the request was taken with: a second write must not begin
             // another.
             state.is_running |= matches!(taken, Ok(Some(_)));
@@ -263,12 +270,17 @@ impl OpenApi {
         };
         match taken {
             Ok(None) => reply(Ok(())),
-            Err(error) => reply(noted(host, "write", || self.path.clone(), Err(error))),
+            Err(error) => reply(record_error(
+                host,
+                "write",
+                || self.path.clone(),
+                Err(error),
+            )),
             Ok(Some(request)) => {
                 let again = host.clone();
                 host.run_long(Box::new(move || {
                     let ended = self.run(&again, &request);
-                    reply(noted(&again, "write", || self.path.clone(), ended));
+                    reply(record_error(&again, "write", || self.path.clone(), ended));
                 }));
             }
         }
@@ -277,26 +289,29 @@ impl OpenApi {
 
 fn call(host: &Host, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
     let by = host.context();
-    match protocol::call_by(by, operation, request, &*host.mount.db, HOST) {
+    match protocol::call_with(by, operation, request, &*host.mount.db, HOST) {
         Ok(answer) => (answer, Ok(())),
-        Err(failure) => failed(failure, protocol::find(operation)),
+        Err(failure) => failure_response(failure, protocol::find(operation)),
     }
 }
 
 /// Returns the response to a failed request, and its errno.
-fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(), FsError>) {
+fn failure_response(
+    failure: RequestError,
+    operation: Option<&Operation>,
+) -> (Vec<u8>, Result<(), FsError>) {
     let told = failure.error_body(operation);
     let body = told.json();
     let (exception, text) = (told.exception, told.text.unwrap_or_default());
     let cause = match failure {
-        Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => {
+        RequestError::Operation(error) | RequestError::Wire(WireError::Request(error)) => {
             FsError::Database(error)
         }
-        Failure::UnknownOperation | Failure::Wire(_) => FsError::Body(text.clone()),
+        RequestError::UnknownOperation | RequestError::Wire(_) => FsError::Body(text.clone()),
     };
     (
         body,
-        Err(FsError::Answered {
+        Err(FsError::Api {
             failure: Box::new(cause),
             exception,
             text,
@@ -304,17 +319,17 @@ fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(
     )
 }
 
-impl OpenSpecial for OpenApi {
-    fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
+impl SpecialHandle for OpenRequestFile {
+    fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         let read = self.state.lock().read(offset, size);
-        reply(Ok(Bytes::own(read)));
+        reply(Ok(ReadBytes::owned(read)));
     }
 
-    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         match call {
-            Call::Write { offset, data } => self.write(host, offset, &data, reply),
+            FileCall::Write { offset, data } => self.write(host, offset, &data, reply),
             // A child that inherited the descriptor closes its copy before the request is whole.
-            Call::Flush
+            FileCall::Flush
                 if !self.state.lock().request.is_empty()
                     && same_process(self.opener, host.mount.caller.pid) =>
             {
@@ -322,7 +337,7 @@ impl OpenSpecial for OpenApi {
                     "the request is incomplete: its last bracket is missing; nothing was done"
                         .to_owned(),
                 );
-                reply(noted(host, "close", || self.path.clone(), Err(cut)));
+                reply(record_error(host, "close", || self.path.clone(), Err(cut)));
             }
             _ => reply(Ok(())),
         }
@@ -330,12 +345,12 @@ impl OpenSpecial for OpenApi {
 
     fn size(&self) -> Option<u64> {
         let state = self.state.lock();
-        Some(state.written + state.answer.len() as u64)
+        Some(state.written + state.response.len() as u64)
     }
 
     fn held_bytes(&self) -> Option<usize> {
         let state = self.state.try_lock()?;
-        Some(state.request.capacity() + state.answer.capacity())
+        Some(state.request.capacity() + state.response.capacity())
     }
 }
 
@@ -348,7 +363,7 @@ mod tests {
         let mut state = Exchange::default();
         let mut check = |data: &str, expected: Result<Option<&str>, ()>| {
             let offset = state.written;
-            let taken = state.take(offset, data.as_bytes());
+            let taken = state.feed(offset, data.as_bytes());
             let taken = taken
                 .map(|request| request.map(|text| String::from_utf8(text).unwrap()))
                 .map_err(|_| ());
@@ -371,7 +386,7 @@ mod tests {
     #[test]
     fn the_answer_is_read_where_the_request_ended_or_from_the_beginning() {
         let mut state = Exchange {
-            answer: Arc::new(b"answer".to_vec()),
+            response: Arc::new(b"answer".to_vec()),
             written: 10,
             ..Exchange::default()
         };
@@ -379,7 +394,7 @@ mod tests {
             (state.read(10, 3), state.read(13, 9), state.read(16, 9)),
             (b"ans".to_vec(), b"wer".to_vec(), Vec::new())
         );
-        state.answer_start = None;
+        state.response_start = None;
         assert_eq!(
             (state.read(0, 3), state.read(3, 9), state.read(6, 9)),
             (b"ans".to_vec(), b"wer".to_vec(), Vec::new())

@@ -1,127 +1,127 @@
 //! Files that are a text made from the database or the mount, and perhaps take commands. One row
 //! declares a file; the function of a row is in the source file of its feature.
 
-use super::{about, absence, heat, schema, scratch, table_files};
-use crate::codec::metrics::{capacity, points, prometheus};
+use super::{absence, heat, info, schema, scratch, table_files};
+use crate::codec::metrics::{capacity, cloudwatch, prometheus};
 use crate::fs::{
-    mount::texts::pretty,
-    node::special::{Effort, Feature},
+    mount::text_cache::pretty_json,
+    node::special::{Feature, ReadCost},
     open::{
-        host::noted,
+        host::record_error,
         prelude::*,
-        text::{Call, OpenSpecial},
+        text::{FileCall, SpecialHandle},
     },
     path::names::item_path,
     process::session_of,
     source,
 };
 use crate::inspect::shapes;
-use crate::model::layout::Window::{Day, Hour, Minute};
+use crate::model::metrics::Period::{Day, Hour, Minute};
 
 /// Files in the directory of a table or a draft; listed if the mount shows all.
-pub static OF_TABLE: [Derived; 12] = [
-    Derived::text("describe.json", table_files::describe),
-    Derived::text("schema.plan", schema::plan_text)
-        .of_drafts_too()
-        .opened(schema::open_plan),
-    Derived::text("ctl", |_, _| Ok(table_files::COMMANDS.into()))
-        .of_drafts_too()
-        .taking(Runs::Long, table_files::command),
-    Derived::text("advice.md", table_files::advice).of_now(),
-    Derived::text("shapes.md", |mount, at| {
+pub static TABLE_FILES: [DerivedFile; 12] = [
+    DerivedFile::text("describe.json", table_files::describe),
+    DerivedFile::text("schema.plan", schema::plan_text)
+        .in_drafts()
+        .with_open(schema::open_plan),
+    DerivedFile::text("ctl", |_, _| Ok(table_files::CTL_USAGE.into()))
+        .in_drafts()
+        .with_command(CommandThread::Long, table_files::run_command),
+    DerivedFile::text("advice.md", table_files::advice).volatile(),
+    DerivedFile::text("shapes.md", |mount, at| {
         Ok(
-            shapes::markdown(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path)
+            shapes::markdown(&*mount.shapes.get(&*mount.db, at.try_table()?)?, item_path)
                 .into_bytes(),
         )
     })
-    .reading(Effort::Table),
-    Derived::text("shapes.json", |mount, at| {
-        Ok(pretty(&shapes::json(
-            &*mount.shapes.get(&*mount.db, at.of_table()?)?,
+    .with_effort(ReadCost::Table),
+    DerivedFile::text("shapes.json", |mount, at| {
+        Ok(pretty_json(&shapes::json(
+            &*mount.shapes.get(&*mount.db, at.try_table()?)?,
             item_path,
         )))
     })
-    .reading(Effort::Table),
-    Derived::text("ttl", table_files::time_to_live)
-        .taking(Runs::Elsewhere, table_files::set_time_to_live),
-    Derived::text("capacity.json", |mount, at| {
-        about::metrics(mount, at, |metrics, table, layout| {
-            pretty(&capacity::render(metrics, table, layout.prices()))
+    .with_effort(ReadCost::Table),
+    DerivedFile::text("ttl", table_files::time_to_live)
+        .with_command(CommandThread::Short, table_files::set_time_to_live),
+    DerivedFile::text("capacity.json", |mount, at| {
+        info::metrics(mount, at, |metrics, table, layout| {
+            pretty_json(&capacity::render(metrics, table, layout.prices()))
         })
     })
-    .of_mount(),
-    Derived::text("metrics.ndjson", |mount, at| {
-        about::metrics(mount, at, |metrics, table, _| {
-            points::render(table, metrics.now_ms).into_bytes()
+    .since_mount(),
+    DerivedFile::text("metrics.ndjson", |mount, at| {
+        info::metrics(mount, at, |metrics, table, _| {
+            cloudwatch::render(table, metrics.now_ms).into_bytes()
         })
     })
-    .of_mount(),
-    Derived::text("heat.svg", |mount, at| heat::picture(mount, at, Minute)).of_now(),
-    Derived::text("heat.hour.svg", |mount, at| heat::picture(mount, at, Hour)).of_now(),
-    Derived::text("heat.day.svg", |mount, at| heat::picture(mount, at, Day)).of_now(),
+    .since_mount(),
+    DerivedFile::text("heat.svg", |mount, at| heat::picture(mount, at, Minute)).volatile(),
+    DerivedFile::text("heat.hour.svg", |mount, at| heat::picture(mount, at, Hour)).volatile(),
+    DerivedFile::text("heat.day.svg", |mount, at| heat::picture(mount, at, Day)).volatile(),
 ];
 
 /// Files in the directory of an index; listed if the mount shows all.
-pub static OF_INDEX: [Derived; 2] = [
-    Derived::text("violations.ndjson", |mount, at| {
+pub static INDEX_FILES: [DerivedFile; 2] = [
+    DerivedFile::text("violations.ndjson", |mount, at| {
         absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
     })
-    .reading(Effort::Table),
-    Derived::text("missing.ndjson", |mount, at| {
+    .with_effort(ReadCost::Table),
+    DerivedFile::text("missing.ndjson", |mount, at| {
         absence::absences(at, |source, visit| mount.db.absences(source, false, visit))
     })
-    .reading(Effort::Table),
+    .with_effort(ReadCost::Table),
 ];
 
 /// Files in `partitions/`, never listed.
-pub static OF_PARTITIONS: [Derived; 8] = [
-    Derived::text("heat.tsv", |mount, at| heat::heat(mount, at, Minute)).of_now(),
-    Derived::text("heat.hour.tsv", |mount, at| heat::heat(mount, at, Hour)).of_now(),
-    Derived::text("heat.day.tsv", |mount, at| heat::heat(mount, at, Day)).of_now(),
-    Derived::text("hot.tsv", |mount, at| heat::hot(mount, at, Minute)).of_now(),
-    Derived::text("hot.hour.tsv", |mount, at| heat::hot(mount, at, Hour)).of_now(),
-    Derived::text("hot.day.tsv", |mount, at| heat::hot(mount, at, Day)).of_now(),
-    Derived::text("hot-items.tsv", heat::hot_items).of_now(),
-    Derived::text("big.tsv", heat::big).of_now(),
+pub static PARTITION_FILES: [DerivedFile; 8] = [
+    DerivedFile::text("heat.tsv", |mount, at| heat::heat(mount, at, Minute)).volatile(),
+    DerivedFile::text("heat.hour.tsv", |mount, at| heat::heat(mount, at, Hour)).volatile(),
+    DerivedFile::text("heat.day.tsv", |mount, at| heat::heat(mount, at, Day)).volatile(),
+    DerivedFile::text("hot.tsv", |mount, at| heat::hot(mount, at, Minute)).volatile(),
+    DerivedFile::text("hot.hour.tsv", |mount, at| heat::hot(mount, at, Hour)).volatile(),
+    DerivedFile::text("hot.day.tsv", |mount, at| heat::hot(mount, at, Day)).volatile(),
+    DerivedFile::text("hot-items.tsv", heat::hot_items).volatile(),
+    DerivedFile::text("big.tsv", heat::big).volatile(),
 ];
 
 /// Files below `.ddb/`, by their paths; listed.
-pub static OF_SERVICE: [Derived; 13] = [
-    Derived::text(".ddb/capacity.json", about::capacity),
-    Derived::text(".ddb/config.json", about::config),
-    Derived::text(".ddb/ctl", |_, _| Ok(about::CONTROL_USAGE.into()))
-        .taking(Runs::Here, about::control),
-    Derived::text(".ddb/errors/last", |mount, _| {
+pub static SERVICE_FILES: [DerivedFile; 13] = [
+    DerivedFile::text(".ddb/capacity.json", info::capacity),
+    DerivedFile::text(".ddb/config.json", info::config),
+    DerivedFile::text(".ddb/ctl", |_, _| Ok(info::CTL_USAGE.into()))
+        .with_command(CommandThread::Inline, info::control),
+    DerivedFile::text(".ddb/errors/last", |mount, _| {
         Ok(mount
-            .journal
+            .error_log
             .last(session_of(mount.caller.pid), now_ms(), |missed| {
                 (missed.explain)(mount)
             })
             .into_bytes())
     }),
-    Derived::text(".ddb/errors.ndjson", |mount, _| {
-        Ok(mount.journal.all().into_bytes())
+    DerivedFile::text(".ddb/errors.ndjson", |mount, _| {
+        Ok(mount.error_log.all().into_bytes())
     }),
-    Derived::text(".ddb/last/capacity.json", |mount, _| {
-        Ok(mount.last.capacity_of(mount.caller))
+    DerivedFile::text(".ddb/last/capacity.json", |mount, _| {
+        Ok(mount.last_responses.capacity_of(mount.caller))
     }),
-    Derived::text(".ddb/last/response.json", |mount, _| {
-        Ok(mount.last.of(mount.caller).to_vec())
+    DerivedFile::text(".ddb/last/response.json", |mount, _| {
+        Ok(mount.last_responses.get(mount.caller).to_vec())
     }),
-    Derived::text(".ddb/scratch.ndjson", scratch::lines),
-    Derived::text(".ddb/slowlog.ndjson", |mount, _| {
-        Ok(mount.calls.slow_lines().into_bytes())
+    DerivedFile::text(".ddb/scratch.ndjson", scratch::lines),
+    DerivedFile::text(".ddb/slowlog.ndjson", |mount, _| {
+        Ok(mount.call_log.slow_lines().into_bytes())
     }),
-    Derived::text(".ddb/stats.json", about::stats),
-    Derived::text(".ddb/stats.prom", |mount, _| {
+    DerivedFile::text(".ddb/stats.json", info::stats),
+    DerivedFile::text(".ddb/stats.prom", |mount, _| {
         Ok(prometheus::render(&mount.layout()?.all_metrics()?).into_bytes())
     }),
-    Derived::text(".ddb/version", |_, _| {
+    DerivedFile::text(".ddb/version", |_, _| {
         Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())
     }),
-    Derived::text(".ddb/warnings.ndjson", |mount, _| {
+    DerivedFile::text(".ddb/warnings.ndjson", |mount, _| {
         Ok(
-            (mount.journal.warnings() + &scratch::warnings(mount) + &heat::warnings(mount))
+            (mount.error_log.warnings() + &scratch::warnings(mount) + &heat::warnings(mount))
                 .into_bytes(),
         )
     }),
@@ -130,43 +130,43 @@ pub static OF_SERVICE: [Derived; 13] = [
 /// A function that makes the text of a file.
 type MakeText = fn(&Mount, &Special) -> Result<Vec<u8>, FsError>;
 /// A function that carries out the command of one write.
-type Run = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
-type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle>;
+type RunCommand = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
+type OpenDerived = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle>;
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
-pub struct Derived {
+pub struct DerivedFile {
     /// The name in its directory, or the path of a file below `.ddb/`.
     pub name: &'static str,
     text: MakeText,
-    written: Written,
-    effort: Effort,
-    modified: Modified,
+    on_write: OnWrite,
+    effort: ReadCost,
+    modified: ModifiedTime,
 }
 
 /// The effect of a write to the file.
 #[derive(Debug, Clone, Copy)]
-enum Written {
+enum OnWrite {
     Nothing,
     /// One write is one command.
-    Command(Runs, Run),
+    Command(CommandThread, RunCommand),
     /// The file has an open file of its own.
-    Open(Open),
+    Open(OpenDerived),
 }
 
 /// The thread that carries out a command.
 #[derive(Debug, Clone, Copy)]
-pub enum Runs {
-    Here,
+pub enum CommandThread {
+    Inline,
     /// A thread for work that waits for a commit at most.
-    Elsewhere,
+    Short,
     /// A thread for work that may take as long as dropping a table.
     Long,
 }
 
 /// The modification time of a file.
 #[derive(Debug, Clone, Copy)]
-enum Modified {
+enum ModifiedTime {
     /// The creation of the table.
     Table,
     /// The creation of the table or the draft.
@@ -175,65 +175,65 @@ enum Modified {
     Mount,
 }
 
-impl Derived {
+impl DerivedFile {
     const fn text(name: &'static str, text: MakeText) -> Self {
         Self {
             name,
             text,
-            written: Written::Nothing,
-            effort: Effort::Small,
-            modified: Modified::Table,
+            on_write: OnWrite::Nothing,
+            effort: ReadCost::Bounded,
+            modified: ModifiedTime::Table,
         }
     }
 
-    const fn taking(self, runs: Runs, run: Run) -> Self {
+    const fn with_command(self, runs: CommandThread, run: RunCommand) -> Self {
         Self {
-            written: Written::Command(runs, run),
+            on_write: OnWrite::Command(runs, run),
             ..self
         }
     }
 
-    const fn opened(self, open: Open) -> Self {
+    const fn with_open(self, open: OpenDerived) -> Self {
         Self {
-            written: Written::Open(open),
+            on_write: OnWrite::Open(open),
             ..self
         }
     }
 
-    const fn reading(self, effort: Effort) -> Self {
+    const fn with_effort(self, effort: ReadCost) -> Self {
         Self { effort, ..self }
     }
 
-    const fn of_drafts_too(self) -> Self {
+    const fn in_drafts(self) -> Self {
         Self {
-            modified: Modified::Draft,
+            modified: ModifiedTime::Draft,
             ..self
         }
     }
 
-    const fn of_mount(self) -> Self {
+    const fn since_mount(self) -> Self {
         Self {
-            modified: Modified::Mount,
+            modified: ModifiedTime::Mount,
             ..self
         }
     }
 
     /// Marks a text that is made of the whole table and differs at each moment.
-    const fn of_now(self) -> Self {
-        self.of_mount().reading(Effort::TableNow)
+    const fn volatile(self) -> Self {
+        self.since_mount().with_effort(ReadCost::TableLive)
     }
 
     /// True if a draft has this file too.
     #[must_use]
-    pub fn is_of_drafts(&self) -> bool {
-        matches!(self.modified, Modified::Draft)
+    pub fn is_in_drafts(&self) -> bool {
+        matches!(self.modified, ModifiedTime::Draft)
     }
 
     /// Returns the file of this row, in the place that `place` gives it.
     #[must_use]
     pub fn node(&self, place: impl FnOnce(Feature) -> Special) -> Node {
-        let file = place((*self).into()).taking(self.effort);
-        if matches!(self.written, Written::Nothing) {
+        let file = place((*self).into()).with_cost(self.effort);
+        if matches!(self.on_write, OnWrite::Nothing) {
             file.into()
         } else {
             file.writable().into()
@@ -243,16 +243,16 @@ impl Derived {
 
 /// Returns the row of that name.
 #[must_use]
-pub fn row(rows: &'static [Derived], name: &str) -> Option<&'static Derived> {
+pub fn find(rows: &'static [DerivedFile], name: &str) -> Option<&'static DerivedFile> {
     rows.iter().find(|row| row.name == name)
 }
 
-impl NodeOps for Derived {
+impl NodeOps for DerivedFile {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         match (&at.source, self.modified) {
-            (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
-            (Some(source), Modified::Table) => mount.source_time(source),
-            (Some(source), Modified::Draft) => {
+            (None, _) | (_, ModifiedTime::Mount) => Ok(mount.started_ms),
+            (Some(source), ModifiedTime::Table) => mount.source_created_ms(source),
+            (Some(source), ModifiedTime::Draft) => {
                 Ok(source::schema::table_attr(mount, &source.table)?.modified_ms)
             }
         }
@@ -264,18 +264,18 @@ impl NodeOps for Derived {
 
     /// True if the file takes commands to the mount, not to the data.
     fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        matches!(self.written, Written::Command(Runs::Here, _))
+        matches!(self.on_write, OnWrite::Command(CommandThread::Inline, _))
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        match self.written {
-            Written::Nothing => Err(FsError::Derived),
-            Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {
+        match self.on_write {
+            OnWrite::Nothing => Err(FsError::Derived),
+            OnWrite::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {
                 at: at.clone(),
                 runs,
                 run,
             }))),
-            Written::Open(open) => open(host, at, flags),
+            OnWrite::Open(open) => open(host, at, flags),
         }
     }
 }
@@ -283,8 +283,8 @@ impl NodeOps for Derived {
 /// An open file that takes commands.
 struct OpenCommand {
     at: SpecialNode,
-    runs: Runs,
-    run: Run,
+    runs: CommandThread,
+    run: RunCommand,
 }
 
 impl std::fmt::Debug for OpenCommand {
@@ -295,20 +295,25 @@ impl std::fmt::Debug for OpenCommand {
     }
 }
 
-impl OpenSpecial for OpenCommand {
-    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
-        let Call::Write { data, .. } = call else {
+impl SpecialHandle for OpenCommand {
+    fn call(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
+        let FileCall::Write { data, .. } = call else {
             return reply(Ok(()));
         };
         let (again, runs) = (host.clone(), self.runs);
         let work = move || {
             let ended = (self.run)(&again, &self.at, &data);
-            reply(noted(&again, "write", || self.at.path.clone(), ended));
+            reply(record_error(
+                &again,
+                "write",
+                || self.at.path.clone(),
+                ended,
+            ));
         };
         match runs {
-            Runs::Here => work(),
-            Runs::Elsewhere => host.run_elsewhere(Box::new(work)),
-            Runs::Long => host.run_long(Box::new(work)),
+            CommandThread::Inline => work(),
+            CommandThread::Short => host.run_short(Box::new(work)),
+            CommandThread::Long => host.run_long(Box::new(work)),
         }
     }
 }

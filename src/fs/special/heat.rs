@@ -11,15 +11,15 @@ use crate::codec::{
     key::partition_digest,
     metrics::heat_svg::{
         self,
-        data::{KEYS_MAX, Lane, Named, Picture},
+        data::{HeatLane, HeatMap, KEYS_MAX, NamedKey},
     },
 };
 use crate::database::layout::Layout;
 use crate::fs::{node::index_of, open::prelude::*, source::items::is_flat};
 use crate::inspect::violations::cell;
-use crate::model::layout::{
-    BigCollection, Busiest, CollectionWarning, HotKey, Load, SplitCandidate, ThrottleWarning,
-    Window,
+use crate::model::metrics::{
+    CollectionWarning, HotKey, LargeCollection, Load, PeakSecond, Period, SplitCandidate,
+    ThrottleWarning,
 };
 
 /// The most keys or collections in one file.
@@ -33,16 +33,16 @@ const NOT_COUNTED: &str = "#single items are counted while contributor insights 
                            and where there is a sort key\n";
 
 /// Returns the table or index of a file, if it exists.
-fn source_of<'s>(mount: &Mount, at: &'s Special) -> Result<&'s Source, FsError> {
-    let source = at.of_source()?;
+fn source_of<'s>(mount: &Mount, at: &'s Special) -> Result<&'s SourceName, FsError> {
+    let source = at.try_source()?;
     mount.source_schema(source)?;
     Ok(source)
 }
 
 /// Returns the first line of a table of a window: `#last hour: 2026-01-02T03:04:00.000Z to
 /// 2026-01-02T04:03:05.678Z`.
-fn window_line(layout: &dyn Layout, window: Window) -> String {
-    let span = layout.span(window);
+fn window_line(layout: &dyn Layout, window: Period) -> String {
+    let span = layout.time_span(window);
     format!(
         "#last {}: {} to {}\n",
         window.name(),
@@ -52,7 +52,7 @@ fn window_line(layout: &dyn Layout, window: Window) -> String {
 }
 
 /// Returns the busiest second as a timestamp; `-` if there is none.
-fn second_text(busiest: &Busiest) -> String {
+fn second_text(busiest: &PeakSecond) -> String {
     if busiest.second == 0 {
         "-".to_owned()
     } else {
@@ -62,7 +62,7 @@ fn second_text(busiest: &Busiest) -> String {
 
 /// Returns `heat.tsv`: each partition with its heat, in percent of its limits over the window and
 /// in its busiest second.
-pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+pub fn heat(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let mut out = window_line(layout, window) + HEAT_COLUMNS;
@@ -90,8 +90,8 @@ pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsEr
             report.load.write / window.seconds(),
             report.load.throttles(),
             candidate_text(&candidate),
-            report.busiest_share * 100.0,
-            second_text(&report.busiest),
+            report.peak_share * 100.0,
+            second_text(&report.peak),
             report.load.read_throttles,
             report.load.write_throttles,
             key(&report.range.from)?,
@@ -107,7 +107,7 @@ pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsEr
 
 /// Returns `hot.tsv`: the keys with the most requests in the window. The load is three units for a
 /// write unit and one for a read unit; the last column of it is that of the day.
-pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+pub fn hot(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let columns = ITEM_COLUMNS.trim_end().replace("minute", window.name());
@@ -119,14 +119,14 @@ pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsErr
         .into_iter()
         .enumerate()
     {
-        hot_columns(
+        write_hot_columns(
             &mut out,
             rank,
             &key,
-            &name_of(mount, source, key.key.as_ref(), &key.digest)?,
+            &path_name(mount, source, key.key.as_ref(), &key.digest)?,
         );
-        let Load { read, write, .. } = key.busiest.load;
-        let (second, load) = (second_text(&key.busiest), &key.load);
+        let Load { read, write, .. } = key.peak.load;
+        let (second, load) = (second_text(&key.peak), &key.load);
         let _ = writeln!(
             out,
             "\t{read:.1}\t{write:.1}\t{second}\t{}\t{}",
@@ -150,7 +150,7 @@ pub fn hot_items(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
             .key
             .as_ref()
             .map(|key| names::entry_path(key, TextForm::PlainJson));
-        hot_columns(
+        write_hot_columns(
             &mut out,
             rank,
             &item,
@@ -161,7 +161,7 @@ pub fn hot_items(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(out.into_bytes())
 }
 
-fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
+fn write_hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
     let _ = write!(
         out,
         "{}\t{}\t{name}\t{:.1}\t{:.1}\t{}\t{:.1}\t{:.1}",
@@ -202,7 +202,7 @@ pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
             "{}\t{}\t{}\t{}\t{}\t{}",
             rank + 1,
             partition_name(collection.partition),
-            name_of(mount, source, collection.key.as_ref(), &[])?,
+            path_name(mount, source, collection.key.as_ref(), &[])?,
             collection.items,
             collection.billed_bytes,
             percent(collection.billed_bytes),
@@ -212,9 +212,9 @@ pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 }
 
 /// Returns the name below `items/`; the digest of a key that is gone.
-fn name_of(
+fn path_name(
     mount: &Mount,
-    source: &Source,
+    source: &SourceName,
     key: Option<&PartitionKey>,
     digest: &[u8],
 ) -> Result<String> {
@@ -247,13 +247,9 @@ fn throttle_line(warning: &ThrottleWarning) -> String {
     let path = format!(
         "{}{index}/partitions/{}",
         throttled.table,
-        partition_name(throttled.at.partition)
+        partition_name(throttled.location.partition)
     );
-    let text = format!(
-        "throttled: {}; {}",
-        throttled.whereabouts(),
-        throttled.hint()
-    );
+    let text = format!("throttled: {}; {}", throttled.describe(), throttled.hint());
     format!(
         "{}\n",
         json!({ "time_ms": warning.time_ms, "path": path, "requests": warning.requests, "text": text })
@@ -296,9 +292,9 @@ pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
         SplitCandidate::Sequence => {
             "no: its load follows sort keys in their order, a new partition would have all of it again"
         }
-        SplitCandidate::Enough => "no: split for load as often as is of use",
+        SplitCandidate::LimitReached => "no: split for load as often as is of use",
         SplitCandidate::NotNeeded => "no",
-        SplitCandidate::Because(origin) => origin.name(),
+        SplitCandidate::Due(origin) => origin.name(),
     }
 }
 
@@ -319,7 +315,11 @@ pub fn hex_bound(place: &[u8]) -> String {
 
 /// Returns a bound in readable keys, as below `items/`: `u3` at the beginning of a collection,
 /// `u3/o5` inside it, `after u3` behind it. A long one is cut. `None` if no key is at the bound.
-pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<String>, FsError> {
+pub fn key_bound(
+    mount: &Mount,
+    source: &SourceName,
+    place: &[u8],
+) -> Result<Option<String>, FsError> {
     let Some(bound) = mount.layout()?.bound_key(source, place)? else {
         return Ok(None);
     };
@@ -355,20 +355,20 @@ pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
 const BIG_MAX: usize = 256;
 
 /// Returns `heat.svg` of a table.
-pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
-    let source = at.of_source()?;
+pub fn picture(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsError> {
+    let source = at.try_source()?;
     let schema = mount.schema(&source.table)?;
     let mut lanes = vec![lane(mount, source, &schema, window)?];
     for index in schema.indexes_of(IndexKind::Global) {
-        let of_index = Source {
+        let of_index = SourceName {
             table: source.table.clone(),
             index: Some(index.name.clone()),
         };
         lanes.push(lane(mount, &of_index, &schema, window)?);
     }
     let layout = mount.layout()?;
-    let (span, limits) = (layout.span(window), layout.partition_limits());
-    let picture = Picture {
+    let (span, limits) = (layout.time_span(window), layout.partition_limits());
+    let picture = HeatMap {
         table: source.table.as_str().to_owned(),
         span,
         limits,
@@ -377,7 +377,12 @@ pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, F
     Ok(heat_svg::render(&picture).into_bytes())
 }
 
-fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) -> Result<Lane> {
+fn lane(
+    mount: &Mount,
+    source: &SourceName,
+    schema: &TableSchema,
+    window: Period,
+) -> Result<HeatLane> {
     let layout = mount.layout()?;
     let index = index_of(schema, source)?;
     let keys: Vec<&KeyAttribute> = index.map_or_else(
@@ -391,7 +396,7 @@ fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) ->
         let (content, _) = layout.partition_content(source, &report)?;
         partitions.push((report, content));
     }
-    Ok(Lane {
+    Ok(HeatLane {
         title: index.map_or_else(
             || "items".to_owned(),
             |index| format!("gsi/{}", index.name.as_str()),
@@ -415,20 +420,20 @@ fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) ->
     })
 }
 
-fn named_key(key: HotKey) -> Named<HotKey> {
+fn named_key(key: HotKey) -> NamedKey<HotKey> {
     let gone = || format!("gone, hash {}", &hex(&key.digest)[..8]);
-    let name = key.key.as_deref().map_or_else(gone, shown);
-    Named {
+    let name = key.key.as_deref().map_or_else(gone, display_values);
+    NamedKey {
         digest: key.digest,
         name,
         about: key,
     }
 }
 
-fn named_collection(collection: BigCollection) -> Option<Named<BigCollection>> {
+fn named_collection(collection: LargeCollection) -> Option<NamedKey<LargeCollection>> {
     let values = collection.key.as_deref()?;
-    let (digest, name) = (partition_digest(values), shown(values));
-    Some(Named {
+    let (digest, name) = (partition_digest(values), display_values(values));
+    Some(NamedKey {
         about: collection,
         digest,
         name,
@@ -436,6 +441,6 @@ fn named_collection(collection: BigCollection) -> Option<Named<BigCollection>> {
 }
 
 /// Returns key values for display, without the escapes of file names.
-fn shown(values: &[AttributeValue]) -> String {
+fn display_values(values: &[AttributeValue]) -> String {
     values.iter().map(cell).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 
 use crate::fs::{
     node::index_of,
-    open::{node_ops::open_text, prelude::*, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::ExecuteText},
     source::schema,
     write::index_draft::{IndexTarget, template},
 };
@@ -22,10 +22,10 @@ pub fn find(mount: &Mount, table: &TableName, name: &str) -> Option<Node> {
 
 /// Returns the drafts that `gsi/` lists.
 #[must_use]
-pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
+pub fn list(mount: &Mount, table: &TableName) -> Vec<OwnedDirent> {
     let drafts = mount.index_drafts.of(table).into_iter();
     drafts
-        .map(|index| listed(&node(table, index.clone()), index.as_str()))
+        .map(|index| to_dirent(&node(table, index.clone()), index.as_str()))
         .collect()
 }
 
@@ -46,7 +46,7 @@ pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Re
     let index = IndexName::new(name).map_err(|_| {
         FsError::Invalid("an index name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'")
     })?;
-    mount.index_drafts.make(table, &index)?;
+    mount.index_drafts.add(table, &index)?;
     Ok(node(table, index))
 }
 
@@ -59,7 +59,7 @@ pub fn update(mount: &Mount, request: UpdateTableRequest) -> Result<(), Error> {
 ///
 /// # Errors
 /// Those of [`update`]; `NotPermitted` for a local index.
-pub fn drop_index(mount: &Mount, source: &Source) -> Result<(), FsError> {
+pub fn drop_index(mount: &Mount, source: &SourceName) -> Result<(), FsError> {
     let index = source.index.clone().ok_or(FsError::NotFound)?;
     let schema = mount.source_schema(source)?;
     if index_of(&schema, source)?.is_some_and(|index| index.kind == IndexKind::Local) {
@@ -78,21 +78,21 @@ pub fn drop_index(mount: &Mount, source: &Source) -> Result<(), FsError> {
 fn node(table: &TableName, index: IndexName) -> Node {
     let path = format!("{}/{GLOBAL_NAME}/{index}", table_name(table));
     let above = Node::Indexes(table.clone(), IndexKind::Global).ino();
-    let source = Source {
+    let source = SourceName {
         table: table.clone(),
         index: Some(index),
     };
-    Special::directory(path, Some(source), above, Directory).into()
+    Special::directory(path, Some(source), above, IndexDraftDir).into()
 }
 
 /// Returns the draft's `schema.json`.
 fn schema_node(at: &Special) -> Node {
-    at.child(SCHEMA_NAME, SchemaFile).writable().into()
+    at.child(SCHEMA_NAME, IndexSchemaFile).writable().into()
 }
 
 /// Returns the table and the name of its new index.
-fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
-    let source = at.of_source()?;
+fn table_and_index(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
+    let source = at.try_source()?;
     Ok((
         &source.table,
         source.index.as_ref().ok_or(FsError::NotFound)?,
@@ -100,16 +100,16 @@ fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
 }
 
 /// Returns the index if it was made meanwhile: a process in the draft's directory goes on in it.
-fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
-    let (table, index) = names(at)?;
+fn existing_index(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+    let (table, index) = table_and_index(at)?;
     let is_made = mount.schema(table)?.index(index.as_str()).is_some();
     Ok(at.source.clone().filter(|_| is_made).map(Node::Index))
 }
 
 fn modified_ms(at: &Special, mount: &Mount) -> Result<u64> {
-    let (table, index) = names(at)?;
-    if made(at, mount)?.is_some() {
-        return mount.table_time(table);
+    let (table, index) = table_and_index(at)?;
+    if existing_index(at, mount)?.is_some() {
+        return mount.table_created_ms(table);
     }
     mount
         .index_drafts
@@ -117,15 +117,15 @@ fn modified_ms(at: &Special, mount: &Mount) -> Result<u64> {
         .ok_or(FsError::NotFound)
 }
 
-struct Directory;
+struct IndexDraftDir;
 
-impl NodeOps for Directory {
+impl NodeOps for IndexDraftDir {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         modified_ms(at, mount)
     }
 
     fn successor(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
-        made(at, mount)
+        existing_index(at, mount)
     }
 
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
@@ -136,8 +136,8 @@ impl NodeOps for Directory {
         }
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
-        Ok(vec![listed(&schema_node(at), SCHEMA_NAME)])
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        Ok(vec![to_dirent(&schema_node(at), SCHEMA_NAME)])
     }
 
     fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node> {
@@ -147,7 +147,7 @@ impl NodeOps for Directory {
     }
 
     fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
-        let (table, index) = names(at)?;
+        let (table, index) = table_and_index(at)?;
         if host.mount.index_drafts.remove(table, index) {
             Ok(())
         } else {
@@ -156,23 +156,23 @@ impl NodeOps for Directory {
     }
 }
 
-struct SchemaFile;
+struct IndexSchemaFile;
 
-impl NodeOps for SchemaFile {
+impl NodeOps for IndexSchemaFile {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         modified_ms(at, mount)
     }
 
     fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        let (table, index) = names(at)?;
-        match made(at, mount)? {
+        let (table, index) = table_and_index(at)?;
+        match existing_index(at, mount)? {
             Some(Node::Index(source)) => schema::text(mount, &source),
             _ => Ok(template(&*mount.schema(table)?, index)),
         }
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, (table, index)) = (&host.mount, names(at)?);
+        let (mount, (table, index)) = (&host.mount, table_and_index(at)?);
         let text = self.text(at, mount)?;
         let target = IndexTarget {
             table: mount.schema(table)?,
@@ -189,12 +189,12 @@ impl NodeOps for SchemaFile {
     }
 }
 
-impl Execute for IndexTarget {
+impl ExecuteText for IndexTarget {
     fn execute(
         host: &Host,
         open: &Arc<OpenText<Self>>,
         request: UpdateTableRequest,
-        done: Outcome,
+        done: VersionReply,
     ) {
         let (table, index) = (
             request.table_name.clone(),

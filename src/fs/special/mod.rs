@@ -7,15 +7,15 @@
 //! makes its node too; a row of its directory's table of names finds it. A file that takes more
 //! than one read or write answers an open with an [`crate::fs::open::text::OpenSpecial`].
 
-mod about;
 mod absence;
 mod api;
 pub mod batch;
 pub mod derived;
-pub mod dropped;
+pub mod discarded_writes;
 mod heat;
 pub mod help;
 pub mod index_draft;
+mod info;
 pub mod partitions;
 pub mod queries;
 pub mod schema;

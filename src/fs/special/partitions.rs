@@ -3,29 +3,29 @@
 //! the items. Tables of the heat are in the same directory, for lookup only.
 
 use super::{
-    derived::{OF_PARTITIONS, row},
+    derived::{PARTITION_FILES, find},
     heat::{candidate_text, hex_bound, key_bound, key_name},
 };
-use crate::codec::{key::partition_digest, shown};
-use crate::database::Entries;
+use crate::codec::{key::partition_digest, sanitize};
+use crate::database::EntryRange;
 use crate::fs::{
     node::{
-        ino::{self, Role},
-        special::Effort,
+        ino::{self, InodeRole},
+        special::ReadCost,
     },
     open::{
         directory::Lister,
-        found::{Cursor, Entry, Found, Place},
+        dirent::{Cursor, Dirent, DirentBatch, DirentPlace},
         prelude::*,
     },
-    path::names::{self, Parsed, Suffix},
-    query::Wanted,
+    path::names::{self, ParsedStem, Suffix},
+    query::IsWanted,
     source::{
         entry,
         items::{self, EntryLister, is_flat, partition_types},
     },
 };
-use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
+use crate::model::metrics::{HashRange, Load, PartitionReport, Period};
 
 const STATS_NAME: &str = "stats.json";
 const KEYS_NAME: &str = "keys";
@@ -38,16 +38,16 @@ const STATS_COLUMNS: usize = 72;
 
 /// Returns `partitions/` of that table or index.
 #[must_use]
-pub fn node(mount: &Mount, source: &Source) -> Node {
+pub fn node(mount: &Mount, source: &SourceName) -> Node {
     let path = format!("{}/{PARTITIONS_NAME}", mount.source_path(source));
-    let above = ino::structure(source, Role::Directory);
-    Special::directory(path, Some(source.clone()), above, Directory).into()
+    let above = ino::structure(source, InodeRole::Directory);
+    Special::directory(path, Some(source.clone()), above, PartitionsDir).into()
 }
 
-fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
+fn find_report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
     let partitions = mount
         .layout()?
-        .partitions(at.of_source()?, Window::Minute)?;
+        .partitions(at.try_source()?, Period::Minute)?;
     partitions
         .into_iter()
         .find(|partition| partition.id == id)
@@ -55,63 +55,63 @@ fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
 }
 
 /// Returns `p07/`.
-fn partition(at: &Special, id: u32) -> Node {
-    at.child_directory(&partition_name(id), Partition(id))
+fn partition_node(at: &Special, id: u32) -> Node {
+    at.child_directory(&partition_name(id), PartitionDir(id))
         .into()
 }
 
 /// Returns `p07/stats.json`.
-fn stats(at: &Special, id: u32) -> Node {
+fn stats_node(at: &Special, id: u32) -> Node {
     at.child(STATS_NAME, StatsFile(id))
-        .taking(Effort::TableNow)
+        .with_cost(ReadCost::TableLive)
         .into()
 }
 
 /// Returns `p07/keys/`.
-fn keys(at: &Special, id: u32) -> Node {
-    at.child_directory(KEYS_NAME, Keys(id)).into()
+fn keys_node(at: &Special, id: u32) -> Node {
+    at.child_directory(KEYS_NAME, KeysDir(id)).into()
 }
 
 /// Returns `p07/keys/K`: a link to the folder of the collection or the file of the item; a
 /// directory if the collection is cut.
-fn key(at: &Special, id: u32, range: &PlaceRange, name: &str, key: PartitionKey) -> Node {
-    if range.part_of(partition_digest(&key)).is_none() {
-        return link(at, id, name, key, false);
+fn key_node(at: &Special, id: u32, range: &HashRange, name: &str, key: PartitionKey) -> Node {
+    if range.intersect(partition_digest(&key)).is_none() {
+        return link_node(at, id, name, key, false);
     }
     // The same path was the link until the collection was cut: the directory gets another inode.
     let identity = format!("{}/{name}/", at.path);
-    at.child_directory(name, Part(id, key))
-        .told_by(identity)
+    at.child_directory(name, CollectionPart(id, key))
+        .with_identity(identity)
         .into()
 }
 
 /// Returns `p07/keys/K/X.json`: a link to the file of the item.
-fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
-    link(at, id, name, key.clone(), true)
+fn item_link(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
+    link_node(at, id, name, key.clone(), true)
 }
 
-fn link(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) -> Node {
+fn link_node(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) -> Node {
     at.child(
         name,
-        Link {
+        KeyLink {
             id,
             key,
-            is_of_item,
+            is_item: is_of_item,
         },
     )
-    .of_kind(Kind::Symlink)
+    .with_kind(NodeKind::Symlink)
     .into()
 }
 
-struct Directory;
+struct PartitionsDir;
 
-impl NodeOps for Directory {
+impl NodeOps for PartitionsDir {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        mount.source_time(at.of_source()?)
+        mount.source_created_ms(at.try_source()?)
     }
 
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        if let Some(row) = row(&OF_PARTITIONS, name) {
+        if let Some(row) = find(&PARTITION_FILES, name) {
             return Ok(row.node(|feature| at.child(name, feature)));
         }
         let id = name
@@ -121,50 +121,50 @@ impl NodeOps for Directory {
         if partition_name(id) != name {
             return Err(FsError::NotFound);
         }
-        report(at, mount, id)?;
-        Ok(partition(at, id))
+        find_report(at, mount, id)?;
+        Ok(partition_node(at, id))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
-        let partitions = match mount.layout()?.partitions(at.of_source()?, Window::Minute) {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        let partitions = match mount.layout()?.partitions(at.try_source()?, Period::Minute) {
             // No lookup can name a partition here, and a walk of the tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
             partitions => partitions?,
         };
         Ok(partitions
             .iter()
-            .map(|found| listed(&partition(at, found.id), &partition_name(found.id)))
+            .map(|found| to_dirent(&partition_node(at, found.id), &partition_name(found.id)))
             .collect())
     }
 }
 
 /// Returns the time of a node that exists as long as its partition does.
-fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
-    report(at, mount, id)?;
-    mount.source_time(at.of_source()?)
+fn partition_time(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
+    find_report(at, mount, id)?;
+    mount.source_created_ms(at.try_source()?)
 }
 
 /// `p07/`
-struct Partition(u32);
+struct PartitionDir(u32);
 
-impl NodeOps for Partition {
+impl NodeOps for PartitionDir {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_ms(at, mount, self.0)
+        partition_time(at, mount, self.0)
     }
 
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         match name {
-            STATS_NAME => Ok(stats(at, self.0)),
-            KEYS_NAME => Ok(keys(at, self.0)),
+            STATS_NAME => Ok(stats_node(at, self.0)),
+            KEYS_NAME => Ok(keys_node(at, self.0)),
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
-        report(at, mount, self.0)?;
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        find_report(at, mount, self.0)?;
         Ok(vec![
-            listed(&stats(at, self.0), STATS_NAME),
-            listed(&keys(at, self.0), KEYS_NAME),
+            to_dirent(&stats_node(at, self.0), STATS_NAME),
+            to_dirent(&keys_node(at, self.0), KEYS_NAME),
         ])
     }
 }
@@ -174,7 +174,7 @@ struct StatsFile(u32);
 
 impl NodeOps for StatsFile {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_ms(at, mount, self.0)
+        partition_time(at, mount, self.0)
     }
 
     /// Returns the attributes without a count of the partition's content.
@@ -191,26 +191,26 @@ impl NodeOps for StatsFile {
 }
 
 /// `p07/keys/`
-struct Keys(u32);
+struct KeysDir(u32);
 
-impl NodeOps for Keys {
+impl NodeOps for KeysDir {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_ms(at, mount, self.0)
+        partition_time(at, mount, self.0)
     }
 
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        let (name, found) = key_of(at, mount, name)?;
-        Ok(key(
+        let (name, found) = parse_key(at, mount, name)?;
+        Ok(key_node(
             at,
             self.0,
-            &report(at, mount, self.0)?.range,
+            &find_report(at, mount, self.0)?.range,
             &name,
             found,
         ))
     }
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
-        let (source, range) = (at.of_source()?, report(at, mount, self.0)?.range);
+        let (source, range) = (at.try_source()?, find_report(at, mount, self.0)?.range);
         let is_flat = is_flat(&*mount.schema(&source.table)?, source);
         Ok(Box::new(KeyLister {
             keys: at.clone(),
@@ -223,16 +223,16 @@ impl NodeOps for Keys {
 
 /// A link in `keys/`: `p07/keys/K` if the collection is whole in the partition, else
 /// `p07/keys/K/X.json`.
-struct Link {
+struct KeyLink {
     id: u32,
     key: PartitionKey,
-    is_of_item: bool,
+    is_item: bool,
 }
 
-impl Link {
+impl KeyLink {
     /// Returns the target: the link's own name below `items/`; of an item the last two names.
     fn target(&self, at: &Special) -> String {
-        let (up, names) = if self.is_of_item {
+        let (up, names) = if self.is_item {
             ("../../../..", 2)
         } else {
             ("../../..", 1)
@@ -244,12 +244,12 @@ impl Link {
     }
 }
 
-impl NodeOps for Link {
+impl NodeOps for KeyLink {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        if self.is_of_item {
-            item_ms(at, mount, self.id, &self.key)
+        if self.is_item {
+            item_time(at, mount, self.id, &self.key)
         } else {
-            collection_ms(at, mount, self.id, &self.key)
+            collection_time(at, mount, self.id, &self.key)
         }
     }
 
@@ -267,23 +267,23 @@ impl NodeOps for Link {
 }
 
 /// `p07/keys/K/` of a collection that a boundary cuts.
-struct Part(u32, PartitionKey);
+struct CollectionPart(u32, PartitionKey);
 
-impl NodeOps for Part {
+impl NodeOps for CollectionPart {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        collection_ms(at, mount, self.0, &self.1)
+        collection_time(at, mount, self.0, &self.1)
     }
 
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
-        Ok(item(at, self.0, name, &self.1))
+        Ok(item_link(at, self.0, name, &self.1))
     }
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
-        let range = report(at, mount, self.0)?
+        let range = find_report(at, mount, self.0)?
             .range
-            .part_of(partition_digest(&self.1))
+            .intersect(partition_digest(&self.1))
             .ok_or(FsError::NotFound)?;
-        let entries = EntryLister::new(at.of_source()?.clone(), Entries::Within(range));
+        let entries = EntryLister::new(at.try_source()?.clone(), EntryRange::Within(range));
         Ok(Box::new(PartLister {
             part: at.clone(),
             id: self.0,
@@ -294,16 +294,16 @@ impl NodeOps for Part {
 }
 
 fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
-    let report = report(at, mount, id)?;
+    let report = find_report(at, mount, id)?;
     let layout = mount.layout()?;
-    let (content, candidate) = layout.partition_content(at.of_source()?, &report)?;
+    let (content, candidate) = layout.partition_content(at.try_source()?, &report)?;
     let limits = layout.partition_limits();
     let json = json!({
         "name": partition_name(report.id),
         "hash_from": hex_bound(&report.range.from),
         "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
-        "key_from": key_bound(mount, at.of_source()?, &report.range.from)?,
-        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, at.of_source()?, to)).transpose()?.flatten(),
+        "key_from": key_bound(mount, at.try_source()?, &report.range.from)?,
+        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, at.try_source()?, to)).transpose()?.flatten(),
         "origin": report.origin.name(),
         "since": crate::codec::calendar::iso(report.since_ms),
         "collections": content.collections,
@@ -318,11 +318,11 @@ fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
         "model": "range, origin, heat, split candidate",
         "fact": "collections, items, bytes with overhead, units",
     });
-    Ok(padded(&shown::json(&format!("{json:#}"))))
+    Ok(pad(&sanitize::json(&format!("{json:#}"))))
 }
 
 /// Fills the lines of a text with trailing blanks to a constant length.
-fn padded(text: &str) -> Vec<u8> {
+fn pad(text: &str) -> Vec<u8> {
     let mut blanks = STATS_BYTES.saturating_sub(text.len() + 1);
     let mut out = Vec::with_capacity(STATS_BYTES);
     for line in text.lines() {
@@ -339,15 +339,15 @@ fn load_json(load: &Load) -> serde_json::Value {
     json!({
         "rcu": load.read,
         "wcu": load.write,
-        "rcu_a_second": (load.read / Window::Minute.seconds() * 100.0).round() / 100.0,
-        "wcu_a_second": (load.write / Window::Minute.seconds() * 100.0).round() / 100.0,
+        "rcu_a_second": (load.read / Period::Minute.seconds() * 100.0).round() / 100.0,
+        "wcu_a_second": (load.write / Period::Minute.seconds() * 100.0).round() / 100.0,
         "throttles": load.throttles(),
     })
 }
 
 /// Returns the collection that a name in `keys/` stands for, and the name in full.
-fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
-    let source = at.of_source()?;
+fn parse_key(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
+    let source = at.try_source()?;
     let schema = mount.source_schema(source)?;
     let is_flat = is_flat(&schema, source);
     let stem = match (is_flat, names::split_suffix(name)) {
@@ -356,8 +356,8 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
         (true, _) => return Err(FsError::NotFound),
     };
     let key = match names::parse(stem, &partition_types(&schema, source)?)? {
-        Parsed::Values(values) => values,
-        Parsed::Alias(alias) => mount
+        ParsedStem::Values(values) => values,
+        ParsedStem::Alias(alias) => mount
             .db
             .partition_by_digest(source, alias.digest)?
             .ok_or(FsError::NotFound)?,
@@ -367,8 +367,8 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
 
 /// Returns the time of a link to an item. The link exists while the item is stored and lies in the
 /// partition.
-fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let source = at.of_source()?;
+fn item_time(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
+    let source = at.try_source()?;
     let (_, name) = at.path.rsplit_once('/').ok_or(FsError::NotFound)?;
     let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else {
         return Err(FsError::NotFound);
@@ -384,15 +384,20 @@ fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u
 
 /// Returns the time of a link or of the directory of a part. It exists while an item of the
 /// collection may lie in the partition's range.
-fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let range = report(at, mount, id)?.range;
+fn collection_time(
+    at: &Special,
+    mount: &Mount,
+    id: u32,
+    key: &PartitionKey,
+) -> Result<u64, FsError> {
+    let range = find_report(at, mount, id)?.range;
     let digest = partition_digest(key);
     let first = range
         .from
         .first_chunk::<16>()
         .map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
-    let collection = mount.db.collection(at.of_source()?, key)?;
+    let collection = mount.db.collection(at.try_source()?, key)?;
     collection
         .filter(|_| is_inside)
         .map(|collection| collection.modified_ms)
@@ -404,7 +409,7 @@ fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Re
 struct KeyLister {
     keys: SpecialNode,
     id: u32,
-    range: PlaceRange,
+    range: HashRange,
     is_flat: bool,
 }
 
@@ -413,27 +418,30 @@ impl Lister for KeyLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        _wanted: &Wanted<'_>,
-        out: &mut Found,
+        _wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
         mount.db.collections(
-            self.keys.of_source()?,
+            self.keys.try_source()?,
             Some(&self.range),
             after,
             &mut |(collection, position)| {
                 let name = key_name(self.is_flat, &collection.partition);
-                let node = key(
+                let node = key_node(
                     &self.keys,
                     self.id,
                     &self.range,
                     &name,
                     collection.partition,
                 );
-                out.push(listed(&node, &name).entry(), Place::After(&position.0));
-                out.next()
+                out.push(
+                    to_dirent(&node, &name).entry(),
+                    DirentPlace::After(&position.0),
+                );
+                out.flow()
             },
         )?;
         Ok(())
@@ -453,14 +461,14 @@ impl Lister for PartLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &Wanted<'_>,
-        out: &mut Found,
+        wanted: &IsWanted<'_>,
+        out: &mut DirentBatch,
     ) -> Result<()> {
-        let mut entries = Found::default();
+        let mut entries = DirentBatch::default();
         self.entries.fetch(mount, from, wanted, &mut entries)?;
-        for (Entry { name, .. }, place) in entries.from(0) {
+        for (Dirent { name, .. }, place) in entries.iter_from(0) {
             out.push(
-                listed(&item(&self.part, self.id, name, &self.key), name).entry(),
+                to_dirent(&item_link(&self.part, self.id, name, &self.key), name).entry(),
                 place,
             );
         }

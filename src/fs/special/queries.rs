@@ -11,9 +11,9 @@
 
 use super::help;
 use crate::fs::{
-    open::{host::noted, link_text, node_ops::open_text, prelude::*, text::Execute},
+    open::{host::record_error, link_text, node_ops::open_text, prelude::*, text::ExecuteText},
     query::QueryPath,
-    write::{Commit, Target},
+    write::{Commit, TextTarget},
 };
 use crate::model::{
     api::table_control::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome},
@@ -25,7 +25,7 @@ use crate::model::{
 const TARGET_BYTES_MAX: usize = 4095;
 
 /// The error of a name that is neither a link's nor a request's.
-const NAMES: &str =
+const NAME_HINT: &str =
     "a saved query is a link, ln -s '../query/@pk=u1' queries/u1, or a request in queries/u1.json";
 
 /// `queries/` and the saved queries in it, by their names.
@@ -50,7 +50,7 @@ fn request_node(at: &Special, name: &str) -> Node {
 
 fn link_node(at: &Special, name: &str) -> Node {
     at.child(name, SavedFile::Link(name.to_owned()))
-        .of_kind(Kind::Symlink)
+        .with_kind(NodeKind::Symlink)
         .into()
 }
 
@@ -68,8 +68,8 @@ fn table_of(at: &Special) -> Result<&TableName> {
 impl NodeOps for SavedFile {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         match self {
-            Self::Directory => mount.table_time(table_of(at)?),
-            Self::Request(_) | Self::Link(_) => Ok(self.saved(at, mount)?.modified_ms),
+            Self::Directory => mount.table_created_ms(table_of(at)?),
+            Self::Request(_) | Self::Link(_) => Ok(self.query(at, mount)?.modified_ms),
         }
     }
 
@@ -79,17 +79,17 @@ impl NodeOps for SavedFile {
         let (Self::Directory, table) = (self, table_of(at)?) else {
             return Err(FsError::NotDirectory);
         };
-        if name.ends_with(SUFFIX) {
+        if name.ends_with(REQUEST_SUFFIX) {
             return Ok(request_node(at, name));
         }
         if let Some(SavedQuery {
             form: SavedForm::Link(_),
             ..
-        }) = saved(mount, table, name)?
+        }) = saved_query(mount, table, name)?
         {
             return Ok(link_node(at, name));
         }
-        match saved(mount, table, &format!("{name}{SUFFIX}"))? {
+        match saved_query(mount, table, &format!("{name}{REQUEST_SUFFIX}"))? {
             Some(SavedQuery {
                 form: SavedForm::Request(text),
                 ..
@@ -102,7 +102,7 @@ impl NodeOps for SavedFile {
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let (Self::Directory, table) = (self, table_of(at)?) else {
             return Err(FsError::NotDirectory);
         };
@@ -110,7 +110,7 @@ impl NodeOps for SavedFile {
         let all = mount.db.saved_queries(table)?;
         Ok(all
             .iter()
-            .map(|(name, query)| listed(&listed_node(at, name, &query.form), name))
+            .map(|(name, query)| to_dirent(&listed_node(at, name, &query.form), name))
             .collect())
     }
 
@@ -118,7 +118,7 @@ impl NodeOps for SavedFile {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
-            Self::Request(_) => match self.saved(at, mount)?.form {
+            Self::Request(_) => match self.query(at, mount)?.form {
                 SavedForm::Request(text) => Ok(text.into_bytes()),
                 SavedForm::Link(_) => Err(FsError::NotFound),
             },
@@ -127,7 +127,7 @@ impl NodeOps for SavedFile {
 
     fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
         match self {
-            Self::Link(_) => match self.saved(at, mount)?.form {
+            Self::Link(_) => match self.query(at, mount)?.form {
                 SavedForm::Link(target) => Ok(target),
                 SavedForm::Request(_) => Err(FsError::NotFound),
             },
@@ -140,7 +140,7 @@ impl NodeOps for SavedFile {
             return Err(FsError::Derived);
         };
         check_name(name)?;
-        let target = RequestTarget {
+        let target = SavedRequestTarget {
             schema: mount.schema(table_of(at)?)?,
             name: name.clone(),
         };
@@ -170,9 +170,9 @@ impl NodeOps for SavedFile {
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
         let (again, at) = (host.clone(), at.clone());
-        host.run_elsewhere(Box::new(move || {
+        host.run_short(Box::new(move || {
             let removed = remove(&at, &name, &again);
-            reply(noted(&again, "unlink", || at.path.clone(), removed));
+            reply(record_error(&again, "unlink", || at.path.clone(), removed));
         }));
     }
 
@@ -187,7 +187,7 @@ impl NodeOps for SavedFile {
         let (Self::Request(from) | Self::Link(from)) = self else {
             return Err(FsError::Derived);
         };
-        if from.ends_with(SUFFIX) != to.ends_with(SUFFIX) {
+        if from.ends_with(REQUEST_SUFFIX) != to.ends_with(REQUEST_SUFFIX) {
             return Err(FsError::Invalid(
                 "the name of a saved request ends in .json, that of a link does not",
             ));
@@ -198,25 +198,29 @@ impl NodeOps for SavedFile {
             to: to.to_owned(),
             replace,
         };
-        change_saved(&host.mount, table_of(at)?, change)
+        change_query(&host.mount, table_of(at)?, change)
     }
 
     fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
-        Err(FsError::Invalid(NAMES))
+        Err(FsError::Invalid(NAME_HINT))
     }
 }
 
 impl SavedFile {
-    fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery> {
+    fn query(&self, at: &Special, mount: &Mount) -> Result<SavedQuery> {
         let (Self::Request(name) | Self::Link(name)) = self else {
             return Err(FsError::NotFound);
         };
-        saved(mount, table_of(at)?, name)?.ok_or(FsError::NotFound)
+        saved_query(mount, table_of(at)?, name)?.ok_or(FsError::NotFound)
     }
 }
 
 /// Returns the query saved under a name.
-fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQuery>, FsError> {
+fn saved_query(
+    mount: &Mount,
+    table: &TableName,
+    name: &str,
+) -> Result<Option<SavedQuery>, FsError> {
     Ok(mount.db.saved_queries(table)?.get(name).cloned())
 }
 
@@ -232,10 +236,10 @@ pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Re
         form: SavedForm::Link(target.to_owned()),
         replace: false,
     };
-    change_saved(&host.mount, table, change)
+    change_query(&host.mount, table, change)
 }
 
-fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<()> {
+fn change_query(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<()> {
     match mount.db.change_saved_queries(table, change)? {
         SavedQueryOutcome::Done => Ok(()),
         SavedQueryOutcome::Absent => Err(FsError::NotFound),
@@ -248,9 +252,9 @@ fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
 
 fn remove(at: &Special, name: &str, host: &Host) -> Result<()> {
     let table = table_of(at)?;
-    host.rm_guard.may_delete(table, &host.mount)?;
-    let saved = saved(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
-    change_saved(
+    host.rm_guard.check_delete(table, &host.mount)?;
+    let saved = saved_query(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
+    change_query(
         &host.mount,
         table,
         SavedQueryChange::Remove {
@@ -258,13 +262,14 @@ fn remove(at: &Special, name: &str, host: &Host) -> Result<()> {
         },
     )?;
     host.rm_guard
-        .removed_saved(&host.mount, table, name, saved.form);
+        .record_removed_query(&host.mount, table, name, saved.form);
     Ok(())
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let is_good =
-        !name.starts_with(['.', '-', '~']) && !name.contains(char::is_control) && name != SUFFIX;
+    let is_good = !name.starts_with(['.', '-', '~'])
+        && !name.contains(char::is_control)
+        && name != REQUEST_SUFFIX;
     if is_good {
         Ok(())
     } else {
@@ -275,7 +280,7 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 fn check_link_name(name: &str) -> Result<()> {
-    if name.ends_with(SUFFIX) {
+    if name.ends_with(REQUEST_SUFFIX) {
         return Err(FsError::Invalid(
             "a name with .json is that of a saved request; give the link another",
         ));
@@ -315,17 +320,17 @@ fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsEr
 }
 
 /// The end of the name of a request's file.
-pub const SUFFIX: &str = ".json";
+pub const REQUEST_SUFFIX: &str = ".json";
 
 /// The file that a written request is saved in.
 #[derive(Debug)]
-struct RequestTarget {
+struct SavedRequestTarget {
     pub schema: Arc<TableSchema>,
     /// The name of the file, with `.json`.
     pub name: String,
 }
 
-impl Target for RequestTarget {
+impl TextTarget for SavedRequestTarget {
     type Request = (TableName, SavedQueryChange);
 
     fn request(
@@ -338,8 +343,8 @@ impl Target for RequestTarget {
                 "a saved request has at most 16 KiB".to_owned(),
             ));
         }
-        debug_assert!(self.name.ends_with(SUFFIX), "{}", self.name);
-        let name = self.name.strip_suffix(SUFFIX).unwrap_or(&self.name);
+        debug_assert!(self.name.ends_with(REQUEST_SUFFIX), "{}", self.name);
+        let name = self.name.strip_suffix(REQUEST_SUFFIX).unwrap_or(&self.name);
         QueryPath::of_request(Arc::clone(&self.schema), name, text)?;
         let mut text = String::from_utf8(text.to_vec())
             .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
@@ -362,15 +367,15 @@ impl Target for RequestTarget {
     }
 }
 
-impl Execute for RequestTarget {
+impl ExecuteText for SavedRequestTarget {
     fn execute(
         host: &Host,
         _open: &Arc<OpenText<Self>>,
         (table, change): Self::Request,
-        done: Outcome,
+        done: VersionReply,
     ) {
         let again = host.clone();
-        host.run_elsewhere(Box::new(move || {
+        host.run_short(Box::new(move || {
             done.tell(match again.mount.db.change_saved_queries(&table, change) {
                 Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
                 Ok(_) => Ok(0),

@@ -2,21 +2,22 @@
 //! a definition, for lookup only. The plan is written as `schema.json` is and read back as ordered
 //! steps and refusals; each session reads its own.
 
-use super::{absence, dropped, queries};
+use super::{absence, discarded_writes, queries};
 use crate::codec::{
     file_name,
     json::document::{Document, Json},
     wire,
 };
 use crate::fs::{
-    mount::texts::pretty,
-    open::{node_ops::open_text, prelude::*, text::Execute},
+    mount::text_cache::pretty_json,
+    open::{node_ops::open_text, prelude::*, text::ExecuteText},
     process::session_of,
     source::schema,
     write::{
         Drafts,
         schema_change::{
-            PlanTarget, PlannedRequest, Reach, Refusal, SchemaChange, SchemaRequest, SchemaTarget,
+            PlanTarget, PlannedRequest, SchemaChange, SchemaRefusal, SchemaRequest, SchemaTarget,
+            StepScope,
         },
     },
 };
@@ -26,11 +27,11 @@ use crate::model::{
     },
     schema::KeyType,
 };
-use crate::protocol::{self, Failure};
+use crate::protocol::{self, RequestError};
 
 /// `schema.json` of a table, a draft or an index.
 #[derive(Debug)]
-pub struct Schema<'n>(pub &'n Source);
+pub struct Schema<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for Schema<'_> {
     fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
@@ -54,7 +55,7 @@ impl NodeOps<Node> for Schema<'_> {
         };
         Ok(open_text(
             at.ino(),
-            mount.path(at),
+            mount.display_path(at),
             mount.caller,
             flags,
             target,
@@ -78,21 +79,31 @@ impl NodeOps<Node> for Schema<'_> {
     }
 }
 
-impl Execute for SchemaTarget {
+impl ExecuteText for SchemaTarget {
     /// Carries out the request on a thread of its own: the definition of an index may take a while.
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+    fn execute(
+        host: &Host,
+        open: &Arc<OpenText<Self>>,
+        request: SchemaRequest,
+        done: VersionReply,
+    ) {
         let (again, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
-            let ended = store(&again, &table, request);
+            let ended = apply(&again, &table, request);
             done.tell(ended.map(|()| 0));
         }));
     }
 }
 
-impl Execute for PlanTarget {
+impl ExecuteText for PlanTarget {
     /// Makes the plan on a thread of its own: a new index is checked against every item.
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+    fn execute(
+        host: &Host,
+        open: &Arc<OpenText<Self>>,
+        request: SchemaRequest,
+        done: VersionReply,
+    ) {
         let (again, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().0.table.clone();
@@ -119,7 +130,7 @@ pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError>
 
 /// Carries out the request of a written `schema.json`. A change is checked as a whole before its
 /// first step.
-pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
+pub fn apply(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
     let mount = &host.mount;
     match request {
         SchemaRequest::Create {
@@ -155,7 +166,7 @@ pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
                 .map_err(|(_, error)| error)?;
             for (done, step) in steps.iter().enumerate() {
                 perform_step(mount, step)
-                    .inspect_err(|_| warn_of_part(mount, table, &steps[..done]))?;
+                    .inspect_err(|_| warn_partial(mount, table, &steps[..done]))?;
             }
             Ok(())
         }
@@ -163,7 +174,7 @@ pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
 }
 
 /// Warns of a partial change: another process changed the table between the check and the steps.
-fn warn_of_part(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
+fn warn_partial(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
     if !done.is_empty() {
         let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
         let told = format!(
@@ -171,17 +182,22 @@ fn warn_of_part(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
             names.join(", ")
         );
         mount
-            .journal
+            .error_log
             .warn(&format!("{}/schema.json", table_name(table)), vec![told]);
     }
 }
 
 fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
-    let done = protocol::call(step.operation, Document::of(&step.request), &*mount.db, "");
+    let done = protocol::call(
+        step.operation,
+        Document::from_value(&step.request),
+        &*mount.db,
+        "",
+    );
     done.map(drop).map_err(|failure| match failure {
-        Failure::Operation(error) => error,
-        Failure::Wire(error) => wire_error(error),
-        Failure::UnknownOperation => Error::NotSupported(step.operation),
+        RequestError::Operation(error) => error,
+        RequestError::Wire(error) => wire_error(error),
+        RequestError::UnknownOperation => Error::NotSupported(step.operation),
     })
 }
 
@@ -200,7 +216,7 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
             "create the table",
             plan_creation(mount, *request, json, expiry)?,
         ),
-        SchemaRequest::Change(change) => ("change the table", with_refusals(mount, change)?),
+        SchemaRequest::Change(change) => ("change the table", add_refusals(mount, change)?),
     };
     let would = match (change.refusals.is_empty(), change.steps.is_empty()) {
         (false, _) => "be refused",
@@ -210,7 +226,7 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
     let steps = change.steps.iter().enumerate().map(|(place, step)| {
         let mut json = step_json(place + 1, step, items);
         let forecast = if change.refusals.is_empty() {
-            index_json(mount, step)?
+            index_forecast(mount, step)?
         } else {
             None
         };
@@ -221,10 +237,10 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
     });
     let steps: Vec<Value> = steps.collect::<Result<_, Error>>()?;
     let refusals = change.refusals.iter().map(|refusal| {
-        let Refusal { member, why, hint } = refusal;
+        let SchemaRefusal { member, why, hint } = refusal;
         json!({ "member": member, "why": why, "hint": hint })
     });
-    Ok(pretty(&json!({
+    Ok(pretty_json(&json!({
         "table": table.as_str(),
         "would": would,
         "steps": steps,
@@ -233,7 +249,7 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
 }
 
 /// Returns the forecast of the index that a step makes, if it makes one.
-fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
+fn index_forecast(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
     let Some(request) = update_request(step).transpose()? else {
         return Ok(None);
     };
@@ -247,7 +263,7 @@ fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Err
 }
 
 /// Adds the refusals that only the database can find.
-fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange, Error> {
+fn add_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange, Error> {
     if change.refusals.is_empty() {
         let requests: Vec<UpdateTableRequest> = change
             .steps
@@ -257,7 +273,7 @@ fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange
         match mount.db.check_update_table(&requests) {
             Ok(()) => {}
             Err((_, Error::Store(error))) => return Err(Error::Store(error)),
-            Err((place, error)) => change.refusals.push(refused(
+            Err((place, error)) => change.refusals.push(refusal(
                 format!("UpdateTable, request {}", place + 1),
                 &error,
             )),
@@ -279,14 +295,14 @@ fn plan_creation(
         Err(error) => {
             change
                 .refusals
-                .push(refused("CreateTable".to_owned(), &error));
+                .push(refusal("CreateTable".to_owned(), &error));
             return Ok(change);
         }
     }
     let step = |operation, request, effect: &str| PlannedRequest {
         operation,
         request,
-        reach: Reach::Settings,
+        scope: StepScope::Settings,
         effect: effect.to_owned(),
     };
     change.steps.push(step(
@@ -322,8 +338,8 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
     // draft is gone: a folder made in between would be in neither.
     let mut drafts = mount.drafts.lock();
     keep_draft_folders(mount, &drafts, &request);
-    drafts.created(&table);
-    let links = dropped::take_links(mount, &table);
+    drafts.finish(&table);
+    let links = discarded_writes::take_links(mount, &table);
     drop(drafts);
     let refused = links.into_iter().filter_map(|(name, target)| {
         let error = queries::save_link(host, &table, &name, &target).err()?;
@@ -332,7 +348,7 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
     let refused: Vec<String> = refused.collect();
     if !refused.is_empty() {
         mount
-            .journal
+            .error_log
             .warn(&format!("{}/schema.json", table_name(&table)), refused);
     }
     Ok(())
@@ -342,10 +358,10 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
 /// the table has no sort key.
 fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableRequest) -> bool {
     if let (true, Some(draft)) = (
-        mount.restores(&request.table_name),
+        mount.discards_writes(&request.table_name),
         drafts.get(&request.table_name),
     ) {
-        dropped::keep_folders(mount, &request.table_name, draft.folders());
+        discarded_writes::keep_folders(mount, &request.table_name, draft.folders());
     }
     let key = |kind| {
         request
@@ -370,19 +386,19 @@ fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableReque
     let mut kept = mount.folders.lock();
     for name in draft.children("items") {
         if let Some(digest) = file_name::alias_digest(name) {
-            kept.make_alias(&request.table_name, digest, name, now_ms());
+            kept.add_alias(&request.table_name, digest, name, now_ms());
         } else if let Ok(value) = file_name::decode_value(name, definition.attribute_type) {
-            kept.make(&request.table_name, value, now_ms());
+            kept.add(&request.table_name, value, now_ms());
         }
     }
     true
 }
 
 fn update_request(step: &PlannedRequest) -> Option<Result<UpdateTableRequest, Error>> {
-    (step.operation == "UpdateTable").then(|| read(Document::of(&step.request).root()))
+    (step.operation == "UpdateTable").then(|| decode(Document::from_value(&step.request).root()))
 }
 
-fn read<T: wire::Declared>(json: Json<'_>) -> Result<T, Error> {
+fn decode<T: wire::Declared>(json: Json<'_>) -> Result<T, Error> {
     wire::request(json).map_err(wire_error)
 }
 
@@ -395,8 +411,8 @@ fn wire_error(error: wire::WireError) -> Error {
     }
 }
 
-fn refused(member: String, error: &Error) -> Refusal {
-    Refusal {
+fn refusal(member: String, error: &Error) -> SchemaRefusal {
+    SchemaRefusal {
         member,
         why: error.to_string(),
         hint: "change what it says and plan again".to_owned(),
@@ -404,23 +420,23 @@ fn refused(member: String, error: &Error) -> Refusal {
 }
 
 fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
-    let items = match step.reach {
-        Reach::Settings => 0,
-        Reach::EveryItem => items,
+    let items = match step.scope {
+        StepScope::Settings => 0,
+        StepScope::EveryItem => items,
     };
     json!({ "step": number, "operation": step.operation, "request": step.request, "items": items, "effect": step.effect })
 }
 
 /// Returns the last plan of the caller's session, or the way to make one.
 pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
-    let table = at.of_table()?;
+    let table = at.try_table()?;
     let plan = mount
         .plans
         .lock()
         .get(&(table.clone(), session_of(mount.caller.pid)), now_ms())
         .cloned();
     Ok(plan.unwrap_or_else(|| {
-        pretty(&json!({
+        pretty_json(&json!({
             "table": table.as_str(),
             "would": "change nothing",
             "steps": [],
@@ -432,7 +448,7 @@ pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 
 /// Opens `schema.plan` for writing.
 pub fn open_plan(host: &Host, at: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
-    let target = PlanTarget(target(&host.mount, at.of_table()?)?);
+    let target = PlanTarget(target(&host.mount, at.try_table()?)?);
     Ok(open_text(
         at.ino(),
         at.path.clone(),

@@ -12,62 +12,62 @@
 
 use crate::codec::calendar::iso;
 use crate::fs::{
-    mount::scratch::{ITEMS, item_path, listed_name, place_in, warning},
+    mount::scratch::{ITEMS_PREFIX, item_path, listed_name, move_warning, trash_place},
     open::prelude::*,
     source::{
         items,
-        scratch::{self, Listing},
+        scratch::{self, ScratchEntry},
     },
 };
-use crate::model::api::table_control::PARKED_KEPT_MS;
+use crate::model::api::table_control::TRASH_RETENTION_MS;
 
 /// `.ddb/scratch/`
 #[derive(Debug)]
-pub struct Directory;
+pub struct ScratchDir;
 
 /// Returns the directory and the own name that a name here stands for.
 fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     let (table, rest) = name.split_once(',').ok_or(FsError::NotFound)?;
     let table = TableName::new(table).map_err(|_| FsError::NotFound)?;
-    let Some(rest) = rest.strip_prefix(ITEMS) else {
+    let Some(rest) = rest.strip_prefix(ITEMS_PREFIX) else {
         return Ok((Node::Table(table), rest.to_owned()));
     };
-    let items = Node::Items(base(&table));
+    let items = Node::Items(base_source(&table));
     if mount.schema(&table)?.key.sort.is_none() || rest.starts_with('.') {
         return Ok((items, rest.to_owned()));
     }
     let (folder, rest) = rest.split_once(',').ok_or(FsError::NotFound)?;
     Ok((
-        items::resolve(mount, &base(&table), folder)?,
+        items::resolve(mount, &base_source(&table), folder)?,
         rest.to_owned(),
     ))
 }
 
-impl NodeOps for Directory {
+impl NodeOps for ScratchDir {
     fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
             Err(error @ FsError::Database(Error::Store(_) | Error::Remote(_))) => {
                 return Err(error);
             }
-            Ok(_) | Err(_) => return long(mount, name),
+            Ok(_) | Err(_) => return find_shortened(mount, name),
         };
         if let Some(id) = mount.scratch.lock().find(&directory, &own) {
             return Ok(Node::Scratch(id));
         }
-        let place = place_in(&directory, &own).ok_or(FsError::NotFound)?;
+        let place = trash_place(&directory, &own).ok_or(FsError::NotFound)?;
         mount
             .db
-            .parked_at(&place)?
-            .map(|_| scratch::parked_node(place))
+            .trashed_at(&place)?
+            .map(|_| scratch::trash_node(place))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let files = scratch::list(mount)?;
         Ok(files
             .iter()
-            .map(|file| listed(&file.node, &listed_name(&file.directory, &file.name)))
+            .map(|file| to_dirent(&file.node, &listed_name(&file.directory, &file.name)))
             .collect())
     }
 
@@ -83,7 +83,7 @@ impl NodeOps for Directory {
 }
 
 /// Finds a file by a name that was shortened.
-fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
+fn find_shortened(mount: &Mount, name: &str) -> Result<Node, FsError> {
     if !name.contains('~') {
         return Err(FsError::NotFound);
     }
@@ -102,18 +102,18 @@ pub fn lines(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(lines.concat().into_bytes())
 }
 
-fn line(mount: &Mount, file: &Listing) -> String {
+fn line(mount: &Mount, file: &ScratchEntry) -> String {
     let waits = match file.node {
-        Node::Scratch(id) => mount.with_deferred(|deferred| deferred.of_file(id).is_some()),
+        Node::Scratch(id) => mount.with_deferred(|deferred| deferred.by_file(id).is_some()),
         _ => false,
     };
     let line = serde_json::json!({
         "name": listed_name(&file.directory, &file.name),
-        "path": format!("{}/{}", mount.path(&file.directory), file.name),
+        "path": format!("{}/{}", mount.display_path(&file.directory), file.name),
         "bytes": file.bytes,
         "modified": iso(file.modified_ms),
         "parked": file.until_ms.is_some(),
-        "kept_until": file.until_ms.or(waits.then(|| now_ms() + PARKED_KEPT_MS)).map(iso),
+        "kept_until": file.until_ms.or(waits.then(|| now_ms() + TRASH_RETENTION_MS)).map(iso),
     });
     format!("{line}\n")
 }
@@ -121,11 +121,11 @@ fn line(mount: &Mount, file: &Listing) -> String {
 /// Returns a line for each renamed item that goes to the trash unless it is written again.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
-    let waiting = mount.with_deferred(|deferred| deferred.waiting());
+    let waiting = mount.with_deferred(|deferred| deferred.pending());
     let lines = waiting.into_iter().filter_map(|((table, key), file)| {
-        let (directory, name) = mount.scratch_place(file)?;
+        let (directory, name) = mount.scratch_location(file)?;
         let item = item_path(&table, &key);
-        let text = warning(&directory, &name, now_ms() + PARKED_KEPT_MS);
+        let text = move_warning(&directory, &name, now_ms() + TRASH_RETENTION_MS);
         let line = serde_json::json!({"time_ms": now_ms(), "path": item, "text": text});
         Some(format!("{line}\n"))
     });
@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn names_say_table_folder_and_file() {
         let table = TableName::new("Orders").unwrap();
-        let folder = Node::Collection(base(&table), vec![AttributeValue::S("a,b".to_owned())]);
+        let folder = Node::Collection(
+            base_source(&table),
+            vec![AttributeValue::S("a,b".to_owned())],
+        );
         let cases = [
             (
                 Node::Table(table.clone()),
@@ -149,7 +152,7 @@ mod tests {
                 "Orders,schema.json~",
             ),
             (
-                Node::Items(base(&table)),
+                Node::Items(base_source(&table)),
                 "o1.json.bak",
                 "Orders,items,o1.json.bak",
             ),
@@ -159,10 +162,10 @@ mod tests {
             assert_eq!(listed_name(&directory, name), expected);
         }
         let long = "é".repeat(127);
-        let name = listed_name(&Node::Items(base(&table)), &long);
+        let name = listed_name(&Node::Items(base_source(&table)), &long);
         assert!(
             name.len() <= NAME_BYTES_MAX
-                && name != listed_name(&Node::Items(base(&table)), &long[2..]),
+                && name != listed_name(&Node::Items(base_source(&table)), &long[2..]),
             "{name}"
         );
     }

@@ -3,37 +3,37 @@
 
 use super::{
     api,
-    derived::{OF_SERVICE, row},
+    derived::{SERVICE_FILES, find},
     help, scratch,
 };
 use crate::fs::{
-    mount::calls::{AHEAD_BYTES_MAX, Ahead},
-    node::{ROOT_INO, special::Effort},
-    open::{found::Names, prelude::*, text::OpenSpecial},
+    mount::call_log::{LogQueue, QUEUE_BYTES_MAX},
+    node::{ROOT_INO, special::ReadCost},
+    open::{dirent::FixedDir, prelude::*, text::SpecialHandle},
 };
 
 /// The names in `.ddb/` beside the rows of [`OF_SERVICE`].
-const ROOT: Names<Special> = Names(&[
+const ROOT_NAMES: FixedDir<Special> = FixedDir(&[
     ("accesslog", false, |_, at| {
         Ok(at
             .child("accesslog", AccessLog)
-            .taking(Effort::Waits)
+            .with_cost(ReadCost::Blocking)
             .into())
     }),
     ("api", true, |_, at| {
-        Ok(at.child_directory("api", api::Directory).into())
+        Ok(at.child_directory("api", api::ApiDir).into())
     }),
     ("errors", true, |_, at| {
-        Ok(at.child_directory("errors", Service(NONE)).into())
+        Ok(at.child_directory("errors", ServiceDir(NO_NAMES)).into())
     }),
     (HELP_NAME, true, |_, at| {
         Ok(at.child_directory(HELP_NAME, help::Topics).into())
     }),
     ("last", true, |_, at| {
-        Ok(at.child_directory("last", Service(NONE)).into())
+        Ok(at.child_directory("last", ServiceDir(NO_NAMES)).into())
     }),
     ("scratch", true, |_, at| {
-        Ok(at.child_directory("scratch", scratch::Directory).into())
+        Ok(at.child_directory("scratch", scratch::ScratchDir).into())
     }),
     ("transact", true, |_, at| {
         Ok(at
@@ -42,32 +42,41 @@ const ROOT: Names<Special> = Names(&[
             .into())
     }),
 ]);
-const NONE: Names<Special> = Names(&[]);
+const NO_NAMES: FixedDir<Special> = FixedDir(&[]);
 
 /// `.ddb/`, or a directory in it with fixed names: its names beside the rows.
-struct Service(Names<Special>);
+struct ServiceDir(FixedDir<Special>);
 
 /// Returns `.ddb/`.
 #[must_use]
 pub fn node() -> Node {
-    Special::directory(SERVICE_NAME.to_owned(), None, ROOT_INO, Service(ROOT)).into()
+    Special::directory(
+        SERVICE_NAME.to_owned(),
+        None,
+        ROOT_INO,
+        ServiceDir(ROOT_NAMES),
+    )
+    .into()
 }
 
-impl NodeOps for Service {
+impl NodeOps for ServiceDir {
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        match row(&OF_SERVICE, &format!("{}/{name}", at.path)) {
+        match find(&SERVICE_FILES, &format!("{}/{name}", at.path)) {
             Some(row) => Ok(row.node(|feature| at.child(name, feature))),
             None => self.0.resolve(mount, at, name),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let mut names = self.0.list(mount, at)?;
-        for (row, name) in OF_SERVICE
+        for (row, name) in SERVICE_FILES
             .iter()
             .filter_map(|row| Some((row, name_in(at, row.name)?)))
         {
-            names.push(listed(&row.node(|feature| at.child(name, feature)), name));
+            names.push(to_dirent(
+                &row.node(|feature| at.child(name, feature)),
+                name,
+            ));
         }
         // Two tables make one listing, sorted by name as `ls` shows it.
         names.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -87,26 +96,26 @@ struct AccessLog;
 impl NodeOps for AccessLog {
     fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenAccessLog {
-            ahead: host.mount.calls.watch(),
+            buffer: host.mount.call_log.subscribe(),
         })))
     }
 }
 
 #[derive(Debug)]
 struct OpenAccessLog {
-    ahead: Arc<Ahead>,
+    buffer: Arc<LogQueue>,
 }
 
-impl OpenSpecial for OpenAccessLog {
+impl SpecialHandle for OpenAccessLog {
     /// Returns the most bytes it may hold: the buffer grows between calls.
     fn held_bytes(&self) -> Option<usize> {
-        Some(AHEAD_BYTES_MAX)
+        Some(QUEUE_BYTES_MAX)
     }
 
-    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<ReadBytes>) {
         if size == 0 {
-            return reply(Ok(Bytes::own(Vec::new())));
+            return reply(Ok(ReadBytes::owned(Vec::new())));
         }
-        host.wait(Box::new(move |_| Ok(self.ahead.take(size))), reply);
+        host.wait_read(Box::new(move |_| Ok(self.buffer.take(size))), reply);
     }
 }

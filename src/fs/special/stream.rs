@@ -11,9 +11,11 @@
 
 use super::help;
 use crate::fs::{
-    mount::stream::{DAY_MS, Log, LogName, Records, after, write_line},
-    node::special::Effort,
-    open::{computed::Producer, found::Names, host::noted, prelude::*, text::OpenSpecial},
+    mount::stream_log::{DAY_MS, LogName, StreamLog, StreamReader, position_after, write_line},
+    node::special::ReadCost,
+    open::{
+        computed::Producer, dirent::FixedDir, host::record_error, prelude::*, text::SpecialHandle,
+    },
 };
 use crate::model::api::{ShardPosition, StreamName};
 
@@ -22,15 +24,22 @@ const SINCE_SUFFIX: &str = ".ndjson";
 /// Records of one page of a file in `since/`.
 const PAGE_RECORDS: u32 = 1_000;
 /// The most records prefetched for the reader of `follow`.
-const AHEAD_RECORDS_MAX: u32 = 100;
+const PREFETCH_RECORDS_MAX: u32 = 100;
 
-const NAMES: Names<Special> = Names(&[
+const NAMES: FixedDir<Special> = FixedDir(&[
     (LOG_NAME, true, |mount, at| {
-        Ok(log_at(at, of_table(mount, at.of_table()?)?, now_ms()))
+        Ok(log_node(
+            at,
+            latest_stream(mount, at.try_table()?)?,
+            now_ms(),
+        ))
     }),
     ("follow", false, |mount, at| {
-        of_table(mount, at.of_table()?)
-            .map(|_| at.child("follow", Follow).taking(Effort::Waits).into())
+        latest_stream(mount, at.try_table()?).map(|_| {
+            at.child("follow", FollowFile)
+                .with_cost(ReadCost::Blocking)
+                .into()
+        })
     }),
     ("since", false, |_, at| {
         Ok(at.child_directory("since", SinceDirectory).into())
@@ -43,11 +52,11 @@ const NAMES: Names<Special> = Names(&[
 /// Returns `stream/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    Special::directory_in_table(table, STREAM_NAME, Directory).into()
+    Special::directory_in_table(table, STREAM_NAME, StreamDir).into()
 }
 
 /// Returns the newest stream of a table.
-fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
+fn latest_stream(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
     match description.latest_stream_label {
         Some(label) => Ok(StreamName {
@@ -63,16 +72,16 @@ fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
     }
 }
 
-struct Directory;
+struct StreamDir;
 
-impl NodeOps for Directory {
+impl NodeOps for StreamDir {
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         NAMES.resolve(mount, at, name)
     }
 
     /// Lists the fixed names. Without a stream the listing is the same; a lookup says how to enable
     /// one.
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
         NAMES.list(mount, at)
     }
 }
@@ -82,27 +91,27 @@ struct LogFile(LogName);
 
 /// Returns the log of today. The first read counts all of the day's records. Another day or stream
 /// is another file under the same name.
-fn log_at(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
+fn log_node(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
     let day = now_ms / DAY_MS;
     let identity = format!("{}/{}/{}/{day}", directory.path, LOG_NAME, stream.label);
     directory
         .child(LOG_NAME, LogFile(LogName { stream, day }))
-        .told_by(identity)
-        .taking(Effort::TableNow)
+        .with_identity(identity)
+        .with_cost(ReadCost::TableLive)
         .into()
 }
 
 impl LogFile {
-    fn look(&self, mount: &Mount) -> Result<Arc<Mutex<Log>>> {
-        let log = mount.logs.get(&self.0);
-        log.lock().look(&*mount.db)?;
+    fn refresh(&self, mount: &Mount) -> Result<Arc<Mutex<StreamLog>>> {
+        let log = mount.stream_logs.get(&self.0);
+        log.lock().refresh(&*mount.db)?;
         Ok(log)
     }
 }
 
 impl NodeOps for LogFile {
     fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
-        let log = self.look(mount)?;
+        let log = self.refresh(mount)?;
         let log = log.lock();
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
@@ -110,7 +119,7 @@ impl NodeOps for LogFile {
     fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenLog {
             path: at.path.clone(),
-            log: self.look(&host.mount)?,
+            log: self.refresh(&host.mount)?,
         })))
     }
 }
@@ -118,19 +127,19 @@ impl NodeOps for LogFile {
 #[derive(Debug)]
 struct OpenLog {
     path: String,
-    log: Arc<Mutex<Log>>,
+    log: Arc<Mutex<StreamLog>>,
 }
 
-impl OpenSpecial for OpenLog {
-    fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
+impl SpecialHandle for OpenLog {
+    fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         let again = host.clone();
         host.run_long(Box::new(move || {
             let read = self
                 .log
                 .lock()
                 .read(&*again.mount.db, offset, size)
-                .map(Bytes::own);
-            reply(noted(&again, "read", || self.path.clone(), read));
+                .map(ReadBytes::owned);
+            reply(record_error(&again, "read", || self.path.clone(), read));
         }));
     }
 }
@@ -139,30 +148,30 @@ struct SinceDirectory;
 
 impl NodeOps for SinceDirectory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
-        let position = after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
+        let position = position_after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
         Ok(at
-            .child(name, Since(position))
-            .taking(Effort::Computed)
+            .child(name, SinceFile(position))
+            .with_cost(ReadCost::Computed)
             .into())
     }
 
-    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         Ok(Vec::new())
     }
 }
 
-struct Since(ShardPosition);
+struct SinceFile(ShardPosition);
 
-impl NodeOps for Since {
+impl NodeOps for SinceFile {
     fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        of_table(mount, at.of_table()?)?;
-        mount.table_time(at.of_table()?)
+        latest_stream(mount, at.try_table()?)?;
+        mount.table_created_ms(at.try_table()?)
     }
 
     fn producer(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>> {
-        Ok(Box::new(Reading(Records::at(
+        Ok(Box::new(StreamProducer(StreamReader::open(
             &*mount.db,
-            of_table(mount, at.of_table()?)?,
+            latest_stream(mount, at.try_table()?)?,
             self.0,
         )?)))
     }
@@ -170,10 +179,10 @@ impl NodeOps for Since {
 
 /// Makes lines a page of records at a time, up to the last record of that moment.
 #[derive(Debug)]
-struct Reading(Records);
+struct StreamProducer(StreamReader);
 
-impl Producer for Reading {
-    fn advance(
+impl Producer for StreamProducer {
+    fn produce(
         &mut self,
         mount: &Mount,
         _bills: &mut Vec<Bill>,
@@ -185,23 +194,27 @@ impl Producer for Reading {
     }
 }
 
-struct Follow;
+struct FollowFile;
 
-impl NodeOps for Follow {
+impl NodeOps for FollowFile {
     fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(mount.started_ms)
     }
 
     fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
-        let (mount, table) = (&host.mount, at.of_table()?);
-        let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
-        let ahead = Mutex::new(Ahead {
+        let (mount, table) = (&host.mount, at.try_table()?);
+        let records = StreamReader::open(
+            &*mount.db,
+            latest_stream(mount, table)?,
+            ShardPosition::Latest,
+        )?;
+        let ahead = Mutex::new(FollowBuffer {
             records,
             bytes: Vec::new(),
         });
         Ok(Handle::Special(Arc::new(OpenFollow {
             table: table.clone(),
-            ahead,
+            buffer: ahead,
         })))
     }
 }
@@ -209,12 +222,12 @@ impl NodeOps for Follow {
 #[derive(Debug)]
 struct OpenFollow {
     table: TableName,
-    ahead: Mutex<Ahead>,
+    buffer: Mutex<FollowBuffer>,
 }
 
 #[derive(Debug)]
-struct Ahead {
-    records: Records,
+struct FollowBuffer {
+    records: StreamReader,
     /// Lines, or the rest of one, that the reader has not taken yet.
     bytes: Vec<u8>,
 }
@@ -222,7 +235,7 @@ struct Ahead {
 impl OpenFollow {
     /// Returns the lines that can be read now, if there are any.
     fn take(&self, mount: &Mount, size: usize) -> Result<Option<Vec<u8>>, FsError> {
-        let mut ahead = self.ahead.lock();
+        let mut ahead = self.buffer.lock();
         if ahead.bytes.is_empty() {
             self.fill(&mut ahead, mount)?;
         }
@@ -231,35 +244,35 @@ impl OpenFollow {
         Ok((!taken.is_empty()).then_some(taken))
     }
 
-    fn fill(&self, ahead: &mut Ahead, mount: &Mount) -> Result<()> {
-        for record in ahead.records.next(&*mount.db, AHEAD_RECORDS_MAX)? {
+    fn fill(&self, ahead: &mut FollowBuffer, mount: &Mount) -> Result<()> {
+        for record in ahead.records.next(&*mount.db, PREFETCH_RECORDS_MAX)? {
             write_line(&record, &mut ahead.bytes);
         }
         if ahead.bytes.is_empty() && ahead.records.is_ended() {
             // The stream was disabled; every record of a new one is unread.
-            let newest = of_table(mount, &self.table)?;
+            let newest = latest_stream(mount, &self.table)?;
             if newest != *ahead.records.stream() {
-                ahead.records = Records::at(&*mount.db, newest, ShardPosition::TrimHorizon)?;
+                ahead.records = StreamReader::open(&*mount.db, newest, ShardPosition::TrimHorizon)?;
             }
         }
         Ok(())
     }
 }
 
-impl OpenSpecial for OpenFollow {
+impl SpecialHandle for OpenFollow {
     fn held_bytes(&self) -> Option<usize> {
-        self.ahead.try_lock().map(|ahead| ahead.bytes.capacity())
+        self.buffer.try_lock().map(|ahead| ahead.bytes.capacity())
     }
 
-    fn reads_ahead(&self) -> bool {
+    fn grows_on_read(&self) -> bool {
         true
     }
 
-    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<ReadBytes>) {
         if size == 0 {
-            return reply(Ok(Bytes::own(Vec::new())));
+            return reply(Ok(ReadBytes::owned(Vec::new())));
         }
-        host.wait(Box::new(move |mount| self.take(mount, size)), reply);
+        host.wait_read(Box::new(move |mount| self.take(mount, size)), reply);
     }
 }
 
@@ -279,7 +292,7 @@ mod tests {
             panic!("stream/ is special")
         };
         let ino =
-            |stream: &StreamName, now_ms: u64| log_at(&directory, stream.clone(), now_ms).ino();
+            |stream: &StreamName, now_ms: u64| log_node(&directory, stream.clone(), now_ms).ino();
         let today = now_ms() / DAY_MS;
         assert_eq!(
             ino(&stream, today * DAY_MS),

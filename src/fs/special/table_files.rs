@@ -5,13 +5,13 @@
 use super::schema;
 use crate::codec::{calendar, wire};
 use crate::fs::{
-    mount::texts::pretty,
+    mount::text_cache::pretty_json,
     open::prelude::*,
     write::{draft, index_draft},
 };
 use crate::inspect::{
-    advice::{Facts, markdown},
-    look::SAMPLE_HELD_BYTES_MAX,
+    advice::{TableFacts, markdown},
+    sampling::SAMPLE_MEMORY_BYTES_MAX,
 };
 use crate::model::{
     Word,
@@ -20,10 +20,10 @@ use crate::model::{
         TimeToLiveSpecification, UpdateTimeToLiveRequest,
     },
 };
-use crate::store::budget::PATIENCE;
+use crate::store::budget::MEMORY_WAIT;
 
 /// The text of `ctl`.
-pub const COMMANDS: &str = "\
+pub const CTL_USAGE: &str = "\
 create pk:S [sk:N]              make this draft a table
 drop                            delete this table with its items
 gsi NAME key:S [sort:N] [keys | all | include=a,b]
@@ -32,8 +32,8 @@ gsi-propagation pause | resume  stop the global indexes where they are, and let 
 ";
 
 /// Carries out the command of one write, on a thread of its own: a table may take long to drop.
-pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
-    let (mount, table) = (&host.mount, at.of_table()?);
+pub fn run_command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
+    let (mount, table) = (&host.mount, at.try_table()?);
     let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -50,7 +50,7 @@ pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
             Ok(schema::create_table(host, request)?)
         }
         ["gsi", words @ ..] => {
-            let request = index_draft::of_words(&*mount.schema(table)?, words)?;
+            let request = index_draft::parse_words(&*mount.schema(table)?, words)?;
             Ok(super::index_draft::update(mount, request)?)
         }
         ["gsi-propagation", change @ ("pause" | "resume")] => Ok(mount
@@ -63,44 +63,46 @@ pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
 }
 
 pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
-    let table = at.of_table()?;
+    let table = at.try_table()?;
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
-    Ok(pretty(&wire::table_description::described(&description)))
+    Ok(pretty_json(&wire::table_description::describe_to_json(
+        &description,
+    )))
 }
 
 const NOT_COUNTED: &str = "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
 
 pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
-    let table = at.of_table()?;
-    if mount.db.charges_looks() {
+    let table = at.try_table()?;
+    if mount.db.charges_peeks() {
         return Err(Error::Unavailable(NOT_COUNTED).into());
     }
     let _memory = mount
-        .requests
-        .wait_blocking(SAMPLE_HELD_BYTES_MAX, PATIENCE)
+        .request_budget
+        .wait_blocking(SAMPLE_MEMORY_BYTES_MAX, MEMORY_WAIT)
         .map_err(|_| Error::TooManyValues)?;
-    let facts = Facts::read(&*mount.db, table)?.ok_or(FsError::NotFound)?;
+    let facts = TableFacts::read(&*mount.db, table)?.ok_or(FsError::NotFound)?;
     Ok(markdown(&facts).into_bytes())
 }
 
 /// The most items shown that expire next.
-const NEXT_MAX: usize = 20;
+const EXPIRING_MAX: usize = 20;
 
 /// Returns the text of `ttl`.
 pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
-    let table = at.of_table()?;
-    let described = described(mount, table)?;
+    let table = at.try_table()?;
+    let described = describe_ttl(mount, table)?;
     let shown = |(ms, key)| json!({"expires": calendar::iso(ms), "item": names::item_path(&key)});
-    let next: Option<Vec<Value>> = match mount.db.expiring(table, NEXT_MAX) {
+    let next: Option<Vec<Value>> = match mount.db.expiring(table, EXPIRING_MAX) {
         Err(Error::Unavailable(_)) => None,
         next => Some(next?.into_iter().map(shown).collect()),
     };
-    Ok(pretty(
+    Ok(pretty_json(
         &json!({"status": described.status.word(), "attribute": described.attribute_name, "next": next}),
     ))
 }
 
-fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse> {
+fn describe_ttl(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse> {
     Ok(mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: table.clone(),
     })?)
@@ -111,13 +113,13 @@ pub fn set_time_to_live(host: &Host, at: &Special, data: &[u8]) -> Result<(), Fs
     const USAGE: FsError = FsError::Invalid(
         "write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable",
     );
-    let (mount, table) = (&host.mount, at.of_table()?);
+    let (mount, table) = (&host.mount, at.try_table()?);
     let text = std::str::from_utf8(data).map_err(|_| USAGE)?.trim();
     let (enabled, attribute_name) = match text.split_once(char::is_whitespace) {
         None if text.is_empty() => return Ok(()),
         Some(("enable", attribute)) => (true, attribute.trim().to_owned()),
         None if text == "disable" => {
-            let current = described(mount, table)?.attribute_name;
+            let current = describe_ttl(mount, table)?.attribute_name;
             (
                 false,
                 current.ok_or(FsError::Invalid("time to live is not enabled"))?,

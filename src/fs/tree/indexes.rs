@@ -15,7 +15,7 @@ impl NodeOps<Node> for Indexes<'_> {
             .indexes_of(kind)
             .find(|index| index.name.as_str() == name)
         {
-            return Ok(Node::Index(Source {
+            return Ok(Node::Index(SourceName {
                 table: table.clone(),
                 index: Some(index.name.clone()),
             }));
@@ -28,29 +28,33 @@ impl NodeOps<Node> for Indexes<'_> {
         match draft {
             Some(draft) => Ok(draft),
             None if name == HELP_NAME => {
-                let directory = mount.path(at);
-                Ok(help::node(&directory, help::INDEXES, Some(base(table))))
+                let directory = mount.display_path(at);
+                Ok(help::node(
+                    &directory,
+                    help::INDEXES,
+                    Some(base_source(table)),
+                ))
             }
             None => Err(FsError::NotFound),
         }
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let Self(table, kind) = *self;
         let schema = mount.schema(table)?;
         let names = schema.indexes_of(kind).map(|index| {
-            let node = Node::Index(Source {
+            let node = Node::Index(SourceName {
                 table: table.clone(),
                 index: Some(index.name.clone()),
             });
-            listed(&node, index.name.as_str())
+            to_dirent(&node, index.name.as_str())
         });
         let drafts = if kind == IndexKind::Global {
             index_draft::list(mount, table)
         } else {
             Vec::new()
         };
-        let is_draft = |listed: &Listed| schema.index(&listed.name).is_none();
+        let is_draft = |listed: &OwnedDirent| schema.index(&listed.name).is_none();
         Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
     }
 

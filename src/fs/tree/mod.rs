@@ -18,20 +18,20 @@ use crate::fs::{
         query::{QueryLink, QueryResult},
         stats::Stats,
     },
-    special::{dropped, schema::Schema},
+    special::{discarded_writes, schema::Schema},
 };
-use directories::{Index, Table};
 use indexes::Indexes;
 use root::{Readme, Root};
+use table_dir::{Index, Table};
 
-mod directories;
 mod indexes;
-mod missing;
+mod lookup_report;
 mod root;
+mod table_dir;
 
-pub use crate::fs::source::items::known_folder;
-pub use directories::names;
-pub use missing::{explain, is_worth_telling};
+pub use crate::fs::source::items::resolved_folder;
+pub use lookup_report::{explain_missing, is_reportable};
+pub use table_dir::dir_names;
 
 /// Calls an operation of the kind of a node.
 macro_rules! ask {
@@ -67,7 +67,7 @@ macro_rules! ask {
 pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
     let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
     let resolved = resolve_text(mount, parent, name);
-    if !mount.restores_in(parent) {
+    if !mount.discards_in(parent) {
         return resolved;
     }
     // A node that exists wins over one that was dropped under the same name: an index made later is
@@ -78,7 +78,7 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
     if is_there {
         resolved
     } else {
-        dropped::find(mount, parent, name).map_or(resolved, Ok)
+        discarded_writes::find(mount, parent, name).map_or(resolved, Ok)
     }
 }
 
@@ -94,7 +94,7 @@ fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node> {
 ///
 /// # Errors
 /// The table has no such folder, or the database failed.
-pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Option<Node>> {
+pub fn folder_after_create(mount: &Mount, table: &TableName, path: &str) -> Result<Option<Node>> {
     if mount.db.schema(table)?.is_none() {
         return Ok(None);
     }
@@ -106,8 +106,13 @@ pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Op
             Err(error) => *error == FsError::NotFound,
         };
         // A name that was made in the draft and stands for nothing in the table.
-        if mount.restores_in(&parent) && is_lost() {
-            Ok(dropped::make(mount, &parent, name, Kind::Directory))
+        if mount.discards_in(&parent) && is_lost() {
+            Ok(discarded_writes::make(
+                mount,
+                &parent,
+                name,
+                NodeKind::Directory,
+            ))
         } else {
             resolved
         }
@@ -120,7 +125,7 @@ pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Op
 /// # Errors
 /// `NotFound` if the node does not exist.
 pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
-    Ok(ask!(node, attr(mount))?.of(node.ino()))
+    Ok(ask!(node, attr(mount))?.with_ino(node.ino()))
 }
 
 /// Returns the attributes of a node as far as they take few reads: without the size of a text that
@@ -129,8 +134,8 @@ pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
 /// # Errors
 /// `NotFound` if the node does not exist; the database failed.
 pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
-    if node.reads_many() {
-        Ok(Attr::read_only(0, ask!(node, modified_ms(mount))?).of(node.ino()))
+    if node.reads_table() {
+        Ok(Attr::read_only(0, ask!(node, modified_ms(mount))?).with_ino(node.ino()))
     } else {
         attr(mount, node)
     }
@@ -157,7 +162,7 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
         let node = resolve(mount, node, name.as_bytes())
             .and_then(|node| quick_attr(mount, &node).map(|_| node));
         match node {
-            Ok(node) => names.push(listed(&node, name)),
+            Ok(node) => names.push(to_dirent(&node, name)),
             Err(error) if error.is_absence() => {}
             Err(error) => return Err(error),
         }
@@ -204,7 +209,7 @@ pub fn open_writer(host: &Host, node: &Node, flags: OpenFlags, exists: bool) -> 
 }
 
 fn check_file(node: &Node) -> Result<()> {
-    if node.kind() == Kind::Directory {
+    if node.kind() == NodeKind::Directory {
         Err(FsError::IsDirectory)
     } else {
         Ok(())
@@ -262,17 +267,17 @@ pub fn unlink(host: &Host, node: &Node, reply: Reply<()>) {
 /// `NotDirectory`, `NotEmpty`, or the directory is part of the tree.
 pub fn rmdir(host: &Host, node: &Node) -> Result<()> {
     match node.kind() {
-        Kind::Directory => ask!(node, rmdir(host)),
-        Kind::File | Kind::Symlink => Err(FsError::NotDirectory),
+        NodeKind::Directory => ask!(node, rmdir(host)),
+        NodeKind::File | NodeKind::Symlink => Err(FsError::NotDirectory),
     }
 }
 
 /// Removes files in memory of directories that another front end or process removed.
-pub fn drop_scratch_of_gone_directories(mount: &Mount) {
+pub fn drop_orphan_scratch(mount: &Mount) {
     let directories = mount.scratch.lock().directories();
     for directory in directories {
         if let Some(table) = directory.table() {
-            mount.drop_scratch_of_gone(table);
+            mount.drop_stale_scratch(table);
         }
         if matches!(attr(mount, &directory), Err(FsError::NotFound)) {
             mount.scratch.lock().remove_directory(&directory);

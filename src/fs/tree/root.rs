@@ -1,6 +1,6 @@
 //! `/`: the tables, the drafts and `README.md`; `.ddb` for lookup only.
 
-use super::directories::FILES_REFUSED;
+use super::table_dir::FILES_REFUSED;
 use crate::fs::{
     open::prelude::*,
     path::is_refused_probe,
@@ -18,14 +18,14 @@ impl NodeOps<Node> for Root {
             HELP_NAME if !is_table(mount, name)? => Ok(help::node("", help::ROOT, None)),
             // A leading dot is legal in a table's name but no shell glob matches it; such a table is
             // still found by name.
-            _ => taken_table(name)
+            _ => reserved_table(name)
                 .map_or_else(|| TableName::new(name).map_err(|_| FsError::NotFound), Ok)
                 .map(Node::Table),
         }
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
-        let mut names = vec![listed(&Node::Readme, README_NAME)];
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        let mut names = vec![to_dirent(&Node::Readme, README_NAME)];
         let tables = mount.db.table_names()?;
         let drafts: Vec<TableName> = {
             let drafts = mount.drafts.lock();
@@ -37,7 +37,7 @@ impl NodeOps<Node> for Root {
         };
         names.extend(tables.into_iter().chain(drafts).map(|table| {
             let name = table_name(&table);
-            listed(&Node::Table(table), &name)
+            to_dirent(&Node::Table(table), &name)
         }));
         Ok(names)
     }
@@ -74,7 +74,7 @@ impl NodeOps<Node> for Root {
             return Err(FsError::Exists);
         }
         let table = mount.drafts.lock().create(name, now_ms())?;
-        host.rm_guard.made_draft(mount, &table);
+        host.rm_guard.record_draft(mount, &table);
         Ok(Node::Table(table))
     }
 }
@@ -84,7 +84,7 @@ pub struct Readme;
 
 impl NodeOps<Node> for Readme {
     fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
-        help::example::filled(mount, README_NAME, None, include_str!("README.md"))
+        help::example::render(mount, README_NAME, None, include_str!("README.md"))
     }
 
     fn unlink(&self, _at: &Node, _host: &Host, reply: Reply<()>) {

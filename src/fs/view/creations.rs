@@ -1,20 +1,20 @@
 //! Special files between CREATE and their first complete text: until then the handle is all that there is of the file. Items have
 //! [`crate::fs::open::host::creations`].
 
-use crate::fs::open::{prelude::*, text::OpenSpecial};
+use crate::fs::open::{prelude::*, text::SpecialHandle};
 
 /// The handle of each file by inode number, and the time of the CREATE in milliseconds since the epoch.
 #[derive(Debug, Default)]
-pub struct SpecialCreations(Mutex<HashMap<u64, (Arc<dyn OpenSpecial>, u64)>>);
+pub struct SpecialCreations(Mutex<HashMap<u64, (Arc<dyn SpecialHandle>, u64)>>);
 
 impl SpecialCreations {
     /// Notes the handle of a created file.
-    pub fn add(&self, ino: u64, handle: Arc<dyn OpenSpecial>) {
+    pub fn add(&self, ino: u64, handle: Arc<dyn SpecialHandle>) {
         self.0.lock().insert(ino, (handle, now_ms()));
     }
 
     /// Forgets a handle that is closed.
-    pub fn remove(&self, handle: &Arc<dyn OpenSpecial>) {
+    pub fn remove(&self, handle: &Arc<dyn SpecialHandle>) {
         self.0
             .lock()
             .retain(|_, (open, _)| !Arc::ptr_eq(open, handle));
@@ -23,6 +23,6 @@ impl SpecialCreations {
     /// Returns the attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
         let (handle, since_ms) = self.0.lock().get(&ino)?.clone();
-        Some(Attr::file(handle.size().unwrap_or(0), since_ms).of(ino))
+        Some(Attr::file(handle.size().unwrap_or(0), since_ms).with_ino(ino))
     }
 }

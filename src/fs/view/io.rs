@@ -7,14 +7,14 @@ use std::time::Instant;
 use super::{NewAttr, View};
 use crate::codec::dynamodb_json;
 use crate::fs::{
-    node::item_number,
+    node::item_ino,
     open::{
-        computed::{Computation, OpenComputed, Until},
-        host::noted,
+        computed::{Computation, OpenComputed, WaitFor},
+        host::record_error,
         prelude::*,
-        text::{Call, logged, run},
+        text::{FileCall, log_failure, run_text_call},
     },
-    process::{has_signal, may_hold_open, same_process},
+    process::{has_pending_signal, may_have_open, same_process},
     tree,
     write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX},
 };
@@ -29,7 +29,7 @@ pub struct RangeEnd {
 }
 
 /// The time for which steps are made before other work has its turn.
-const TURN: Duration = Duration::from_millis(20);
+const TURN_TIME: Duration = Duration::from_millis(20);
 /// The space that results leave free on a disk: at most this many bytes, and at most one part in
 /// `FREE_PART_MIN`. Commits need it more.
 const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
@@ -38,7 +38,7 @@ const FREE_PART_MIN: u64 = 16;
 impl View {
     /// Answers a call that could not reserve its memory. Otherwise returns a reply that counts the
     /// memory of the handle before it answers.
-    fn reserved<T: 'static>(
+    fn with_reservation<T: 'static>(
         &self,
         number: u64,
         reserved: Result<()>,
@@ -50,21 +50,22 @@ impl View {
         }
         let handles = Arc::clone(&self.handles);
         Some(Box::new(move |ended| {
-            handles.settle(number);
+            handles.recount(number);
             reply(ended);
         }))
     }
 
     /// Returns the bytes at `offset`, fewer than `size` only at the end. A query's result is
     /// read on a thread of its own.
-    pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
+    pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         let Some(handle) = self.handles.get(number) else {
             return reply(Err(FsError::BadHandle));
         };
         // Memory is reserved before the read makes any: many readers of long results must not
         // exhaust it together.
-        let reply = if handle.reads_ahead() {
-            let Some(reply) = self.reserved(number, self.handles.reserve_read(number), reply)
+        let reply = if handle.grows_on_read() {
+            let Some(reply) =
+                self.with_reservation(number, self.handles.reserve_read(number), reply)
             else {
                 return;
             };
@@ -79,9 +80,9 @@ impl View {
         }
     }
 
-    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes> {
+    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<ReadBytes> {
         let bytes = match &**handle {
-            Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
+            Handle::Text(text) => return Ok(ReadBytes::from_text(text, offset, size)),
             Handle::Item(open) => self.read_text(open, offset, size),
             Handle::Scratch(id) => self
                 .mount()
@@ -91,7 +92,7 @@ impl View {
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
-        Ok(Bytes::own(bytes))
+        Ok(ReadBytes::owned(bytes))
     }
 
     /// Reads the text of a file that is open for writing too. The reader has read the item, if the
@@ -101,9 +102,9 @@ impl View {
         let target = state.writer.target();
         // The note is of the version in the handle: a commit of another program since then refuses
         // the write.
-        if let (Some(version), Some(key)) = (state.writer.snapshot(), target.known_key()) {
-            self.host.read_versions.note(
-                item_number(&target.table, &key),
+        if let (Some(version), Some(key)) = (state.writer.snapshot_version(), target.known_key()) {
+            self.host.read_versions.record(
+                item_ino(&target.table, &key),
                 self.caller().pid,
                 version,
             );
@@ -118,24 +119,25 @@ impl View {
             return reply(Err(FsError::BadHandle));
         };
         // Before the text is copied: data that is refused must not have been held for a moment.
-        let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply)
+        let Some(reply) =
+            self.with_reservation(number, self.handles.reserve(number, data.len()), reply)
         else {
             return;
         };
         match &*handle {
             Handle::Item(open) => {
-                let reply = self.host.keeping_whole(open, reply);
+                let reply = self.host.caching_text(open, reply);
                 // A written plain text needs a notification of attributes only, which waits for no
                 // lock; any other file waits for a moment only (`kernel_cache/invalidate.rs`).
                 let host = if is_of_plain_text(open) {
                     self.host.clone()
                 } else {
-                    self.host.waiting(WaitPolicy::Short)
+                    self.host.with_wait(WaitPolicy::Short)
                 };
-                run(
+                run_text_call(
                     &host,
                     open,
-                    Call::Write {
+                    FileCall::Write {
                         offset,
                         data: data.to_vec(),
                     },
@@ -143,10 +145,10 @@ impl View {
                 );
             }
             Handle::Special(open) => {
-                let host = self.host.waiting(WaitPolicy::Short);
+                let host = self.host.with_wait(WaitPolicy::Short);
                 Arc::clone(open).call(
                     &host,
-                    Call::Write {
+                    FileCall::Write {
                         offset,
                         data: data.to_vec(),
                     },
@@ -169,15 +171,15 @@ impl View {
 
     /// Closes a descriptor. An incomplete text of the closing process is an error.
     pub fn flush(&self, handle: u64, reply: Reply<()>) {
-        self.settle(handle, Call::Flush, reply);
+        self.end_changes(handle, FileCall::Flush, reply);
     }
 
     /// Ends the changes of a handle as FSYNC asks, like [`View::flush`].
     pub fn fsync(&self, handle: u64, reply: Reply<()>) {
-        self.settle(handle, Call::Fsync, reply);
+        self.end_changes(handle, FileCall::Fsync, reply);
     }
 
-    fn settle(&self, handle: u64, call: Call, reply: Reply<()>) {
+    fn end_changes(&self, handle: u64, call: FileCall, reply: Reply<()>) {
         let caller = self.caller();
         let Some(handle) = self.handles.get(handle) else {
             return reply(Err(FsError::BadHandle));
@@ -189,11 +191,11 @@ impl View {
                 if call.is_flush()
                     && self.host.creations.is_untouched(open)
                     && same_process(open.opener, caller.pid)
-                    && !may_hold_open(caller.pid, open.ino) =>
+                    && !may_have_open(caller.pid, open.ino) =>
             {
-                self.make_untouched(open, reply);
+                self.store_empty(open, reply);
             }
-            Handle::Item(open) => run(&self.host, open, call, reply),
+            Handle::Item(open) => run_text_call(&self.host, open, call, reply),
             Handle::Special(open) => Arc::clone(open).call(&self.host, call, reply),
             Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
@@ -210,21 +212,21 @@ impl View {
         match &*handle {
             Handle::Item(open) => {
                 let (view, again) = (self.clone(), Arc::clone(open));
-                let reply = logged(reply, open.path.clone());
+                let reply = log_failure(reply, open.path.clone());
                 // The last close of a file that was created and never written makes an empty item,
                 // also without a FLUSH.
                 let done: Reply<()> = Box::new(move |ended| {
                     if ended.is_ok() && view.host.creations.is_untouched(&again) {
-                        return view.make_untouched(&again, reply);
+                        return view.store_empty(&again, reply);
                     }
                     view.host.creations.remove(&again);
                     reply(ended);
                 });
-                run(&self.host, open, Call::Release, done);
+                run_text_call(&self.host, open, FileCall::Release, done);
             }
             Handle::Special(open) => {
                 self.special_creations.remove(open);
-                Arc::clone(open).call(&self.host, Call::Release, reply);
+                Arc::clone(open).call(&self.host, FileCall::Release, reply);
             }
             Handle::Scratch(id) => {
                 self.mount().scratch.lock().release(*id, now_ms());
@@ -236,22 +238,22 @@ impl View {
 
     /// Makes an item of a created file to which nothing was written: `touch` of a new name, `: >
     /// X.json`.
-    pub(super) fn make_untouched(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
+    pub(super) fn store_empty(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
         let pid = self.caller().pid;
         let (view, again) = (self.clone(), Arc::clone(open));
         let ended = move |made: Result<Option<Version>>| {
             // Before the reply: the program's next call must see the item, not the creation.
             view.host.creations.remove(&again);
             if let Ok(Some(version)) = made {
-                view.host.creations.made_empty(again.ino, version);
+                view.host.creations.mark_empty(again.ino, version);
             }
-            reply(noted(&view.host, "create", || again.path.clone(), made).map(drop));
+            reply(record_error(&view.host, "create", || again.path.clone(), made).map(drop));
         };
         let (request, key) = match open.state.lock().writer.target().key_request() {
             Ok(asked) => asked,
             Err(error) => return ended(Err(error)),
         };
-        let done = Outcome::new(self.host.context(), move |outcome| {
+        let done = VersionReply::new(self.host.context(), move |outcome| {
             ended(match outcome {
                 Ok(version) => Ok(Some(version)),
                 // Another program was first: the name exists, as it should.
@@ -259,7 +261,7 @@ impl View {
                 Err(error) => Err(FsError::Database(error)),
             });
         });
-        self.host.put(request, Some(key), pid, done);
+        self.host.put_item(request, Some(key), pid, done);
     }
 
     /// Sets attributes. Truncation is a property of the handle: without one it touches no
@@ -269,7 +271,7 @@ impl View {
             Ok(node) => node,
             Err(error) => return reply(Err(error)),
         };
-        if let Err(error) = self.may_change(&node) {
+        if let Err(error) = self.check_change(&node) {
             return reply(Err(error));
         }
         if let Node::Scratch(id) = &*node {
@@ -277,7 +279,7 @@ impl View {
             return reply(set.and_then(|()| self.getattr(ino, handle)));
         }
         if new.size.is_some() {
-            self.opens(&node, ino);
+            self.note_open(&node, ino);
         }
         let view = self.clone();
         let answer: Reply<()> =
@@ -289,13 +291,13 @@ impl View {
                     .unwrap_or(usize::MAX)
                     .min(TEXT_BYTES_MAX);
                 let reserved = self.handles.reserve(number, grown);
-                let reserved = noted(
+                let reserved = record_error(
                     &self.host,
                     "truncate",
-                    || self.mount().path(&node),
+                    || self.mount().display_path(&node),
                     reserved,
                 );
-                let Some(answer) = self.reserved(number, reserved, answer) else {
+                let Some(answer) = self.with_reservation(number, reserved, answer) else {
                     return;
                 };
                 answer
@@ -304,9 +306,11 @@ impl View {
         };
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(opened)) => match &*opened {
-                Handle::Item(open) => run(&self.host, open, Call::Truncate(size), answer),
+                Handle::Item(open) => {
+                    run_text_call(&self.host, open, FileCall::Truncate(size), answer)
+                }
                 Handle::Special(open) => {
-                    Arc::clone(open).call(&self.host, Call::Truncate(size), answer)
+                    Arc::clone(open).call(&self.host, FileCall::Truncate(size), answer)
                 }
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
@@ -325,7 +329,7 @@ impl View {
                 .filter(|open| self.host.creations.is_untouched(open))
             {
                 Some(open) if new.touched || new.modified_ms.is_some() => {
-                    self.make_untouched(&open, answer)
+                    self.store_empty(&open, answer)
                 }
                 _ => answer(Ok(())),
             },
@@ -346,7 +350,7 @@ impl View {
     }
 
     /// Returns the attributes, after the size was computed if it must be.
-    pub fn getattr_then(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
+    pub fn getattr_async(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
         let asked = self
             .node(ino)
             .and_then(|node| Ok((self.getattr_of(&node, ino, handle)?, node)));
@@ -369,8 +373,8 @@ impl View {
             let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
             reply(size.map(|size| Attr { size, ..attr }));
         });
-        if computation.wait(self.caller().pid, Until::Size, wake) {
-            self.compute(computation);
+        if computation.wait(self.caller().pid, WaitFor::Size, wake) {
+            self.run_steps(computation);
         }
     }
 
@@ -379,7 +383,7 @@ impl View {
     /// else the file's as it is now.
     fn computation_of(&self, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>> {
         let open = handle.and_then(|handle| self.handles.get(handle));
-        let open = open.or_else(|| self.handles.of_process(node.ino(), self.caller().pid));
+        let open = open.or_else(|| self.handles.for_process(node.ino(), self.caller().pid));
         match open.as_deref() {
             Some(Handle::Computed(open)) => Ok(Arc::clone(&open.computation)),
             _ => self.current_computation(node),
@@ -389,7 +393,7 @@ impl View {
     /// Returns the computation of a file as it is now, begun or not.
     fn current_computation(&self, node: &Node) -> Result<Arc<Computation>> {
         let (ino, commit_id) = (node.ino(), self.mount().db.commit_id());
-        if let Some(computation) = self.kept.get(ino, commit_id) {
+        if let Some(computation) = self.computations.get(ino, commit_id) {
             return Ok(computation);
         }
         // A snapshot may be a commit behind for a moment: then this computation is of no use to the
@@ -397,21 +401,22 @@ impl View {
         let commit_id = self.mount().db.visible_commit_id()?;
         let computation = Arc::new(Computation::new(
             tree::producer(self.mount(), node)?,
-            &self.kept.spools,
+            &self.computations.spools,
         ));
-        self.kept.insert(ino, commit_id, Arc::clone(&computation));
+        self.computations
+            .insert(ino, commit_id, Arc::clone(&computation));
         Ok(computation)
     }
 
     /// Returns the size of a computed file that is shown without computing it: that of its newest
     /// known text.
     pub(super) fn known_size(&self, ino: u64) -> u64 {
-        let current = self.kept.get(ino, self.mount().db.commit_id());
+        let current = self.computations.get(ino, self.mount().db.commit_id());
         let known = current.and_then(|computation| computation.size());
         // A mapping of an open file must not shrink because another program looks up its name.
         let known = known.or_else(|| {
             self.handles
-                .last_of(ino, 0)
+                .last_for(ino, 0)
                 .and_then(|(open, _)| open.size())
                 .map(Ok)
         });
@@ -426,7 +431,7 @@ impl View {
         Ok(Handle::Computed(Box::new(OpenComputed::new(
             computation,
             make,
-            self.mount().path(node),
+            self.mount().display_path(node),
         ))))
     }
 
@@ -436,7 +441,7 @@ impl View {
         handle: Arc<Handle>,
         offset: u64,
         size: usize,
-        reply: Reply<Bytes>,
+        reply: Reply<ReadBytes>,
     ) {
         let Handle::Computed(open) = &*handle else {
             return reply(Err(FsError::BadHandle));
@@ -447,11 +452,11 @@ impl View {
             let again = view.clone();
             view.host.run_long(move || {
                 let read = woken.and_then(|()| again.read_ready(&handle, offset, size));
-                reply(read.map(Bytes::own));
+                reply(read.map(ReadBytes::owned));
             });
         });
-        if computation.wait(self.caller().pid, Until::Byte(offset), wake) {
-            self.compute(computation);
+        if computation.wait(self.caller().pid, WaitFor::Byte(offset), wake) {
+            self.run_steps(computation);
         }
     }
 
@@ -460,17 +465,17 @@ impl View {
         let Handle::Computed(open) = handle else {
             return Err(FsError::BadHandle);
         };
-        let wanted = || has_signal(caller.pid) != Some(true);
+        let wanted = || has_pending_signal(caller.pid) != Some(true);
         let answer = open.read(self.mount(), offset, size, &wanted)?;
         if let Some(consumed) = answer.consumed {
-            let last = &self.mount().last;
-            last.keep(last.session(caller.pid), consumed);
+            let last = &self.mount().last_responses;
+            last.record(last.session(caller.pid), consumed);
         }
         Ok(answer.bytes)
     }
 
     /// Makes steps as long as a caller waits for them, in turns with other work.
-    fn compute(&self, computation: Arc<Computation>) {
+    fn run_steps(&self, computation: Arc<Computation>) {
         let view = self.clone();
         self.host.run_long(move || {
             let (began, has_room) = (Instant::now(), |bytes| {
@@ -479,8 +484,8 @@ impl View {
             // In turns: a thread that made all of one result would let other readers wait for as
             // long as a table takes.
             while computation.step(view.mount(), has_room) {
-                if began.elapsed() > TURN {
-                    return view.compute(computation);
+                if began.elapsed() > TURN_TIME {
+                    return view.run_steps(computation);
                 }
             }
         });
@@ -501,7 +506,7 @@ impl View {
             let state = open.state.lock();
             // A text that is begun, or being committed, is for the state machine: the kernel then
             // copies by read and write.
-            (state.writer.len() == 0 && !state.turns.is_taken())
+            (state.writer.len() == 0 && !state.queue.is_taken())
                 .then(|| state.writer.target().clone())
         };
         let (Some(target), 0, 0) = (target, from.offset, to.offset) else {
@@ -514,10 +519,10 @@ impl View {
             Ok(copied) => copied,
             Err(error) => return reply(Err(error)),
         };
-        run(
+        run_text_call(
             &self.host,
             open,
-            Call::Write { offset: 0, data },
+            FileCall::Write { offset: 0, data },
             Box::new(move |ended| reply(ended.map(|()| bytes))),
         );
     }

@@ -10,18 +10,18 @@ use super::View;
 use crate::fs::{
     open::{
         directory::{DirectoryStream, FixedLister, Lister, MakeLister},
-        found::{Entry, Items, ListedItem},
-        host::noted,
+        dirent::{Dirent, ItemBatch, ListedItem},
+        host::record_error,
         prelude::*,
     },
-    process::{has_signal, process_of},
+    process::{has_pending_signal, tgid_of},
     source::entry,
     tree,
 };
 
 /// The number of items of a READDIRPLUS that are marked before it is checked that the attributes
 /// read of them still hold.
-const MARKED_AT_ONCE: usize = 32;
+const MARK_BATCH: usize = 32;
 
 /// A callback that gets a name, its offset and its attributes. Returns true if the reply is full,
 /// and does not have this name.
@@ -35,31 +35,31 @@ impl View {
     pub fn opendir(&self, ino: u64) -> Result<u64> {
         let caller = self.caller();
         let node = self.node(ino)?;
-        self.attr_of(&node)
-            .map_err(|error| self.gone_or(ino, error))?;
+        self.quick_attr(&node)
+            .map_err(|error| self.missing_or(ino, error))?;
         // Each name in it would be one more line of names that `rm -r` failed to remove.
         if let Some(table) = node
             .table()
             .filter(|table| *node != Node::Table(TableName::clone(table)))
         {
-            self.host.rm_guard.may_delete(table, self.mount())?;
+            self.host.rm_guard.check_delete(table, self.mount())?;
         }
         // A process that has listed a table has seen what it holds: the rules for copies that are being
         // made no longer hide parts from it.
         if let Node::Table(table) = &*node
-            && self.mount().in_progress.any(now_ms())
+            && self.mount().archiver_quirks.is_active(now_ms())
         {
             self.mount()
-                .in_progress
-                .listed(table, process_of(caller.pid));
+                .archiver_quirks
+                .listed(table, tgid_of(caller.pid));
         }
-        let dots = self.mount().dots(&node);
+        let dots = self.mount().dot_inos(&node);
         // A query may read its whole table to find a few names: each READDIR of it has a thread of
         // its own.
         let is_slow = matches!(*node, Node::Query(_));
         let stream = DirectoryStream::new(dots, self.make_lister(&node))
-            .slow(is_slow)
-            .of(node);
+            .with_slow(is_slow)
+            .with_node(node);
         self.handles.insert(
             Handle::Directory(Box::new(Mutex::new(stream))),
             ino,
@@ -70,7 +70,7 @@ impl View {
 
     fn make_lister(&self, node: &Arc<Node>) -> MakeLister {
         let (is_emptied, node) = (
-            self.host.rm_guard.is_emptied_for(self.mount(), node),
+            self.host.rm_guard.lists_nothing(self.mount(), node),
             Arc::clone(node),
         );
         Box::new(move |mount: &Mount| match is_emptied {
@@ -86,8 +86,8 @@ impl View {
             .handles
             .ino(handle)
             .and_then(|ino| self.inodes.get(ino));
-        if let Some(now) = now.filter(|now| stream.is_of_another(now)) {
-            stream.renamed(self.make_lister(&now), now);
+        if let Some(now) = now.filter(|now| stream.was_renamed(now)) {
+            stream.set_node(self.make_lister(&now), now);
         }
     }
 
@@ -118,17 +118,19 @@ impl View {
         &self,
         handle: u64,
         offset: u64,
-        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
+        emit: &mut dyn FnMut(Dirent<'_>, u64) -> bool,
     ) -> Result<()> {
         let caller = self.caller();
         self.with_stream(handle, offset, |stream| {
             if stream.want_items(false) {
-                self.kernel_cache.name_readers.reads_names(caller.pid);
+                self.kernel_cache
+                    .name_readers
+                    .skipped_attributes(caller.pid);
             }
-            let emit = &mut |entry: Entry<'_>, offset| {
+            let emit = &mut |entry: Dirent<'_>, offset| {
                 emit(
-                    Entry {
-                        ino: self.number(entry.ino, entry.kind),
+                    Dirent {
+                        ino: self.shown_ino(entry.ino, entry.kind),
                         ..entry
                     },
                     offset,
@@ -137,7 +139,7 @@ impl View {
             stream.read(
                 self.mount(),
                 offset,
-                &|| has_signal(caller.pid) != Some(true),
+                &|| has_pending_signal(caller.pid) != Some(true),
                 emit,
             )
         })
@@ -158,28 +160,28 @@ impl View {
         let caller = self.caller();
         self.with_stream(handle, offset, |stream| {
             if offset > 0 {
-                self.kernel_cache.name_readers.looks(caller.pid);
+                self.kernel_cache.name_readers.looked(caller.pid);
             }
             let cache = &self.kernel_cache;
-            stream.want_items(cache.is_on() && !cache.name_readers.is_reader_of_names(caller.pid));
-            let mut plus = Plus {
+            stream.want_items(cache.is_on() && !cache.name_readers.reads_only_names(caller.pid));
+            let mut plus = PlusReply {
                 view: self,
                 ino,
                 next: offset,
-                has_given: false,
+                is_started: false,
                 emit,
             };
             match plus.list(stream, offset) {
                 // The names that were given stand; the next call meets the error again.
-                Err(_) if plus.has_given => Ok(()),
+                Err(_) if plus.is_started => Ok(()),
                 listed => listed,
             }
         })
     }
 
     /// Returns the inode number that is shown for a node.
-    fn number(&self, ino: u64, kind: Kind) -> u64 {
-        if kind == Kind::Directory {
+    fn shown_ino(&self, ino: u64, kind: NodeKind) -> u64 {
+        if kind == NodeKind::Directory {
             self.inodes.number(ino)
         } else {
             ino
@@ -201,7 +203,7 @@ impl View {
         let Handle::Directory(stream) = &*opened else {
             return Err(FsError::NotDirectory);
         };
-        noted(
+        record_error(
             &self.host,
             "readdir",
             String::new,
@@ -225,49 +227,49 @@ impl View {
                 .map(|_| offset);
             read
         };
-        self.handles.settle(handle);
-        noted(&self.host, "readdir", String::new, read)
+        self.handles.recount(handle);
+        record_error(&self.host, "readdir", String::new, read)
     }
 }
 
 /// A READDIRPLUS that is being answered.
-struct Plus<'p, 'e> {
+struct PlusReply<'p, 'e> {
     view: &'p View,
     /// The inode number of the directory.
     ino: u64,
     /// The offset up to which entries were given, or are gone.
     next: u64,
-    has_given: bool,
+    is_started: bool,
     emit: &'p mut EmitPlus<'e>,
 }
 
-impl Plus<'_, '_> {
+impl PlusReply<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<()> {
         for (entry, after) in stream.begin(offset) {
             // The kernel takes only the names of the dots.
-            if !self.give(
+            if !self.push(
                 entry.name,
                 after,
-                &Attr::directory(0).of(self.view.number(entry.ino, entry.kind)),
+                &Attr::directory(0).with_ino(self.view.shown_ino(entry.ino, entry.kind)),
             ) {
                 return Ok(());
             }
         }
         let (view, pid) = (self.view, self.view.caller().pid);
-        let wanted = || has_signal(pid) != Some(true);
-        while let Some((found, at)) = stream.after(view.mount(), self.next, &wanted)? {
+        let wanted = || has_pending_signal(pid) != Some(true);
+        while let Some((found, at)) = stream.batch_after(view.mount(), self.next, &wanted)? {
             let is_full = match found.items() {
-                Some(items) => self.give_items(
+                Some(items) => self.push_items(
                     items,
                     &found
                         .items_from(items, at)
-                        .take(MARKED_AT_ONCE)
+                        .take(MARK_BATCH)
                         .collect::<Vec<_>>(),
                 )?,
                 None => {
-                    let next = found.from(at).zip(found.offsets().skip(at)).next();
-                    self.has_given
-                        || next.is_none_or(|((entry, _), after)| self.give_one(entry.name, after))
+                    let next = found.iter_from(at).zip(found.offsets().skip(at)).next();
+                    self.is_started
+                        || next.is_none_or(|((entry, _), after)| self.push_name(entry.name, after))
                 }
             };
             if is_full {
@@ -278,47 +280,50 @@ impl Plus<'_, '_> {
     }
 
     /// Gives the next entry. Returns false if there is no room for it.
-    fn give(&mut self, name: &str, after: u64, attr: &Attr) -> bool {
+    fn push(&mut self, name: &str, after: u64, attr: &Attr) -> bool {
         if (self.emit)(name, after, attr) {
             return false;
         }
-        (self.next, self.has_given) = (after, true);
+        (self.next, self.is_started) = (after, true);
         true
     }
 
     /// Gives a name, unless it is gone. Returns true if it was given. The kernel asks for the
     /// attributes again before a program sees them: they lack a size that takes long.
-    fn give_one(&mut self, name: &str, after: u64) -> bool {
-        let Ok(attr) = self.found(name) else {
+    fn push_name(&mut self, name: &str, after: u64) -> bool {
+        let Ok(attr) = self.lookup_name(name) else {
             self.next = after;
             return false;
         };
-        if !self.give(name, after, &attr) {
+        if !self.push(name, after, &attr) {
             self.view.forget(attr.ino, 1);
         }
         true
     }
 
-    fn found(&self, name: &str) -> Result<Attr> {
+    fn lookup_name(&self, name: &str) -> Result<Attr> {
         let parent = self.view.node(self.ino)?;
         let node = tree::resolve(&self.view.mount(), &parent, name.as_bytes())?;
-        let attr = self.view.attr_of(&node)?;
-        self.view.remember(node, attr)
+        let attr = self.view.quick_attr(&node)?;
+        self.view.mark_known(node, attr)
     }
 
     /// Gives listed items. Each is marked before it is checked that its attributes still hold.
     /// Items that are gone are left out, and the marks of items that are not given are taken back.
     /// Returns true if the reply is full.
-    fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool> {
+    fn push_items(&mut self, items: &ItemBatch, listed: &[ListedItem<'_>]) -> Result<bool> {
         let view = self.view;
-        view.kernel_cache.bound_known();
-        let source = view.inodes.share(&items.source);
+        view.kernel_cache.evict_excess();
+        let source = view.inodes.share_source(&items.source);
         let marked: Vec<_> = listed
             .iter()
-            .map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed))
+            .map(|item| {
+                view.inodes
+                    .add_item_lookup(item.entry.ino, &source, item.packed)
+            })
             .collect();
         // A hidden item is not gone yet, and no commit reports it.
-        let holds = !view.mount().hides_any()
+        let holds = !view.mount().has_hidden()
             && view
                 .mount()
                 .db
@@ -327,16 +332,18 @@ impl Plus<'_, '_> {
         let (mut rest, mut is_full) = (listed.iter().zip(marked), Ok(false));
         for (item, marked) in rest.by_ref() {
             let given = if marked.is_some() {
-                self.give_item(item, holds)
+                self.push_item(item, holds)
             } else {
-                Ok(Given::Left)
+                Ok(EmitResult::Skipped)
             };
-            if let (Some(ino), Err(_) | Ok(Given::Left | Given::Full)) = (marked, &given) {
+            if let (Some(ino), Err(_) | Ok(EmitResult::Skipped | EmitResult::Full)) =
+                (marked, &given)
+            {
                 view.kernel_cache.unmark(ino);
             }
             match given {
-                Ok(Given::Yes) => {}
-                Ok(Given::Left) => self.next = item.offset,
+                Ok(EmitResult::Emitted) => {}
+                Ok(EmitResult::Skipped) => self.next = item.offset,
                 full => {
                     is_full = full.map(|_| true);
                     break;
@@ -349,34 +356,36 @@ impl Plus<'_, '_> {
     }
 
     /// Gives an item that is marked, as it was listed if `holds`.
-    fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given> {
+    fn push_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<EmitResult> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
-            _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),
-            Some(Node::Entry(found)) => entry::attr(view.mount(), found).map(|attr| attr.of(ino)),
+            _ if holds => Ok(Attr::entry(&item.stat, true).with_ino(ino)),
+            Some(Node::Entry(found)) => {
+                entry::attr(view.mount(), found).map(|attr| attr.with_ino(ino))
+            }
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {
-            Err(FsError::NotFound) => return Ok(Given::Left),
+            Err(FsError::NotFound) => return Ok(EmitResult::Skipped),
             attr => attr?,
         };
         let attr = Attr {
-            lasts: view.kernel_cache.unmoved_lasting(view.caller(), &attr),
+            ttl: view.kernel_cache.settled_item_ttl(view.caller(), &attr),
             ..attr
         };
-        Ok(if self.give(item.entry.name, item.offset, &attr) {
-            Given::Yes
+        Ok(if self.push(item.entry.name, item.offset, &attr) {
+            EmitResult::Emitted
         } else {
-            Given::Full
+            EmitResult::Full
         })
     }
 }
 
 /// The outcome of giving a name.
-enum Given {
-    Yes,
+enum EmitResult {
+    Emitted,
     /// The item is gone, or its inode number stands for another node.
-    Left,
+    Skipped,
     /// There is no room for it.
     Full,
 }

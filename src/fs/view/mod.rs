@@ -13,40 +13,40 @@
 //! Locks are short and none is held across a call of the database, but for a directory stream's
 //! own, and that of the deletes while they are queued (`open/host/deferred_delete.rs`).
 
-mod calls;
-mod change;
 mod creations;
 mod io;
 mod kernel_cache;
 mod listing;
+mod make_remove;
 mod open;
 mod rekey;
 mod rename;
+mod timed_call;
 
-pub use calls::TimedCall;
 pub use io::RangeEnd;
-pub use kernel_cache::{Invalidation, KernelCache, Name};
+pub use kernel_cache::{Invalidation, KernelCache, NodeName};
 pub use open::Created;
 pub use rename::RenameFlags;
+pub use timed_call::TimedCall;
 
 use creations::SpecialCreations;
-use kernel_cache::{is_own_name, item_of};
+use kernel_cache::{cached_item, is_listed_name};
 
 use crate::fs::{
-    mount::journal::Missed,
-    node::{attr::Lasting, inode_table::InodeTable},
+    mount::error_log::FailedLookup,
+    node::{attr::CacheTtl, inode_table::InodeTable},
     open::{
-        computed::Kept, handle::Handles, host::optimistic_lock::tracked, node_ops::parked,
-        prelude::*,
+        computed::ComputationCache, handle::HandleTable, host::optimistic_lock::tracked_ino,
+        node_ops::trash_key, prelude::*,
     },
     process::session_of,
-    source::{item::Facts, scratch},
-    tree::{self, explain, is_worth_telling},
+    source::{scratch, sidecar::ItemMeta},
+    tree::{self, explain_missing, is_reportable},
     write::FileId,
 };
 use std::{ops::Deref, path::PathBuf};
 
-pub use super::open::{Bytes, OpenFlags, Reply};
+pub use super::open::{OpenFlags, ReadBytes, Reply};
 pub use super::options::ViewOptions;
 pub use super::process::Caller;
 
@@ -71,15 +71,15 @@ pub struct ViewState {
     /// The host for work that is done for no particular program.
     own_host: Host,
     inodes: Arc<InodeTable>,
-    handles: Arc<Handles>,
+    handles: Arc<HandleTable>,
     special_creations: SpecialCreations,
-    kept: Kept,
+    computations: ComputationCache,
     kernel_cache: Arc<KernelCache>,
 }
 
 /// The subject of a call that is answered as soon as it returns.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum CallTarget<'a> {
     /// The attributes or the text of an inode.
     Inode(u64),
     /// A name in a directory.
@@ -119,15 +119,15 @@ const NAME_BYTES_MAX: usize = 255;
 const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
 /// The prefix of our own extended attributes.
-const PREFIX: &[u8] = b"user.ddb.";
+const XATTR_PREFIX: &[u8] = b"user.ddb.";
 
 impl View {
     /// Makes a view of a database. The thread of its deletes lives until [`View::shut_down`].
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
         let mount = Mount::new(db, options);
-        let handles = Arc::new(Handles::new(
-            mount.budget.clone(),
+        let handles = Arc::new(HandleTable::new(
+            mount.open_budget.clone(),
             mount.options.allow_other,
         ));
         let (inodes, host) = (
@@ -144,14 +144,14 @@ impl View {
                 .map(|cache| cache.stats())
                 .unwrap_or_default()
         };
-        let _ = mount.kept.set(Box::new(stats));
-        let (special_creations, kept) = (SpecialCreations::default(), Kept::default());
+        let _ = mount.cache_report.set(Box::new(stats));
+        let (special_creations, kept) = (SpecialCreations::default(), ComputationCache::default());
         let state = ViewState {
             own_host: host.clone(),
             inodes,
             handles,
             special_creations,
-            kept,
+            computations: kept,
             kernel_cache,
         };
         let view = Self {
@@ -168,7 +168,7 @@ impl View {
                 host: state.own_host.clone(),
                 state,
             };
-            view.drop_what_is_over();
+            view.drop_expired();
             most_inodes = give_memory_back(most_inodes, view.known_inodes());
             true
         });
@@ -177,17 +177,17 @@ impl View {
 
     /// Returns the same filesystem, called by another program.
     #[must_use]
-    pub fn called_by(&self, caller: Caller) -> Self {
+    pub fn with_caller(&self, caller: Caller) -> Self {
         Self {
             state: Arc::clone(&self.state),
-            host: self.host.called_by(caller),
+            host: self.host.with_caller(caller),
         }
     }
 
     /// Returns the same view for a call with another wait policy.
-    fn waiting(&self, wait: WaitPolicy) -> Self {
+    fn with_wait(&self, wait: WaitPolicy) -> Self {
         Self {
-            host: self.host.waiting(wait),
+            host: self.host.with_wait(wait),
             ..self.clone()
         }
     }
@@ -204,20 +204,24 @@ impl View {
 
     /// Drops idle scratch files, scratch files of directories that are gone, and results and texts
     /// that are too old.
-    fn drop_what_is_over(&self) {
+    fn drop_expired(&self) {
         self.mount().scratch.lock().expire(now_ms());
-        tree::drop_scratch_of_gone_directories(self.mount());
-        self.kept.forget_old();
-        self.mount().texts.forget_old();
+        tree::drop_orphan_scratch(self.mount());
+        self.computations.drop_expired();
+        self.mount().table_texts.evict();
     }
 
     /// Ends the thread of the deletes, and performs the deletes that wait. Call after the last
     /// request; the database is closed by its owner.
     pub fn shut_down(&self) {
         self.host.deletes.shut_down();
-        let dropped = self.mount().scratch.lock().all();
+        let dropped = self.mount().scratch.lock().all_named();
         if let Some(first) = dropped.first() {
-            let path = format!("{}/{}", self.mount().path(&first.directory), first.name);
+            let path = format!(
+                "{}/{}",
+                self.mount().display_path(&first.directory),
+                first.name
+            );
             log::info!(
                 "dropped with the mount: {} scratch files in memory, the first {path}",
                 dropped.len()
@@ -226,13 +230,13 @@ impl View {
     }
 
     /// Sets the configuration of the mounting program, for `.ddb/config.json`: a JSON object, once.
-    pub fn tell(&self, config: Value) {
+    pub fn set_config(&self, config: Value) {
         let _ = self.mount().config.set(config);
     }
 
     /// Sets the directory of results that are too long for memory, once.
-    pub fn keep_results_in(&self, directory: PathBuf) {
-        self.kept.spools.set_directory(directory);
+    pub fn set_spool_dir(&self, directory: PathBuf) {
+        self.computations.spools.set_directory(directory);
     }
 
     /// Ends every read that waits, now and from now on, as at the end of a file, and every call
@@ -258,7 +262,7 @@ impl View {
             if self.inodes.is_removed(ino) {
                 FsError::NotFound
             } else {
-                FsError::Forgotten
+                FsError::StaleInode
             }
         };
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
@@ -266,42 +270,44 @@ impl View {
         // a table, or an item said the key of a shortened name. The process in it goes on there.
         match &*node {
             Node::DraftFolder(table, path) => {
-                Ok(tree::created_folder(self.mount(), table, path)?.map_or(node, Arc::new))
+                Ok(tree::folder_after_create(self.mount(), table, path)?.map_or(node, Arc::new))
             }
             Node::AliasFolder(folder) => {
-                Ok(tree::known_folder(self.mount(), folder)?.map_or(node, Arc::new))
+                Ok(tree::resolved_folder(self.mount(), folder)?.map_or(node, Arc::new))
             }
             _ => Ok(node),
         }
     }
 
     /// Runs a call: here, or on a thread for long calls if it may take long.
-    pub fn run_call(&self, place: Place<'_>, work: impl FnOnce() + Send + 'static) {
+    pub fn run_call(&self, place: CallTarget<'_>, work: impl FnOnce() + Send + 'static) {
         match place {
-            Place::Commit => self.host.run_elsewhere(work),
-            place if self.takes_long(place) => self.host.run_long(work),
+            CallTarget::Commit => self.host.run_short(work),
+            place if self.is_long(place) => self.host.run_long(work),
             _ => work(),
         }
     }
 
     /// True if the call reads more than a bounded number of records, or waits for a commit, and
     /// with it for all commits before it.
-    fn takes_long(&self, place: Place<'_>) -> bool {
-        let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place else {
+    fn is_long(&self, place: CallTarget<'_>) -> bool {
+        let (CallTarget::Inode(ino) | CallTarget::Name(ino, _) | CallTarget::Directory(ino)) =
+            place
+        else {
             return false;
         };
-        let Some(node) = self.inodes.get_other(ino) else {
+        let Some(node) = self.inodes.get_unpacked(ino) else {
             return false;
         };
         match (place, &*node) {
             // Only `get_other`: items are packed in the table and always quick, so the common call
             // ends above.
-            (Place::Inode(_), node) => node.reads_many(),
-            (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
-                tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_many())
+            (CallTarget::Inode(_), node) => node.reads_table(),
+            (CallTarget::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
+                tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_table())
             }
-            (Place::Name(..) | Place::Commit, _) => false,
-            (Place::Directory(_), node) => {
+            (CallTarget::Name(..) | CallTarget::Commit, _) => false,
+            (CallTarget::Directory(_), node) => {
                 matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_))
             }
         }
@@ -309,12 +315,12 @@ impl View {
 
     /// Returns the attributes of a node that is stored or just being created; without the size of a
     /// text that takes long.
-    fn attr_of(&self, node: &Node) -> Result<Attr> {
+    fn quick_attr(&self, node: &Node) -> Result<Attr> {
         self.or_created(node, tree::quick_attr(self.mount(), node))
     }
 
     /// Returns the attributes of a node with the size.
-    fn whole_attr_of(&self, node: &Node) -> Result<Attr> {
+    fn full_attr(&self, node: &Node) -> Result<Attr> {
         self.or_created(node, tree::attr(self.mount(), node))
     }
 
@@ -340,16 +346,19 @@ impl View {
     /// # Errors
     /// `NotFound`, `NotDirectory`, or a bad clause of a query path.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr> {
-        self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
+        self.kernel_cache
+            .counters
+            .asked
+            .fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
-        let found = self.find(&parent, name);
+        let found = self.lookup_node(&parent, name);
         if matches!(found, Err(FsError::NotFound)) {
-            self.missed(&parent, name);
+            self.record_missed(&parent, name);
         }
         found
     }
 
-    fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr> {
+    fn lookup_node(&self, parent: &Node, name: &[u8]) -> Result<Attr> {
         let caller = self.caller();
         let name_bytes_max = if matches!(parent, Node::Query(_)) {
             CLAUSE_BYTES_MAX
@@ -361,25 +370,25 @@ impl View {
         }
         let node = tree::resolve(self.mount(), parent, name)?;
         // A lookup of an item is a look at it: the thread uses more than names.
-        if item_of(&node).is_some() {
-            self.kernel_cache.name_readers.looks(caller.pid);
+        if cached_item(&node).is_some() {
+            self.kernel_cache.name_readers.looked(caller.pid);
         }
         // Before the attributes are read: a commit after the mark notifies the kernel, one before
         // it is seen.
         let marked = self.kernel_cache.mark(&node);
-        let mut found = self.found(&node);
+        let mut found = self.shown_attr(&node);
         if let Ok(attr) = &mut found {
-            let lasts = self.kernel_cache.lasting_name(caller, &node, attr, marked);
+            let lasts = self.kernel_cache.name_ttl(caller, &node, attr, marked);
             // An item has several names (a shortened one, `.ddbjson`); a commit ends only the one
             // that listings show.
-            attr.lasts = if is_own_name(parent, &node, name) {
+            attr.ttl = if is_listed_name(parent, &node, name) {
                 lasts
             } else {
-                Lasting::NOT
+                CacheTtl::NONE
             };
         }
         match (marked, found) {
-            (None, found) => self.remember(node, found?),
+            (None, found) => self.mark_known(node, found?),
             (Some(_), Ok(attr)) => Ok(attr),
             // The lookup that the mark counted does not happen.
             (Some(marked), Err(error)) => {
@@ -392,9 +401,9 @@ impl View {
     /// Returns the error of an inode that does not exist: `Stale` if the kernel may still believe
     /// in its name, so that it looks the name up again. This ends when the kernel was notified. Not
     /// for a file that is being created: the kernel would find its name again.
-    fn gone(&self, ino: u64) -> FsError {
+    fn missing_error(&self, ino: u64) -> FsError {
         let is_believed =
-            self.inodes.marked(ino).is_some() && self.host.creations.get(ino).is_none();
+            self.inodes.mark_of(ino).is_some() && self.host.creations.get(ino).is_none();
         if is_believed {
             FsError::Stale
         } else {
@@ -402,24 +411,24 @@ impl View {
         }
     }
 
-    fn gone_or(&self, ino: u64, error: FsError) -> FsError {
+    fn missing_or(&self, ino: u64, error: FsError) -> FsError {
         if error == FsError::NotFound {
-            self.gone(ino)
+            self.missing_error(ino)
         } else {
             error
         }
     }
 
-    fn found(&self, node: &Node) -> Result<Attr> {
-        let attr = self.whole_attr_of(node)?;
+    fn shown_attr(&self, node: &Node) -> Result<Attr> {
+        let attr = self.full_attr(node)?;
         // After the attributes: a name that exists for no program needs no look at the caller's
         // process.
-        if self.host.rm_guard.is_gone_for(self.mount(), node) {
+        if self.host.rm_guard.is_hidden_from(self.mount(), node) {
             return Err(FsError::NotFound);
         }
         // The inode as the kernel will call it: an item created by a shortened name keeps that
         // name's number while it is open.
-        if let Some(item) = tracked(node, attr.ino) {
+        if let Some(item) = tracked_ino(node, attr.ino) {
             self.host.read_versions.looked_up(item, self.caller().pid);
         }
         Ok(attr)
@@ -427,21 +436,22 @@ impl View {
 
     /// Keeps a name that was not found for `.ddb/errors/last`, if a person may have misspelt it or
     /// believed it to exist.
-    fn missed(&self, parent: &Arc<Node>, name: &[u8]) {
+    fn record_missed(&self, parent: &Arc<Node>, name: &[u8]) {
         let caller = self.caller();
         let Ok(name) = std::str::from_utf8(name) else {
             return;
         };
-        if !is_worth_telling(parent, name) {
+        if !is_reportable(parent, name) {
             return;
         }
         let (time_ms, thread) = (now_ms(), caller.pid);
         // The explanation reads the store, so it is made when the report is read, not at each
         // missed name.
         let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
-        let explain =
-            Arc::new(move |mount: &Mount| explain(mount, &directory, &of_explain, time_ms, thread));
-        let missed = Missed {
+        let explain = Arc::new(move |mount: &Mount| {
+            explain_missing(mount, &directory, &of_explain, time_ms, thread)
+        });
+        let missed = FailedLookup {
             parent: parent.ino(),
             name: name.to_owned(),
             time_ms,
@@ -449,14 +459,14 @@ impl View {
             explain,
         };
         self.mount()
-            .journal
-            .miss(self.mount().last.session(caller.pid), missed);
+            .error_log
+            .record_lookup(self.mount().last_responses.session(caller.pid), missed);
     }
 
-    fn remember(&self, node: Node, attr: Attr) -> Result<Attr> {
-        let path = || self.mount().path(&node);
-        self.kernel_cache.bound_known();
-        let known = self.inodes.mark(node.clone(), false);
+    fn mark_known(&self, node: Node, attr: Attr) -> Result<Attr> {
+        let path = || self.mount().display_path(&node);
+        self.kernel_cache.evict_excess();
+        let known = self.inodes.add_lookup(node.clone(), false);
         // Inode numbers are digests: two nodes may have one, and then the second cannot be shown.
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
@@ -500,39 +510,43 @@ impl View {
     fn removed_attr(&self, ino: u64) -> Option<Attr> {
         self.inodes.is_removed(ino).then(|| Attr {
             links: 0,
-            ..Attr::directory(self.mount().started_ms).of(ino)
+            ..Attr::directory(self.mount().started_ms).with_ino(ino)
         })
     }
 
     /// Returns the attributes of the node that has this inode number.
     fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr> {
         let caller = self.caller();
-        self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
+        self.kernel_cache
+            .counters
+            .asked
+            .fetch_add(1, Ordering::Relaxed);
         // With a handle the size may be that of its own text, which other processes must not see.
-        let is_marked = self.kernel_cache.is_on() && handle.is_none() && item_of(node).is_some();
+        let is_marked =
+            self.kernel_cache.is_on() && handle.is_none() && cached_item(node).is_some();
         if is_marked {
-            self.inodes.mark_again(ino);
+            self.inodes.set_mark(ino);
         }
         let mut handle = handle.and_then(|handle| self.handles.get(handle));
         // The kernel sends fstat without a handle; of a file that is rendered at each open only the
         // handle knows the size.
         if handle.is_none() && node.is_rendered() {
-            handle = self.handles.of_process(ino, caller.pid);
+            handle = self.handles.for_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
-            return Ok(scratch::attr(self.mount(), *id)?.of(ino));
+            return Ok(scratch::attr(self.mount(), *id)?.with_ino(ino));
         }
         // A writer of a parked file works on a copy in memory until it is moved; fstat shows that
         // copy.
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
-            return Ok(scratch::attr(self.mount(), id)?.of(ino));
+            return Ok(scratch::attr(self.mount(), id)?.with_ino(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
         // A handle that knows its size saves the reading of a table.
         let attr = if size.is_some() {
-            self.attr_of(node)
+            self.quick_attr(node)
         } else {
-            self.whole_attr_of(node)
+            self.full_attr(node)
         };
         let attr = match attr {
             // The file was parked since the lookup: the kernel looks the name up again.
@@ -541,29 +555,29 @@ impl View {
             }
             // Deleted, but open: fstat shows the text that was read.
             Err(FsError::NotFound) => {
-                let gone = || self.gone(ino);
-                let (open, since_ms) = self.handles.last_of(ino, caller.pid).ok_or_else(gone)?;
+                let gone = || self.missing_error(ino);
+                let (open, since_ms) = self.handles.last_for(ino, caller.pid).ok_or_else(gone)?;
                 Attr {
                     links: 0,
-                    ..Attr::file(open.size().ok_or_else(gone)?, since_ms).of(ino)
+                    ..Attr::file(open.size().ok_or_else(gone)?, since_ms).with_ino(ino)
                 }
             }
             attr => attr?,
         };
         // The version that the caller sees is noted, so that a later change still refuses its
         // write. A file that is not stored has no version.
-        if let Some(item) = tracked(node, attr.ino).filter(|_| attr.version != 0) {
+        if let Some(item) = tracked_ino(node, attr.ino).filter(|_| attr.version != 0) {
             self.host
                 .read_versions
                 .looked_at(item, caller.pid, attr.version);
         }
         let lasts = if is_marked {
-            self.kernel_cache.unmoved_lasting(caller, &attr)
+            self.kernel_cache.settled_item_ttl(caller, &attr)
         } else {
-            Lasting::NOT
+            CacheTtl::NONE
         };
         // A renamed directory keeps the number by which the kernel knows it.
-        let ino = if attr.kind == Kind::Directory {
+        let ino = if attr.kind == NodeKind::Directory {
             ino
         } else {
             attr.ino
@@ -571,15 +585,15 @@ impl View {
         Ok(Attr {
             ino,
             size: size.unwrap_or(attr.size),
-            lasts,
+            ttl: lasts,
             ..attr
         })
     }
 
     /// Returns the copy in memory that a writer of a parked file writes.
     fn written_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
-        parked(node)?;
-        match *self.handles.last_of(ino, pid)?.0 {
+        trash_key(node)?;
+        match *self.handles.last_for(ino, pid)?.0 {
             Handle::Scratch(id) => Some(id),
             _ => None,
         }
@@ -614,9 +628,9 @@ impl View {
 
     /// Notes that a name in this directory was made or removed, if the call succeeded: a process
     /// that missed the name needs no report any more.
-    fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T>) -> Result<T> {
+    fn clear_missed<T>(&self, parent: &Node, name: &[u8], result: Result<T>) -> Result<T> {
         if result.is_ok() {
-            self.mount().journal.made(parent.ino(), name);
+            self.mount().error_log.forget_lookups(parent.ino(), name);
         }
         result
     }
@@ -626,7 +640,7 @@ impl View {
     ///
     /// # Errors
     /// `ReadOnly`, of any other node of a read-only database.
-    fn may_change(&self, at: &Node) -> Result<()> {
+    fn check_change(&self, at: &Node) -> Result<()> {
         if tree::is_judged_by_request(at) || self.mount().db.is_writable() {
             Ok(())
         } else {
@@ -635,7 +649,7 @@ impl View {
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {
-        let parent = self.mount().path(parent);
+        let parent = self.mount().display_path(parent);
         let name = String::from_utf8_lossy(name);
         if parent.is_empty() {
             name.into_owned()
@@ -653,8 +667,8 @@ impl View {
     /// # Errors
     /// `NoAttribute`; `NotSupported` of access control lists and of attributes of security modules.
     pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>> {
-        let Some(fact) = name.strip_prefix(PREFIX) else {
-            return Err(if has_none(name) {
+        let Some(fact) = name.strip_prefix(XATTR_PREFIX) else {
+            return Err(if is_unsupported_xattr(name) {
                 FsError::NotSupported
             } else {
                 FsError::NoAttribute
@@ -662,12 +676,12 @@ impl View {
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.mount().journal.last_at(
+            b"error" => self.mount().error_log.last_at(
                 session_of(self.caller().pid),
-                &self.mount().path(&node),
+                &self.mount().display_path(&node),
                 now_ms(),
             ),
-            fact => Facts::of_node(self.mount(), &node)?.get(&String::from_utf8_lossy(fact)),
+            fact => ItemMeta::of_node(self.mount(), &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
     }
@@ -675,7 +689,7 @@ impl View {
     /// Returns its error; no attribute is kept, so it always fails.
     pub fn setxattr(&self, name: &[u8]) -> FsError {
         match name {
-            name if name.starts_with(PREFIX) => FsError::Derived,
+            name if name.starts_with(XATTR_PREFIX) => FsError::Derived,
             name if name.starts_with(b"user.") => FsError::Unsupported(
                 "files here keep no extended attributes; what is to be kept is an attribute of the item",
             ),
@@ -686,7 +700,7 @@ impl View {
     /// Returns its error; there is no attribute to remove, so it always fails.
     pub fn removexattr(&self, name: &[u8]) -> FsError {
         match name {
-            name if name.starts_with(PREFIX) => FsError::Derived,
+            name if name.starts_with(XATTR_PREFIX) => FsError::Derived,
             name if name.starts_with(b"user.") => FsError::NoAttribute,
             _ => FsError::NotSupported,
         }
@@ -695,7 +709,7 @@ impl View {
 
 /// True if no file here has attributes of this kind. A program that asks file by file, as a
 /// coloured `ls` for `security.capability`, then asks once.
-fn has_none(name: &[u8]) -> bool {
+fn is_unsupported_xattr(name: &[u8]) -> bool {
     name.starts_with(b"system.posix_acl_") || name.starts_with(b"security.")
 }
 

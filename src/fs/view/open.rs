@@ -4,10 +4,10 @@ use std::sync::mpsc::sync_channel;
 
 use super::View;
 use crate::fs::{
-    open::{host::optimistic_lock::tracked, prelude::*},
+    open::{host::optimistic_lock::tracked_ino, prelude::*},
     path::is_refused_probe,
-    process::process_of,
-    special::dropped,
+    process::tgid_of,
+    special::discarded_writes,
     tree,
     write::FileId,
 };
@@ -35,7 +35,7 @@ impl View {
             self.open_for_reading(&node)
         };
         self.handles.insert(
-            opened.map_err(|error| self.gone_or(ino, error))?,
+            opened.map_err(|error| self.missing_or(ino, error))?,
             ino,
             self.caller(),
             now_ms(),
@@ -47,22 +47,22 @@ impl View {
             return self.open_computed(node);
         }
         if matches!(node, Node::Entry(_)) && node.is_writable() {
-            self.kernel_cache.name_readers.looks(self.caller().pid);
+            self.kernel_cache.name_readers.looked(self.caller().pid);
         }
         tree::open_reader(&self.host, node)
     }
 
     fn open_for_writing(&self, node: &Node, flags: OpenFlags, exists: bool) -> Result<Handle> {
-        self.may_change(node)?;
-        self.opens(node, node.ino());
+        self.check_change(node)?;
+        self.note_open(node, node.ino());
         // A program that restores a backup writes derived files too: their text is discarded.
         match tree::open_writer(&self.host, node, flags, exists) {
             Err(FsError::Derived)
                 if node
                     .table()
-                    .is_some_and(|table| self.mount().restores(table)) =>
+                    .is_some_and(|table| self.mount().discards_writes(table)) =>
             {
-                Ok(dropped::sink())
+                Ok(discarded_writes::null_handle())
             }
             opened => opened,
         }
@@ -81,7 +81,7 @@ impl View {
                 .insert(handle, attr.ino, self.caller(), now_ms())?;
             Ok(Created { attr, handle })
         });
-        self.made(&parent, name, created)
+        self.clear_missed(&parent, name, created)
     }
 
     fn create_in(
@@ -94,17 +94,17 @@ impl View {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
-        self.may_change(parent)?;
+        self.check_change(parent)?;
         // Nothing is made in a directory that is gone: the kernel may believe in it a little
         // longer.
-        self.attr_of(parent)?;
+        self.quick_attr(parent)?;
         // A name that stands for nothing is that of a new scratch file, or is refused.
         let resolved = tree::resolve(self.mount(), parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
             Err(FsError::NotFound) => match self.create_scratch(parent, name, mode) {
                 Ok(id) => Node::Scratch(id),
-                Err(error) => self.create_dropped(parent, name, error)?,
+                Err(error) => self.create_discarded(parent, name, error)?,
             },
             node => node?,
         };
@@ -112,17 +112,17 @@ impl View {
         // exists.
         tree::check_create(&node)?;
         let exists = !is_new
-            && self.attr_of(&node).is_ok()
-            && !self.host.rm_guard.is_gone_for(self.mount(), &node);
+            && self.quick_attr(&node).is_ok()
+            && !self.host.rm_guard.is_hidden_from(self.mount(), &node);
         // The process has made the name, even if the call fails: a file that it unlinked,
         // or insists on making, exists for it again.
-        self.host.rm_guard.made_anew(self.mount(), node.ino());
+        self.host.rm_guard.recreated(self.mount(), node.ino());
         if flags.exclusive
-            && let Node::Schema(Source { table, index: None }) = &node
+            && let Node::Schema(SourceName { table, index: None }) = &node
         {
             self.mount()
-                .in_progress
-                .insists(table, process_of(self.caller().pid));
+                .archiver_quirks
+                .created_excl(table, tgid_of(self.caller().pid));
         }
         if exists && flags.exclusive {
             return Err(FsError::Exists);
@@ -130,13 +130,13 @@ impl View {
         // tar makes a file in the place of a link, for a while.
         let node = match std::str::from_utf8(name) {
             Ok(name)
-                if node.kind() == Kind::Symlink
+                if node.kind() == NodeKind::Symlink
                     && !exists
                     && parent
                         .table()
-                        .is_some_and(|table| self.mount().restores(table)) =>
+                        .is_some_and(|table| self.mount().discards_writes(table)) =>
             {
-                dropped::make(self.mount(), parent, name, Kind::File)
+                discarded_writes::make(self.mount(), parent, name, NodeKind::File)
             }
             _ => node,
         };
@@ -152,12 +152,12 @@ impl View {
             // that there is of the file.
             self.special_creations.add(node.ino(), Arc::clone(open));
         }
-        let attr = match self.attr_of(&node) {
+        let attr = match self.quick_attr(&node) {
             // A draft's schema.json was unlinked and is written anew.
-            Err(FsError::NotFound) => Attr::file(0, now_ms()).of(node.ino()),
+            Err(FsError::NotFound) => Attr::file(0, now_ms()).with_ino(node.ino()),
             attr => attr?,
         };
-        let attr = self.remember(node, attr)?;
+        let attr = self.mark_known(node, attr)?;
         Ok((attr, handle))
     }
 
@@ -174,13 +174,13 @@ impl View {
         };
         let parent = self.node(parent)?;
         let (attr, handle) =
-            self.made(&parent, name, self.create_in(&parent, name, mode, flags))?;
+            self.clear_missed(&parent, name, self.create_in(&parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) if self.host.creations.is_untouched(&open) => {
                 // `tar` opens the file right after MKNOD: the item must be stored before the
                 // answer.
                 let (sender, made) = sync_channel(1);
-                self.make_untouched(&open, Box::new(move |ended| drop(sender.send(ended))));
+                self.store_empty(&open, Box::new(move |ended| drop(sender.send(ended))));
                 made.recv().map_err(|_| FsError::Internal)??;
             }
             Handle::Item(_) => {}
@@ -193,12 +193,17 @@ impl View {
 
     /// Makes a file that discards its writes, if the mount restores and no other file can be there.
     /// Otherwise returns `error`.
-    fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node> {
+    fn create_discarded(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node> {
         match (std::str::from_utf8(name), &error) {
             (Ok(name), FsError::Derived | FsError::NotPermitted(_))
-                if self.mount().restores_in(parent) =>
+                if self.mount().discards_in(parent) =>
             {
-                Ok(dropped::make(self.mount(), parent, name, Kind::File))
+                Ok(discarded_writes::make(
+                    self.mount(),
+                    parent,
+                    name,
+                    NodeKind::File,
+                ))
             }
             _ => Err(error),
         }
@@ -216,8 +221,8 @@ impl View {
 
     /// Notes that a caller opens a file for writing, or sets its size: that was the purpose of its
     /// look.
-    pub(super) fn opens(&self, node: &Node, ino: u64) {
-        if let Some(item) = tracked(node, ino) {
+    pub(super) fn note_open(&self, node: &Node, ino: u64) {
+        if let Some(item) = tracked_ino(node, ino) {
             self.host.read_versions.opened(item, self.caller().pid);
         }
     }

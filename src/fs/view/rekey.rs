@@ -4,10 +4,10 @@
 //! The key in the item is rewritten from the new name. The transaction checks each item against the
 //! version that was read; if one was changed in between, everything is read again.
 
-use super::rename::{Moved, moved};
+use super::rename::{RenameReply, rename_failure};
 use super::{RenameFlags, View};
-use crate::database::Entries;
-use crate::fs::{open::prelude::*, source::entry, write::Failure};
+use crate::database::EntryRange;
+use crate::fs::{open::prelude::*, source::entry, write::WriteFailure};
 use crate::model::api::{
     Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
@@ -43,12 +43,12 @@ enum Rekey {
 
 /// The actions of a transaction, and the keys that have items after it.
 #[derive(Debug, Default)]
-struct Plan {
+struct RekeyPlan {
     actions: Vec<TransactWrite>,
     stored: Vec<Key>,
 }
 
-impl Plan {
+impl RekeyPlan {
     fn put(
         &mut self,
         schema: &TableSchema,
@@ -80,11 +80,11 @@ impl Plan {
 }
 
 /// A rename under way.
-struct Attempt {
-    source: Source,
+struct RekeyAttempt {
+    source: SourceName,
     rekey: Rekey,
     tries: usize,
-    reply: Moved,
+    reply: RenameReply,
 }
 
 impl View {
@@ -94,7 +94,7 @@ impl View {
         old: &EntryNode,
         new: &EntryNode,
         flags: RenameFlags,
-        reply: Moved,
+        reply: RenameReply,
     ) {
         if old.source != new.source {
             return reply(Err(FsError::CrossDevice.into()));
@@ -115,7 +115,7 @@ impl View {
                 no_replace: flags.no_replace,
             },
         };
-        self.attempt(Attempt {
+        self.attempt(RekeyAttempt {
             source: old.source.clone(),
             rekey,
             tries: TRIES_MAX,
@@ -124,7 +124,7 @@ impl View {
     }
 
     /// Moves a collection onto the name of one that has no items.
-    pub(super) fn rekey_folder(&self, old: &Node, new: &Node, reply: Moved) {
+    pub(super) fn rekey_folder(&self, old: &Node, new: &Node, reply: RenameReply) {
         let (Node::Collection(source, from), Node::Collection(target, to)) = (old, new) else {
             return reply(Err(FsError::CrossDevice.into()));
         };
@@ -135,14 +135,14 @@ impl View {
             return reply(Ok(()));
         }
         // The kernel may believe in its name although it is gone.
-        if let Err(error) = self.attr_of(old) {
+        if let Err(error) = self.quick_attr(old) {
             return reply(Err(error.into()));
         }
         let rekey = Rekey::Folder {
             from: from.clone(),
             to: to.clone(),
         };
-        self.attempt(Attempt {
+        self.attempt(RekeyAttempt {
             source: source.clone(),
             rekey,
             tries: TRIES_MAX,
@@ -150,14 +150,14 @@ impl View {
         });
     }
 
-    fn attempt(&self, attempt: Attempt) {
+    fn attempt(&self, attempt: RekeyAttempt) {
         let plan = match self.plan_rekey(&attempt) {
             Ok(plan) => plan,
             Err(error) => return (attempt.reply)(Err(error.into())),
         };
         // An empty folder: nothing of it is stored, so nothing is committed.
         if plan.actions.is_empty() {
-            self.moved_names(&attempt, &plan);
+            self.after_rekey(&attempt, &plan);
             return (attempt.reply)(Ok(()));
         }
         let request = TransactWriteItemsRequest {
@@ -173,16 +173,16 @@ impl View {
             context,
             move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
                 Ok(_) => {
-                    view.moved_names(&attempt, &plan);
+                    view.after_rekey(&attempt, &plan);
                     (attempt.reply)(Ok(()));
                 }
-                Err(error) => match refusal(&plan, error) {
+                Err(error) => match rekey_failure(&plan, error) {
                     // An item was changed between reading and committing: all are read again, on
                     // another thread than the committer.
                     None if attempt.tries > 1 => {
                         let next = view.clone();
-                        view.host.run_elsewhere(move || {
-                            next.attempt(Attempt {
+                        view.host.run_short(move || {
+                            next.attempt(RekeyAttempt {
                                 tries: attempt.tries - 1,
                                 ..attempt
                             })
@@ -198,8 +198,11 @@ impl View {
             .start(Call::TransactWriteItems(request, done));
     }
 
-    fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan> {
-        let (schema, mut plan) = (self.mount().schema(&attempt.source.table)?, Plan::default());
+    fn plan_rekey(&self, attempt: &RekeyAttempt) -> Result<RekeyPlan> {
+        let (schema, mut plan) = (
+            self.mount().schema(&attempt.source.table)?,
+            RekeyPlan::default(),
+        );
         let load = |key: &Key| {
             let (source, key) = (
                 attempt.source.clone(),
@@ -279,8 +282,8 @@ impl View {
     }
 
     /// Returns the keys of a collection.
-    fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>> {
-        let range = Entries::Collection {
+    fn keys_of(&self, source: &SourceName, partition: &AttributeValue) -> Result<Vec<Key>> {
+        let range = EntryRange::Collection {
             partition: vec![partition.clone()],
             sort_prefix: None,
         };
@@ -304,12 +307,12 @@ impl View {
     }
 
     /// Moves folders, notes and files in memory after the items have their new names.
-    fn moved_names(&self, attempt: &Attempt, plan: &Plan) {
+    fn after_rekey(&self, attempt: &RekeyAttempt, plan: &RekeyPlan) {
         let table = &attempt.source.table;
         // Before the reply: a hidden item that is overwritten must not be deleted later.
         for key in &plan.stored {
             self.host.revive_item(table, key);
-            self.host.item_stored(table, key);
+            self.host.after_put(table, key);
         }
         // The folder that lost its last item stays until it is removed: the store knows no empty
         // collections.
@@ -322,46 +325,47 @@ impl View {
                 self.mount()
                     .folders
                     .lock()
-                    .keep(table, &from.partition, now_ms());
+                    .keep_emptied(table, &from.partition, now_ms());
             }
             Rekey::Folder { from, to } => {
-                self.moved_folder(table, from, to, plan.stored.is_empty())
+                self.after_folder_rekey(table, from, to, plan.stored.is_empty())
             }
             Rekey::Item { .. } | Rekey::Exchange { .. } => {}
         }
     }
 
-    fn moved_folder(
+    fn after_folder_rekey(
         &self,
         table: &TableName,
         from: &AttributeValue,
         to: &AttributeValue,
         is_empty: bool,
     ) {
-        let folder = |value: &AttributeValue| Node::Collection(base(table), vec![value.clone()]);
+        let folder =
+            |value: &AttributeValue| Node::Collection(base_source(table), vec![value.clone()]);
         let (old, new) = (folder(from), folder(to));
         let mut folders = self.mount().folders.lock();
         folders.remove(table, from);
         if is_empty {
-            folders.make(table, to.clone(), now_ms());
+            folders.add(table, to.clone(), now_ms());
         }
         drop(folders);
         self.mount().scratch.lock().move_directory(&old, &new);
-        self.inodes.renamed(&old, new);
+        self.inodes.rename_dir(&old, new);
     }
 }
 
 /// Returns the failure of a transaction; `None` if items were changed since they were read, so that
 /// it can be tried again.
-fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
+fn rekey_failure(plan: &RekeyPlan, error: Error) -> Option<WriteFailure> {
     let Error::TransactionCanceled(cancellation) = error else {
         return Some(match error {
             Error::Transaction(TransactionError::TooLarge) => FsError::CrossDevice.into(),
             // A service without transactions: `mv` then copies and removes.
-            Error::Remote(error) if error.cause() == RemoteCause::Unserved => {
+            Error::Remote(error) if error.cause() == RemoteCause::Unsupported => {
                 FsError::CrossDevice.into()
             }
-            error => moved(error.into(), &[], UNCHANGED),
+            error => rename_failure(error.into(), &[], UNCHANGED),
         });
     };
     for (reason, action) in cancellation.0.into_iter().zip(&plan.actions) {
@@ -372,7 +376,7 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
                 return Some(FsError::Exists.into());
             }
             CancellationReason::ValidationError(error) => {
-                return Some(moved((*error).into(), &[], UNCHANGED));
+                return Some(rename_failure((*error).into(), &[], UNCHANGED));
             }
             CancellationReason::ItemCollectionSizeLimitExceeded => {
                 return Some(FsError::from(Error::ItemCollectionSizeLimitExceeded).into());

@@ -2,25 +2,25 @@
 //! deletes it a little later; `rekey.rs` moves items and folders onto other keys.
 
 use super::View;
-use super::kernel_cache::item_of;
+use super::kernel_cache::cached_item;
 use crate::fs::{
-    mount::{is_place_of_dropped, scratch::place_in},
-    node::item_number,
+    mount::{can_discard_in, scratch::trash_place},
+    node::item_ino,
     open::{
-        host::noted,
-        node_ops::{node_ops, parked},
+        host::record_error,
+        node_ops::{node_ops, trash_key},
         prelude::*,
     },
     path::is_refused_probe,
     source::entry,
-    special::{dropped, schema},
+    special::{discarded_writes, schema},
     tree,
-    write::{Failure, FileId, ItemTarget, Target, report::report},
+    write::{FileId, ItemTarget, TextTarget, WriteFailure, report::render_report},
 };
 use crate::model::{
     api::{
         PutItemRequest,
-        table_control::{ParkedChange, ParkedPlace},
+        table_control::{TrashChange, TrashKey},
     },
     error::ValueError,
 };
@@ -56,8 +56,8 @@ impl View {
             Err(error) => return reply(Err(error)),
         };
         if let Err(error) = self
-            .may_change(&old_parent)
-            .and_then(|()| self.may_change(&new_parent))
+            .check_change(&old_parent)
+            .and_then(|()| self.check_change(&new_parent))
         {
             return reply(Err(error));
         }
@@ -66,7 +66,7 @@ impl View {
             name: new_name,
         };
         let resolved = tree::resolve(self.mount(), &old_parent, old_name);
-        let believed = self.believed(resolved.as_ref().ok(), to, flags);
+        let believed = self.cached_items(resolved.as_ref().ok(), to, flags);
         if !self.kernel_cache.begin_rename(&believed, pid) {
             return reply(Err(FsError::Stale));
         }
@@ -78,15 +78,15 @@ impl View {
         let view = self.clone();
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), new_name.to_owned());
-        let reply: Moved = Box::new(move |ended| {
+        let reply: RenameReply = Box::new(move |ended| {
             view.kernel_cache.end_rename(&believed, pid);
             reply(match ended {
                 Ok(()) => {
-                    view.mount().journal.made(made_in, &made);
+                    view.mount().error_log.forget_lookups(made_in, &made);
                     Ok(())
                 }
-                Err(Failure { error, report }) if report.is_empty() => {
-                    noted(&view.host, "rename", || path, Err(error))
+                Err(WriteFailure { error, report }) if report.is_empty() => {
+                    record_error(&view.host, "rename", || path, Err(error))
                 }
                 Err(failure) => Err(view.host.record("rename", again, failure)),
             });
@@ -95,8 +95,8 @@ impl View {
             Ok(old) => {
                 // The kernel carries over the names that it knows in a folder; it locks the
                 // folder's parent, not the folder.
-                let view = if old.kind() == Kind::Directory {
-                    self.waiting(WaitPolicy::Short)
+                let view = if old.kind() == NodeKind::Directory {
+                    self.with_wait(WaitPolicy::Short)
                 } else {
                     self.clone()
                 };
@@ -110,7 +110,7 @@ impl View {
     /// names: the kernel carries them over to other names. While the rename holds the locks of both
     /// directories it gets no answer about them that lasts ([`super::kernel_cache`]). A folder
     /// keeps its inode number.
-    fn believed(&self, old: Option<&Node>, to: NewName<'_>, flags: RenameFlags) -> Vec<u64> {
+    fn cached_items(&self, old: Option<&Node>, to: NewName<'_>, flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
             .then(|| tree::resolve(self.mount(), to.parent, to.name).ok())
@@ -118,10 +118,10 @@ impl View {
         let items = old
             .into_iter()
             .chain(&new)
-            .filter(|node| item_of(node).is_some());
+            .filter(|node| cached_item(node).is_some());
         items
             .map(Node::ino)
-            .filter(|ino| self.inodes.marked(*ino).is_some())
+            .filter(|ino| self.inodes.mark_of(*ino).is_some())
             .collect()
     }
 
@@ -132,9 +132,9 @@ impl View {
         old: &Node,
         to: NewName<'_>,
         flags: RenameFlags,
-        reply: Moved,
+        reply: RenameReply,
     ) {
-        let new = match self.replaced(old, to, flags) {
+        let new = match self.resolve_target(old, to, flags) {
             Ok(Some(new)) => new,
             Ok(None) => return reply(Ok(())),
             Err(error) => return reply(Err(error.into())),
@@ -149,7 +149,7 @@ impl View {
             }
             (Node::Entry(old), Ok(Node::Alias(_))) if old.source.index.is_none() => {
                 let problem = "the new name is a shortened one, which does not say the key; write the item with its key in it";
-                Err(moved(
+                Err(rename_failure(
                     FsError::Body(problem.to_owned()),
                     &[],
                     "Nothing is changed.",
@@ -159,29 +159,29 @@ impl View {
                 Err(FsError::Invalid("only two items of a table are exchanged").into())
             }
             (
-                old @ Node::Collection(Source { index: None, .. }, _),
-                Ok(new @ Node::Collection(Source { index: None, .. }, _)),
+                old @ Node::Collection(SourceName { index: None, .. }, _),
+                Ok(new @ Node::Collection(SourceName { index: None, .. }, _)),
             ) => {
                 return self.rekey_folder(old, &new, reply);
             }
             // A parked file is a special node: it comes before the general case of those.
-            (old, new) if parked(old).is_some() => {
-                return self.move_parked(parked(old).cloned(), new, to, flags.no_replace, reply);
+            (old, new) if trash_key(old).is_some() => {
+                return self.move_trash(trash_key(old).cloned(), new, to, flags.no_replace, reply);
             }
             (Node::Special(special), _) if parent == to.parent => {
                 // It waits for a commit: not on an event thread.
                 let (host, special, name) = (self.host.clone(), special.clone(), to.name.to_vec());
-                return self.host.run_elsewhere(move || {
+                return self.host.run_short(move || {
                     let name = name_text(&name);
                     let renamed = name.and_then(|name| {
                         node_ops(&special).rename(&special, &host, name, !flags.no_replace)
                     });
-                    reply(renamed.map_err(Failure::from));
+                    reply(renamed.map_err(WriteFailure::from));
                 });
             }
             (Node::Special(_), _) => Err(FsError::CrossDevice.into()),
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
-                return self.put_scratch(Moving::Memory(*id), &new, flags.no_replace, reply);
+                return self.put_scratch(MovedFile::Memory(*id), &new, flags.no_replace, reply);
             }
             (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => {
                 self.put_schema(*id, &source.table)
@@ -194,19 +194,19 @@ impl View {
             (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound))
                 if old.source.index.is_none() =>
             {
-                self.hide_item(old, to).map_err(Failure::from)
+                self.hide_item(old, to).map_err(WriteFailure::from)
             }
-            (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => {
+            (old, Err(error)) if error != FsError::NotFound && old.kind() == NodeKind::File => {
                 Err(error.into())
             }
-            (old, _) => Err(self.cannot_move(old).into()),
+            (old, _) => Err(self.rename_refusal(old).into()),
         };
         reply(ended);
     }
 
     /// Returns the node of the new name, or the error if it can have none. Returns `None` if the
     /// rename is done, as of a node that is forgotten anyway.
-    fn replaced(
+    fn resolve_target(
         &self,
         old: &Node,
         to: NewName<'_>,
@@ -216,14 +216,14 @@ impl View {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
         // The kernel may believe in a directory that is gone.
-        self.attr_of(to.parent)?;
+        self.quick_attr(to.parent)?;
         let new = tree::resolve(self.mount(), to.parent, to.name);
         // A name may stand for a node that does not exist: the node of an item that was never
         // stored follows from its name alone.
-        let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
+        let exists = new.as_ref().is_ok_and(|new| self.quick_attr(new).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| {
-            if parked(&new).is_some() {
+            if trash_key(&new).is_some() {
                 Err(FsError::NotFound)
             } else {
                 Ok(new)
@@ -235,13 +235,13 @@ impl View {
         if flags.exchange && !exists {
             return Err(FsError::NotFound);
         }
-        if !dropped::is_dropped(self.mount(), old) || !is_place_of_dropped(to.parent) {
+        if !discarded_writes::is_discarded(self.mount(), old) || !can_discard_in(to.parent) {
             return Ok(Some(new));
         }
         if let Ok(replaced) = &new {
-            self.inodes.removed(replaced);
+            self.inodes.remove_dir(replaced);
         }
-        dropped::rename(
+        discarded_writes::rename(
             self.mount(),
             old,
             to.parent,
@@ -253,8 +253,8 @@ impl View {
     }
 
     /// Returns the error of a node that cannot be moved. `mv` copies and deletes on `CrossDevice`.
-    fn cannot_move(&self, old: &Node) -> FsError {
-        if let Err(error) = self.attr_of(old) {
+    fn rename_refusal(&self, old: &Node) -> FsError {
+        if let Err(error) = self.quick_attr(old) {
             return error;
         }
         match old {
@@ -273,7 +273,7 @@ impl View {
 
     /// Makes an item of the text of a scratch file; then the file is gone. The item must be of the
     /// version that the process read.
-    fn put_scratch(&self, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
+    fn put_scratch(&self, moving: MovedFile, new: &Node, no_replace: bool, reply: RenameReply) {
         let pid = self.caller().pid;
         let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
             Ok(request) => request,
@@ -285,31 +285,28 @@ impl View {
         };
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
         // If the process read the item, it must still be of that version, or absent.
-        let known = key.as_ref().and_then(|key| {
-            self.host
-                .read_versions
-                .version(item_number(&table, key), pid)
-        });
+        let known = key
+            .as_ref()
+            .and_then(|key| self.host.read_versions.version(item_ino(&table, key), pid));
         request.precondition = request
             .precondition
             .or(known.map(Precondition::VersionOrAbsent));
         let host = self.host.clone();
-        self.host.put(
+        self.host.put_item(
             request,
             key.clone(),
             pid,
-            Outcome::new(self.host.context(), move |outcome| match outcome {
+            VersionReply::new(self.host.context(), move |outcome| match outcome {
                 Ok(version) => {
-                    host.keep_written(&target, version, &text);
+                    host.cache_written_text(&target, version, &text);
                     match moving {
                         // It may have been unlinked meanwhile.
-                        Moving::Memory(id) => {
+                        MovedFile::Memory(id) => {
                             host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(()))))
                         }
-                        Moving::Parked(place) => host.deletes.change_parked(
-                            ParkedChange::Remove(place),
-                            Box::new(|_| reply(Ok(()))),
-                        ),
+                        MovedFile::Trash(place) => host
+                            .deletes
+                            .change_trash(TrashChange::Remove(place), Box::new(|_| reply(Ok(())))),
                     }
                 }
                 Err(Error::ConditionalCheckFailed { .. }) if no_replace => {
@@ -319,10 +316,10 @@ impl View {
                     debug_assert!(known.is_some(), "refused without a condition");
                     let (again, since) = (host.clone(), known.unwrap_or_default());
                     // The report reads the store: not on the committer.
-                    host.run_elsewhere(move || {
+                    host.run_short(move || {
                         let (versions, mount) = (&again.read_versions, &again.mount);
                         let of_key = |key| {
-                            versions.stale_report(
+                            versions.conflict_report(
                                 mount,
                                 &FsError::Stale,
                                 &table,
@@ -332,16 +329,24 @@ impl View {
                             )
                         };
                         let report = key.map(of_key).unwrap_or_default();
-                        reply(Err(Failure {
-                            error: FsError::Moved(Box::new(FsError::Stale)),
+                        reply(Err(WriteFailure {
+                            error: FsError::InvalidMove(Box::new(FsError::Stale)),
                             report,
                         }));
                     });
                 }
                 Err(Error::Value(ValueError::ItemTooLarge)) => {
-                    reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
+                    reply(Err(rename_failure(
+                        FsError::TooLarge,
+                        &[],
+                        "The item is unchanged.",
+                    )));
                 }
-                Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
+                Err(error) => reply(Err(rename_failure(
+                    error.into(),
+                    &[],
+                    "The item is unchanged.",
+                ))),
             }),
         );
     }
@@ -349,50 +354,52 @@ impl View {
     /// Makes the request, and returns the target and the text that it is made from.
     fn scratch_request(
         &self,
-        moving: &Moving,
+        moving: &MovedFile,
         new: &Node,
         no_replace: bool,
-    ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), Failure> {
+    ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), WriteFailure> {
         let target = entry::target(self.mount(), new)?;
-        let text = self.moving_text(moving)?;
+        let text = self.read_moving(moving)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
             if let Some(key) = target.known_key() {
                 self.host.revive_item(&target.table, &key);
             }
-            moved(error, &text, target.unchanged())
+            rename_failure(error, &text, target.unchanged())
         })?;
         self.mount()
-            .journal
-            .warn(&self.mount().path(new), commit.warnings);
+            .error_log
+            .warn(&self.mount().display_path(new), commit.warnings);
         Ok((commit.request, target, text))
     }
 
     /// Makes a table's definition of the text of a scratch file (`rsync`, editors); then the file
     /// is gone.
-    fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), Failure> {
+    fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), WriteFailure> {
         let text = self.mount().scratch.lock().content(id)?;
         let target = schema::target(self.mount(), table)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            self.mount().journal.warn(
-                &self.mount().path(&Node::Schema(base(&target.table))),
+            self.mount().error_log.warn(
+                &self
+                    .mount()
+                    .display_path(&Node::Schema(base_source(&target.table))),
                 commit.warnings,
             );
-            Ok(schema::store(&self.host, &target.table, commit.request)?)
+            Ok(schema::apply(&self.host, &target.table, commit.request)?)
         });
-        stored.map_err(|error| moved(error, &text, target.unchanged()))?;
+        stored.map_err(|error| rename_failure(error, &text, target.unchanged()))?;
         // It may have been unlinked meanwhile.
         let _ = self.mount().scratch.lock().remove(id);
         Ok(())
     }
 
-    fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>> {
+    fn read_moving(&self, moving: &MovedFile) -> Result<Vec<u8>> {
         match moving {
-            Moving::Memory(id) => self.mount().scratch.lock().content(*id),
-            Moving::Parked(place) => Ok(self
+            MovedFile::Memory(id) => self.mount().scratch.lock().content(*id),
+            MovedFile::Trash(place) => Ok(self
                 .mount()
                 .db
-                .parked_at(place)?
+                .trashed_at(place)?
                 .ok_or(FsError::NotFound)?
                 .1),
         }
@@ -400,19 +407,19 @@ impl View {
 
     /// Moves a file in memory to another scratch name. A text that is parked under the old name
     /// follows, one under the new name goes.
-    fn move_scratch(&self, id: FileId, to: NewName<'_>, reply: Moved) {
+    fn move_scratch(&self, id: FileId, to: NewName<'_>, reply: RenameReply) {
         let moved = scratch_name(self.mount(), to).and_then(|name| {
-            self.mount().remember_birth(to.parent)?;
+            self.mount().record_created(to.parent)?;
             // The lock of the scratch files is held from reading the old place to the move: a
             // second rename of the file waits.
             let mut scratch = self.mount().scratch.lock();
             let from = scratch
-                .place(id)
+                .location(id)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
             scratch.rename(id, to.parent.clone(), &name, now_ms())?;
             Ok((
-                from.and_then(|(directory, name)| place_in(&directory, &name)),
-                place_in(to.parent, &name),
+                from.and_then(|(directory, name)| trash_place(&directory, &name)),
+                trash_place(to.parent, &name),
             ))
         });
         let places = match moved {
@@ -420,49 +427,48 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         // A failed look counts as not parked: the text stays in the store for its week.
-        let is_parked =
-            |place: &ParkedPlace| matches!(self.mount().db.parked_at(place), Ok(Some(_)));
+        let is_parked = |place: &TrashKey| matches!(self.mount().db.trashed_at(place), Ok(Some(_)));
         let change = match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
-                ParkedChange::Move { from, to }
+                TrashChange::Move { from, to }
             }
-            (Some(from), Some(to)) if from != to && is_parked(&to) => ParkedChange::Remove(to),
+            (Some(from), Some(to)) if from != to && is_parked(&to) => TrashChange::Remove(to),
             _ => return reply(Ok(())),
         };
-        let reply: Reply<()> = Box::new(|ended| reply(ended.map_err(Failure::from)));
-        self.host.deletes.change_parked(change, reply);
+        let reply: Reply<()> = Box::new(|ended| reply(ended.map_err(WriteFailure::from)));
+        self.host.deletes.change_trash(change, reply);
     }
 
     /// Moves a parked file: onto an item this is a PutItem; under another scratch name it stays
     /// parked.
-    fn move_parked(
+    fn move_trash(
         &self,
-        from: Option<ParkedPlace>,
+        from: Option<TrashKey>,
         new: Result<Node>,
         to: NewName<'_>,
         no_replace: bool,
-        reply: Moved,
+        reply: RenameReply,
     ) {
         let Some(from) = from else {
             return reply(Err(FsError::NotFound.into()));
         };
         match new {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
-                self.put_scratch(Moving::Parked(from), &new, no_replace, reply);
+                self.put_scratch(MovedFile::Trash(from), &new, no_replace, reply);
             }
             new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
-                match parking_place(self.mount(), to) {
+                match new_trash_place(self.mount(), to) {
                     Ok(to) => {
                         let (view, hidden) = (self.clone(), new.ok());
-                        let change = ParkedChange::Move { from, to };
+                        let change = TrashChange::Move { from, to };
                         let done = move |ended: Result<()>| {
                             if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
                                 // Its place is taken.
                                 let _ = view.mount().scratch.lock().remove(id);
                             }
-                            reply(ended.map_err(Failure::from));
+                            reply(ended.map_err(WriteFailure::from));
                         };
-                        self.host.deletes.change_parked(change, Box::new(done));
+                        self.host.deletes.change_trash(change, Box::new(done));
                     }
                     Err(error) => reply(Err(error.into())),
                 }
@@ -474,7 +480,7 @@ impl View {
     /// Copies the item's text into a scratch file and hides the item until its delete is due or it
     /// is written again.
     fn hide_item(&self, old: &EntryNode, to: NewName<'_>) -> Result<()> {
-        let name = parking_place(self.mount(), to)?.name;
+        let name = new_trash_place(self.mount(), to)?.name;
         let (text, stat) = entry::text(self.mount(), old)?;
         // The copy first: if the item were hidden without it, the text would be nowhere for a
         // moment.
@@ -495,27 +501,27 @@ struct NewName<'n> {
 }
 
 /// A scratch file that becomes an item.
-enum Moving {
+enum MovedFile {
     Memory(FileId),
-    Parked(ParkedPlace),
+    Trash(TrashKey),
 }
 
 /// Returns the place at which an item that is moved to this name is parked.
-fn parking_place(mount: &Mount, to: NewName<'_>) -> Result<ParkedPlace> {
+fn new_trash_place(mount: &Mount, to: NewName<'_>) -> Result<TrashKey> {
     let name = scratch_name(mount, to)?;
-    place_in(to.parent, &name).ok_or(FsError::NotPermitted(
+    trash_place(to.parent, &name).ok_or(FsError::NotPermitted(
         "an item's text is kept in items/ only, in a folder whose key is known",
     ))
 }
 
 /// A callback that gets the result of a rename; a report that is empty is made from the error.
-pub(super) type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
+pub(super) type RenameReply = Box<dyn FnOnce(Result<(), WriteFailure>) + Send>;
 
 /// Makes the failure of a text that cannot become the file onto which it is moved.
-pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
-    let report = report(text, &error, unchanged);
-    Failure {
-        error: FsError::Moved(Box::new(error)),
+pub(super) fn rename_failure(error: FsError, text: &[u8], unchanged: &str) -> WriteFailure {
+    let report = render_report(text, &error, unchanged);
+    WriteFailure {
+        error: FsError::InvalidMove(Box::new(error)),
         report,
     }
 }

@@ -90,7 +90,7 @@ impl Drafts {
 
     /// Ends the draft of a table that was created; returns its folders, which are empty collections
     /// now.
-    pub fn created(&mut self, table: &TableName) -> BTreeSet<String> {
+    pub fn finish(&mut self, table: &TableName) -> BTreeSet<String> {
         self.by_name
             .remove(table)
             .map(|draft| draft.folders)
@@ -274,7 +274,7 @@ fn table_name(name: &str) -> Result<TableName, FsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::write::Target as _;
+    use crate::fs::write::TextTarget as _;
     use crate::fs::write::schema_change::{SchemaRequest, SchemaTarget};
 
     fn table(name: &str) -> TableName {
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(draft.children("").collect::<Vec<_>>(), ["items"]);
         assert_eq!(draft.children("items").collect::<Vec<_>>(), ["u1"]);
         assert_eq!(
-            drafts.created(&orders).into_iter().collect::<Vec<_>>(),
+            drafts.finish(&orders).into_iter().collect::<Vec<_>>(),
             ["items", "items/u1"]
         );
         assert_eq!(drafts.get(&orders), None);

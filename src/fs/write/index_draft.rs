@@ -1,7 +1,7 @@
 //! A new global index: its request from a written `schema.json`, and from the words of a `ctl` line
 //! (docs/filesystem.md 3).
 
-use super::{Commit, Target, name_by_directory};
+use super::{Commit, TextTarget, set_name};
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, tables};
 use crate::fs::prelude::*;
@@ -19,7 +19,7 @@ pub struct IndexTarget {
     pub index: IndexName,
 }
 
-impl Target for IndexTarget {
+impl TextTarget for IndexTarget {
     type Request = UpdateTableRequest;
 
     fn request(
@@ -28,11 +28,11 @@ impl Target for IndexTarget {
         _precondition: Option<Precondition>,
     ) -> Result<Commit<UpdateTableRequest>, FsError> {
         let json: Value =
-            Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+            Document::parse_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let Value::Object(mut members) = json else {
             return Err(FsError::Body("not a JSON object".to_owned()));
         };
-        let warnings = name_by_directory(&mut members, "IndexName", self.index.as_str())
+        let warnings = set_name(&mut members, "IndexName", self.index.as_str())
             .into_iter()
             .collect();
         Ok(Commit {
@@ -79,7 +79,7 @@ fn request(
         "AttributeDefinitions": definitions,
         "GlobalSecondaryIndexUpdates": [{ "Create": index }],
     });
-    Ok(wire::request(Document::of(&body).root())?)
+    Ok(wire::request(Document::from_value(&body).root())?)
 }
 
 /// Returns the definition of an index to start from: valid as it is.
@@ -110,7 +110,7 @@ fn throughput(table: &TableSchema) -> Option<Value> {
 ///
 /// # Errors
 /// `Invalid` with the usage if the words are no index.
-pub fn of_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableRequest, FsError> {
+pub fn parse_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableRequest, FsError> {
     let Some((name, words)) = words.split_first() else {
         return Err(FsError::Invalid(USAGE));
     };
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn words_of_a_command() {
-        let request = of_words(
+        let request = parse_words(
             &orders(),
             &["by-status", "status:S", "sk:N", "include=total,owner"],
         )
@@ -197,7 +197,7 @@ mod tests {
             ["total", "owner"]
         );
         let kind = |words: &[&str]| {
-            let request = of_words(&orders(), words).unwrap();
+            let request = parse_words(&orders(), words).unwrap();
             request.index_updates.unwrap()[0]
                 .create
                 .as_ref()
@@ -219,7 +219,7 @@ mod tests {
             &["abc", ":S"],
         ] {
             assert_eq!(
-                of_words(&orders(), bad),
+                parse_words(&orders(), bad),
                 Err(FsError::Invalid(USAGE)),
                 "{bad:?}"
             );

@@ -1,14 +1,14 @@
 //! `X.json` and `X.ddbjson`: an item as a text file, and the PutItem that a complete text asks for.
 
 use super::text_writer::TextWriter;
-use super::{Commit, Target};
+use super::{Commit, TextTarget};
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
 use crate::codec::{digest::Digest, dynamodb_json, key};
 use crate::fs::prelude::*;
 use crate::model::{KeySchema, api::PutItemRequest, error::ValueError};
 
 /// The write state machine of an item file.
-pub type ItemWriter = TextWriter<ItemTarget>;
+pub type ItemTextWriter = TextWriter<ItemTarget>;
 
 /// The item that a text becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl ItemTarget {
     }
 }
 
-impl Target for ItemTarget {
+impl TextTarget for ItemTarget {
     type Request = PutItemRequest;
 
     fn request(
@@ -90,7 +90,7 @@ impl Target for ItemTarget {
         put_request(self, text, precondition)
     }
 
-    fn reads_whole(&self) -> bool {
+    fn accepts_whole(&self) -> bool {
         true
     }
 

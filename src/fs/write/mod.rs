@@ -24,7 +24,7 @@
 //! returns [`WriteStep::Commit`] until it has passed the outcome to
 //! [`text_writer::TextWriter::committed`].
 
-pub mod deferred;
+pub mod deferred_deletes;
 pub mod draft;
 pub mod index_draft;
 pub mod item_writer;
@@ -33,9 +33,9 @@ pub mod schema_change;
 pub mod scratch;
 pub mod text_writer;
 
-pub use deferred::DeferredDeletes;
+pub use deferred_deletes::DeferredDeletes;
 pub use draft::Drafts;
-pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
+pub use item_writer::{ItemTarget, ItemTextWriter, KeyPart, TargetKey};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
@@ -67,7 +67,7 @@ pub enum WriteStep<R> {
     /// the call with its result.
     Commit(Commit<R>),
     /// The call fails; note it for `.ddb/errors/last`.
-    Fail(Failure),
+    Fail(WriteFailure),
     /// The call fails for the reason of an earlier call on this handle, which is noted already:
     /// close after a bad write.
     FailAgain(FsError),
@@ -84,14 +84,14 @@ pub struct Commit<R> {
 /// The failure of a call: the error, and the lines for `.ddb/errors/last` below its first one.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
-pub struct Failure {
+pub struct WriteFailure {
     pub error: FsError,
     /// Indented lines, each with its newline: excerpt, caret, hint. See [`report::report`].
     pub report: String,
 }
 
 /// A failure that says no more than its error.
-impl From<FsError> for Failure {
+impl From<FsError> for WriteFailure {
     fn from(error: FsError) -> Self {
         Self {
             error,
@@ -101,7 +101,7 @@ impl From<FsError> for Failure {
 }
 
 /// The request that a file's text becomes.
-pub trait Target {
+pub trait TextTarget {
     /// The request for the view: `PutItemRequest`, `CreateTableRequest`.
     type Request;
 
@@ -122,7 +122,7 @@ pub trait Target {
 
     /// True if [`Target::check`] takes every text that [`Target::request`] takes. A text that comes
     /// in one piece is then read once.
-    fn reads_whole(&self) -> bool {
+    fn accepts_whole(&self) -> bool {
         false
     }
 
@@ -198,11 +198,11 @@ impl From<PrefixState> for CheckState {
 
 /// The judgement on a text that may be whole.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Judged {
-    Good,
+pub enum TextVerdict {
+    Valid,
     /// The text ends too early.
-    Unfinished(FsError),
-    Bad(FsError),
+    Incomplete(FsError),
+    Invalid(FsError),
 }
 
 /// A text of lines that is judged as a whole whenever it ends with a newline, and at the end.
@@ -210,11 +210,11 @@ pub enum Judged {
 pub struct LineCheck<K> {
     /// The subject that `judge` is given.
     kind: K,
-    judge: fn(&K, &str) -> Judged,
+    judge: fn(&K, &str) -> TextVerdict,
     /// True if text may follow a good one.
-    goes_on: bool,
+    may_continue: bool,
     /// True if text has followed a good one: it is judged at the end only.
-    is_long: bool,
+    is_continued: bool,
     text: Vec<u8>,
     state: CheckState,
 }
@@ -222,12 +222,12 @@ pub struct LineCheck<K> {
 impl<K> LineCheck<K> {
     /// Makes a check that refuses text after a good one.
     #[must_use]
-    pub fn once(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
+    pub fn once(kind: K, judge: fn(&K, &str) -> TextVerdict) -> Self {
         Self {
             kind,
             judge,
-            goes_on: false,
-            is_long: false,
+            may_continue: false,
+            is_continued: false,
             text: Vec::new(),
             state: CheckState::Incomplete,
         }
@@ -236,9 +236,9 @@ impl<K> LineCheck<K> {
     /// Makes a check in which text after a good one belongs to it; the whole is judged again at the
     /// end.
     #[must_use]
-    pub fn whole(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
+    pub fn continued(kind: K, judge: fn(&K, &str) -> TextVerdict) -> Self {
         Self {
-            goes_on: true,
+            may_continue: true,
             ..Self::once(kind, judge)
         }
     }
@@ -250,11 +250,11 @@ impl<K> LineCheck<K> {
             || (self.text.ends_with(b"}") && self.text.trim_ascii_start().starts_with(b"{"))
     }
 
-    fn judge(&self) -> Judged {
+    fn judge(&self) -> TextVerdict {
         match std::str::from_utf8(&self.text) {
             Ok(text) => (self.judge)(&self.kind, text),
-            Err(error) if error.error_len().is_none() => Judged::Unfinished(not_utf8()),
-            Err(_) => Judged::Bad(not_utf8()),
+            Err(error) if error.error_len().is_none() => TextVerdict::Incomplete(not_utf8()),
+            Err(_) => TextVerdict::Invalid(not_utf8()),
         }
     }
 }
@@ -271,18 +271,18 @@ impl<K: std::fmt::Debug + Send> TextCheck for LineCheck<K> {
     fn feed(&mut self, bytes: &[u8]) -> CheckState {
         let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
         self.text.extend_from_slice(bytes);
-        self.is_long |= self.goes_on && self.state == CheckState::Complete;
+        self.is_continued |= self.may_continue && self.state == CheckState::Complete;
         self.state = match &self.state {
             CheckState::Invalid(error) => CheckState::Invalid(error.clone()),
-            CheckState::Complete | CheckState::Incomplete if self.is_long => CheckState::Incomplete,
+            CheckState::Complete | CheckState::Incomplete if self.is_continued => CheckState::Incomplete,
             CheckState::Complete if is_blank => CheckState::Complete,
             CheckState::Complete => CheckState::Invalid(FsError::Body(
                 "the text before this one was carried out; one open file takes one, so write it as a whole".to_owned(),
             )),
             CheckState::Incomplete if self.may_be_whole() => match self.judge() {
-                Judged::Good => CheckState::Complete,
-                Judged::Unfinished(_) => CheckState::Incomplete,
-                Judged::Bad(error) => CheckState::Invalid(error),
+                TextVerdict::Valid => CheckState::Complete,
+                TextVerdict::Incomplete(_) => CheckState::Incomplete,
+                TextVerdict::Invalid(error) => CheckState::Invalid(error),
             },
             CheckState::Incomplete => CheckState::Incomplete,
         };
@@ -295,22 +295,22 @@ impl<K: std::fmt::Debug + Send> TextCheck for LineCheck<K> {
 
     fn at_end(&self) -> CheckState {
         match (&self.state, self.judge()) {
-            (CheckState::Incomplete, Judged::Good) => CheckState::Complete,
-            (CheckState::Incomplete, Judged::Bad(error)) => CheckState::Invalid(error),
+            (CheckState::Incomplete, TextVerdict::Valid) => CheckState::Complete,
+            (CheckState::Incomplete, TextVerdict::Invalid(error)) => CheckState::Invalid(error),
             (state, _) => state.clone(),
         }
     }
 
     fn incomplete(&self) -> FsError {
         match self.judge() {
-            Judged::Unfinished(error) | Judged::Bad(error) => error,
-            Judged::Good => FsError::Body("the text ends too early".to_owned()),
+            TextVerdict::Incomplete(error) | TextVerdict::Invalid(error) => error,
+            TextVerdict::Valid => FsError::Body("the text ends too early".to_owned()),
         }
     }
 }
 
 /// Gives a definition the name of its directory; returns a warning if the text had another.
-fn name_by_directory(members: &mut Map<String, Value>, member: &str, name: &str) -> Option<String> {
+fn set_name(members: &mut Map<String, Value>, member: &str, name: &str) -> Option<String> {
     let replaced = members.insert(member.to_owned(), name.into())?;
     (replaced.as_str() != Some(name))
         .then(|| format!("{member} in the body is not {name}; the directory's name was taken"))

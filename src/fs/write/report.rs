@@ -10,7 +10,7 @@
 //! UTF-8 are escaped.
 
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
-use crate::fs::error::what_to_do;
+use crate::fs::error::advice;
 use crate::fs::prelude::*;
 
 /// Width of every line, its indentation included.
@@ -24,7 +24,7 @@ const INDENT: &str = "  ";
 /// Returns the lines below the first of an error's text, each indented and ended. `unchanged` is
 /// the last sentence of the hint.
 #[must_use]
-pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
+pub fn render_report(text: &[u8], error: &FsError, unchanged: &str) -> String {
     let mut lines = String::new();
     let cause = match error {
         FsError::Json(fault) => {
@@ -34,12 +34,9 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
         _ => {
             lines.push_str(&format!("{INDENT}{}\n", printable(&error.to_string())));
             if let Some(throttled) = error.throttled() {
-                lines.push_str(&format!(
-                    "{INDENT}{}.\n",
-                    printable(&throttled.whereabouts())
-                ));
+                lines.push_str(&format!("{INDENT}{}.\n", printable(&throttled.describe())));
             }
-            what_to_do(error)
+            advice(error)
         }
     };
     let blank = if cause.is_empty() { "" } else { " " };
@@ -67,8 +64,8 @@ fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
         .iter()
         .position(|&byte| byte == b'\n')
         .unwrap_or(right.len());
-    let before = fitting(&left[line_start..], COLUMNS_BEFORE, true);
-    let after = fitting(&right[..line_end], COLUMNS_AFTER, false);
+    let before = fit(&left[line_start..], COLUMNS_BEFORE, true);
+    let after = fit(&right[..line_end], COLUMNS_AFTER, false);
     lines.push_str(&format!("{INDENT}{before}{after}\n"));
     lines.push_str(&format!(
         "{INDENT}{}^ {}\n",
@@ -78,7 +75,7 @@ fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
 }
 
 /// Returns the part of `bytes` that fits, escaped: the end if `is_end`, else the beginning.
-fn fitting(bytes: &[u8], columns: usize, is_end: bool) -> String {
+fn fit(bytes: &[u8], columns: usize, is_end: bool) -> String {
     let length = bytes.len().min(4 * columns);
     let mut cells = cells(if is_end {
         &bytes[bytes.len() - length..]
@@ -177,7 +174,7 @@ mod tests {
     fn json_report(text: &[u8]) -> String {
         let mut check = JsonPrefix::new();
         check.feed(text);
-        report(
+        render_report(
             text,
             &FsError::Json(check.incomplete()),
             "The item is unchanged.",
@@ -261,7 +258,7 @@ mod tests {
     #[test]
     fn other_errors_say_their_sentence() {
         assert_eq!(
-            report(b"", &FsError::Stale, "The item is unchanged."),
+            render_report(b"", &FsError::Stale, "The item is unchanged."),
             concat!(
                 "  the item was changed by somebody else since it was read\n",
                 "  hint: read it again, then write; with -o lww the last writer wins. The item is unchanged.\n"

@@ -6,7 +6,7 @@
 //! when they are set are unset. But an index left out is an error and never a drop, and warm
 //! throughput only grows.
 
-use super::{Commit, Target, name_by_directory};
+use super::{Commit, TextTarget, set_name};
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Declared};
 use crate::fs::prelude::*;
@@ -31,14 +31,14 @@ pub struct PlannedRequest {
     /// `UpdateTable`
     pub operation: &'static str,
     pub request: Value,
-    pub reach: Reach,
+    pub scope: StepScope,
     /// The effect, a sentence for the user.
     pub effect: String,
 }
 
 /// The data that a step reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum StepScope {
     /// Only the table's definition.
     Settings,
     /// Every item.
@@ -47,14 +47,14 @@ pub enum Reach {
 
 /// A member that cannot be changed as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct SchemaRefusal {
     /// `KeySchema`
     pub member: String,
     pub why: String,
     pub hint: String,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for SchemaRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}; {}", self.member, self.why, self.hint)
     }
@@ -65,7 +65,7 @@ impl std::fmt::Display for Refusal {
 pub struct SchemaChange {
     pub steps: Vec<PlannedRequest>,
     /// With any refusal nothing is done.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<SchemaRefusal>,
 }
 
 /// Members that are always shown: left out, they stay.
@@ -73,7 +73,7 @@ const ALWAYS_SHOWN: [&str; 2] = ["BillingMode", "DeletionProtectionEnabled"];
 
 /// Completes the written definition from the stored one: members that it leaves out, and those that
 /// are not meant to change.
-pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
+pub fn fill_defaults(stored: &Value, wanted: &mut Map<String, Value>) {
     for member in ALWAYS_SHOWN {
         if let (false, Some(value)) = (wanted.contains_key(member), stored.get(member)) {
             wanted.insert(member.to_owned(), value.clone());
@@ -95,7 +95,7 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
     if wanted.contains_key(WARM) && wanted.get(WARM) == stored.get(WARM) {
         wanted.remove(WARM);
     }
-    let known = named(stored, GLOBAL);
+    let known = by_name(stored, GLOBAL);
     for index in wanted
         .get_mut(GLOBAL)
         .and_then(Value::as_array_mut)
@@ -127,24 +127,24 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
 #[must_use]
 pub fn change(stored: &Value, wanted: &Value, table_arn: &str) -> SchemaChange {
     debug_assert!(wanted.get("TableName").is_some_and(Value::is_string));
-    let mut differences = Differences {
+    let mut differences = SchemaDiff {
         stored,
         wanted,
         table: wanted.get("TableName").cloned().unwrap_or_default(),
         out: SchemaChange::default(),
     };
-    differences.fixed();
+    differences.check_fixed();
     differences.throughput();
-    differences.maxima_and_warmth();
+    differences.on_demand_and_warm();
     differences.stream();
     differences.settings();
-    differences.resource(table_arn);
+    differences.tags_and_policy(table_arn);
     differences.time_to_live();
     differences.new_indexes();
     differences.out
 }
 
-struct Differences<'a> {
+struct SchemaDiff<'a> {
     stored: &'a Value,
     wanted: &'a Value,
     table: Value,
@@ -157,7 +157,7 @@ fn list<'a>(of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
 }
 
 /// Returns the objects of a list of indexes by name.
-fn named<'a>(definition: &'a Value, member: &str) -> BTreeMap<&'a str, &'a Value> {
+fn by_name<'a>(definition: &'a Value, member: &str) -> BTreeMap<&'a str, &'a Value> {
     list(definition, member)
         .filter_map(|index| Some((index["IndexName"].as_str()?, index)))
         .collect()
@@ -192,9 +192,9 @@ fn is_same_index(a: &Value, b: &Value) -> bool {
     a.get("KeySchema") == b.get("KeySchema") && projection(a) == projection(b)
 }
 
-impl Differences<'_> {
+impl SchemaDiff<'_> {
     fn refuse(&mut self, member: &str, why: impl Into<String>, hint: impl Into<String>) {
-        self.out.refusals.push(Refusal {
+        self.out.refusals.push(SchemaRefusal {
             member: member.to_owned(),
             why: why.into(),
             hint: hint.into(),
@@ -205,7 +205,7 @@ impl Differences<'_> {
         self.out.steps.push(PlannedRequest {
             operation,
             request,
-            reach: Reach::Settings,
+            scope: StepScope::Settings,
             effect: effect.to_owned(),
         });
     }
@@ -225,7 +225,7 @@ impl Differences<'_> {
     }
 
     /// Refuses changes of members that are fixed at creation.
-    fn fixed(&mut self) {
+    fn check_fixed(&mut self) {
         let is_known = |name: &&String| {
             *name == TIME_TO_LIVE
                 || CreateTableRequest::STRUCTURE
@@ -254,8 +254,8 @@ impl Differences<'_> {
                 hint,
             );
         }
-        self.fixed_definitions();
-        let (stored, wanted) = (named(self.stored, LOCAL), named(self.wanted, LOCAL));
+        self.check_definitions();
+        let (stored, wanted) = (by_name(self.stored, LOCAL), by_name(self.wanted, LOCAL));
         let is_same = |name: &&str| match (stored.get(name), wanted.get(name)) {
             (Some(before), Some(after)) => is_same_index(before, after),
             _ => false,
@@ -268,7 +268,7 @@ impl Differences<'_> {
             let why = format!("LSIs are fixed at creation, and {name} would change");
             self.refuse(LOCAL, why, "make another table with it and copy the items");
         }
-        let (stored, wanted) = (named(self.stored, GLOBAL), named(self.wanted, GLOBAL));
+        let (stored, wanted) = (by_name(self.stored, GLOBAL), by_name(self.wanted, GLOBAL));
         for (name, before) in &stored {
             match wanted.get(name) {
                 None => self.refuse(
@@ -293,7 +293,7 @@ impl Differences<'_> {
         }
     }
 
-    fn fixed_definitions(&mut self) {
+    fn check_definitions(&mut self) {
         let (stored, wanted) = (definitions(self.stored), definitions(self.wanted));
         for (name, kind) in &stored {
             match wanted.get(name) {
@@ -310,8 +310,8 @@ impl Differences<'_> {
                 ),
             }
         }
-        let known = named(self.stored, GLOBAL);
-        let new = named(self.wanted, GLOBAL)
+        let known = by_name(self.stored, GLOBAL);
+        let new = by_name(self.wanted, GLOBAL)
             .into_iter()
             .filter(|(name, _)| !known.contains_key(name));
         let used: BTreeSet<&str> = new.flat_map(|(_, index)| key_names(index)).collect();
@@ -339,8 +339,8 @@ impl Differences<'_> {
             .wanted
             .get(THROUGHPUT)
             .filter(|units| changes_mode || Some(*units) != self.stored.get(THROUGHPUT));
-        let before = named(self.stored, GLOBAL);
-        let updates: Vec<Value> = named(self.wanted, GLOBAL)
+        let before = by_name(self.stored, GLOBAL);
+        let updates: Vec<Value> = by_name(self.wanted, GLOBAL)
             .into_iter()
             .filter_map(|(name, index)| {
                 let units = index.get(THROUGHPUT)?;
@@ -362,24 +362,27 @@ impl Differences<'_> {
     }
 
     /// Adds on-demand maxima and warm throughput.
-    fn maxima_and_warmth(&mut self) {
-        if let (true, Some(maxima)) = (self.is_on_demand(), maxima(self.stored, self.wanted)) {
+    fn on_demand_and_warm(&mut self) {
+        if let (true, Some(maxima)) = (
+            self.is_on_demand(),
+            on_demand_change(self.stored, self.wanted),
+        ) {
             self.update([(ON_DEMAND, maxima)], "the maxima hold from then on");
         }
-        if let Some(warm) = warmth(self.stored, self.wanted) {
+        if let Some(warm) = warm_change(self.stored, self.wanted) {
             self.update([(WARM, warm)], "the table is warmed");
         }
-        let before = named(self.stored, GLOBAL);
+        let before = by_name(self.stored, GLOBAL);
         let mut updates = Vec::new();
-        for (name, index) in named(self.wanted, GLOBAL) {
+        for (name, index) in by_name(self.wanted, GLOBAL) {
             let Some(before) = before.get(name) else {
                 continue;
             };
             let mut update = Map::new();
-            if let (true, Some(maxima)) = (self.is_on_demand(), maxima(before, index)) {
+            if let (true, Some(maxima)) = (self.is_on_demand(), on_demand_change(before, index)) {
                 update.insert(ON_DEMAND.to_owned(), maxima);
             }
-            if let Some(warm) = warmth(before, index) {
+            if let Some(warm) = warm_change(before, index) {
                 update.insert(WARM.to_owned(), warm);
             }
             if !update.is_empty() {
@@ -458,7 +461,7 @@ impl Differences<'_> {
     }
 
     /// Adds tags and the resource policy, which have operations of their own.
-    fn resource(&mut self, arn: &str) {
+    fn tags_and_policy(&mut self, arn: &str) {
         let tags = |definition: &Value| -> BTreeMap<String, Value> {
             list(definition, "Tags")
                 .filter_map(|tag| Some((tag["Key"].as_str()?.to_owned(), tag.clone())))
@@ -509,38 +512,38 @@ impl Differences<'_> {
     }
 
     fn time_to_live(&mut self) {
-        let (before, after) = (expiry(self.stored), expiry(self.wanted));
+        let (before, after) = (ttl_attribute(self.stored), ttl_attribute(self.wanted));
         if before == after {
             return;
         }
         if let Some(attribute) = before {
-            self.expire(attribute, false, "items expire no more");
+            self.set_ttl(attribute, false, "items expire no more");
         }
         if let Some(attribute) = after {
-            self.expire(attribute, true, "items whose time has passed are deleted");
+            self.set_ttl(attribute, true, "items whose time has passed are deleted");
         }
     }
 
-    fn expire(&mut self, attribute: String, enabled: bool, effect: &str) {
+    fn set_ttl(&mut self, attribute: String, enabled: bool, effect: &str) {
         let specification = json!({ "Enabled": enabled, "AttributeName": attribute });
         let request = json!({ "TableName": self.table, TIME_TO_LIVE: specification });
         let reach = if enabled {
-            Reach::EveryItem
+            StepScope::EveryItem
         } else {
-            Reach::Settings
+            StepScope::Settings
         };
         self.out.steps.push(PlannedRequest {
             operation: "UpdateTimeToLive",
             request,
-            reach,
+            scope: reach,
             effect: effect.to_owned(),
         });
     }
 
     /// Adds a new index. UpdateTable makes one at a time, in the background, after everything else.
     fn new_indexes(&mut self) {
-        let known = named(self.stored, GLOBAL);
-        let new: Vec<(&str, &Value)> = named(self.wanted, GLOBAL)
+        let known = by_name(self.stored, GLOBAL);
+        let new: Vec<(&str, &Value)> = by_name(self.wanted, GLOBAL)
             .into_iter()
             .filter(|(name, _)| !known.contains_key(name))
             .collect();
@@ -572,7 +575,7 @@ impl Differences<'_> {
             self.out.steps.push(PlannedRequest {
                 operation: "UpdateTable",
                 request,
-                reach: Reach::EveryItem,
+                scope: StepScope::EveryItem,
                 effect,
             });
         }
@@ -581,7 +584,7 @@ impl Differences<'_> {
 
 /// Returns the attribute of an enabled time to live.
 #[must_use]
-pub fn expiry(definition: &Value) -> Option<String> {
+pub fn ttl_attribute(definition: &Value) -> Option<String> {
     let specification = &definition[TIME_TO_LIVE];
     specification["AttributeName"]
         .as_str()
@@ -590,7 +593,7 @@ pub fn expiry(definition: &Value) -> Option<String> {
 }
 
 /// Returns the change of on-demand maxima; -1 clears one.
-fn maxima(before: &Value, after: &Value) -> Option<Value> {
+fn on_demand_change(before: &Value, after: &Value) -> Option<Value> {
     let get = |of: &Value, name: &str| of[ON_DEMAND][name].as_i64().filter(|units| *units != -1);
     let mut out = Map::new();
     for name in ["MaxReadRequestUnits", "MaxWriteRequestUnits"] {
@@ -603,7 +606,7 @@ fn maxima(before: &Value, after: &Value) -> Option<Value> {
 }
 
 /// Returns the change of warm throughput; left out, it stays.
-fn warmth(before: &Value, after: &Value) -> Option<Value> {
+fn warm_change(before: &Value, after: &Value) -> Option<Value> {
     let warm = after.get(WARM)?;
     let is_new = |name: &str| {
         warm.get(name)
@@ -640,20 +643,20 @@ impl SchemaTarget {
     /// `Body` if the text is no JSON; the wire's error if it is no definition.
     pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
         let mut json: Value =
-            Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+            Document::parse_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let mut warnings = Vec::new();
         if let Some(members) = json.as_object_mut() {
             // The directory is the name, as with items: `tar -x` of one table's files into
             // another's directory clones it.
-            warnings.extend(name_by_directory(members, "TableName", self.table.as_str()));
+            warnings.extend(set_name(members, "TableName", self.table.as_str()));
             if let Some(stored) = &self.stored {
-                complete(stored, members);
+                fill_defaults(stored, members);
             }
         }
-        let request = wire::request(Document::of(&json).root())?;
+        let request = wire::request(Document::from_value(&json).root())?;
         let request = match &self.stored {
             None => {
-                let expiry = expiry(&json);
+                let expiry = ttl_attribute(&json);
                 json.as_object_mut()
                     .map(|members| members.remove(TIME_TO_LIVE));
                 SchemaRequest::Create {
@@ -668,7 +671,7 @@ impl SchemaTarget {
     }
 }
 
-impl Target for SchemaTarget {
+impl TextTarget for SchemaTarget {
     type Request = SchemaRequest;
 
     fn request(
@@ -699,7 +702,7 @@ impl Target for SchemaTarget {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanTarget(pub SchemaTarget);
 
-impl Target for PlanTarget {
+impl TextTarget for PlanTarget {
     type Request = SchemaRequest;
 
     fn request(

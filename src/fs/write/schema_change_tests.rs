@@ -36,7 +36,7 @@ fn check(edit: impl FnOnce(&mut Map<String, Value>), expected: &[&str]) {
     let stored = stored();
     let mut wanted = stored.as_object().unwrap().clone();
     edit(&mut wanted);
-    complete(&stored, &mut wanted);
+    fill_defaults(&stored, &mut wanted);
     let wanted = Value::Object(wanted);
     let change = change(&stored, &wanted, ARN);
     let steps = change.steps.iter().map(|step| {

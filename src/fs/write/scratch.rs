@@ -13,7 +13,7 @@
 use std::hash::Hash;
 
 use crate::fs::prelude::*;
-use crate::store::memory_limit::part_of_limit;
+use crate::store::memory_limit::limit_share;
 use std::collections::BTreeMap;
 
 /// The largest file, bytes.
@@ -33,7 +33,7 @@ const FILE_COST_BYTES: u64 = 512;
 /// Returns the most bytes that all files together may hold.
 #[must_use]
 pub fn scratch_bytes_max() -> u64 {
-    part_of_limit(SCRATCH_BYTES_MAX, LIMIT_PARTS)
+    limit_share(SCRATCH_BYTES_MAX, LIMIT_PARTS)
 }
 
 /// A scratch file, by an id that stays when it is renamed. Never reused.
@@ -56,16 +56,16 @@ pub struct ScratchAttributes {
 #[derive(Debug)]
 pub struct ScratchFiles<D> {
     ids: HashMap<Arc<D>, BTreeMap<Arc<str>, FileId>>,
-    files: HashMap<FileId, File<D>>,
+    files: HashMap<FileId, ScratchFile<D>>,
     used_bytes: u64,
     last_id: u64,
 }
 
 #[derive(Debug)]
-struct File<D> {
+struct ScratchFile<D> {
     /// `None` once unlinked.
-    place: Option<(Arc<D>, Arc<str>)>,
-    content: Content,
+    location: Option<(Arc<D>, Arc<str>)>,
+    content: ScratchPages,
     size: u64,
     mode: u32,
     modified_ms: u64,
@@ -77,11 +77,11 @@ struct File<D> {
 /// bytes after a file's size. The first page takes no more than its bytes as long as it is the only
 /// one; else each takes a whole page.
 #[derive(Debug, Default)]
-struct Content(BTreeMap<u64, Vec<u8>>);
+struct ScratchPages(BTreeMap<u64, Vec<u8>>);
 
 /// A file with its directory and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed<D> {
+pub struct PlacedFile<D> {
     pub directory: Arc<D>,
     pub name: Arc<str>,
     pub id: FileId,
@@ -113,8 +113,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         if self.find(&directory, name).is_some() {
             return Err(FsError::Exists);
         }
-        let id = self.make(mode, now_ms)?;
-        self.put_at(id, directory, name);
+        let id = self.make_unlinked(mode, now_ms)?;
+        self.link(id, directory, name);
         Ok(id)
     }
 
@@ -131,21 +131,21 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         now_ms: u64,
     ) -> Result<FileId, FsError> {
         // Made without a name and moved into place, so that a failure leaves the old file.
-        let id = self.make(0o644, now_ms)?;
+        let id = self.make_unlinked(0o644, now_ms)?;
         if let Err(error) = self.write(id, 0, content, now_ms) {
             self.drop_if_unused(id);
             return Err(error);
         }
-        self.put_at(id, directory, name);
+        self.link(id, directory, name);
         Ok(id)
     }
 
     /// Makes a file without a name.
-    fn make(&mut self, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
+    fn make_unlinked(&mut self, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
         self.charge(FILE_COST_BYTES)?;
         self.last_id += 1;
         let id = FileId(self.last_id);
-        self.files.insert(id, File::new(mode, now_ms));
+        self.files.insert(id, ScratchFile::new(mode, now_ms));
         Ok(id)
     }
 
@@ -166,10 +166,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// Returns all files that have a name.
     #[must_use]
-    pub fn all(&self) -> Vec<Placed<D>> {
+    pub fn all_named(&self) -> Vec<PlacedFile<D>> {
         let of = |(directory, names): (&Arc<D>, &BTreeMap<Arc<str>, FileId>)| {
             let directory = Arc::clone(directory);
-            let placed = |(name, id): (&Arc<str>, &FileId)| Placed {
+            let placed = |(name, id): (&Arc<str>, &FileId)| PlacedFile {
                 directory: Arc::clone(&directory),
                 name: Arc::clone(name),
                 id: *id,
@@ -187,7 +187,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// Returns the directory and name of a file that still has one.
     #[must_use]
-    pub fn place(&self, id: FileId) -> Option<(&D, &str)> {
+    pub fn location(&self, id: FileId) -> Option<(&D, &str)> {
         self.files
             .get(&id)?
             .place
@@ -291,7 +291,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .filter(|&end| end <= SCRATCH_FILE_BYTES_MAX);
         let end = end.ok_or(FsError::ScratchFull)?;
         let file = self.file(id)?;
-        let (before, needed) = (file.content.cost(), file.content.cost_with(offset, end));
+        let (before, needed) = (
+            file.content.memory_bytes(),
+            file.content.memory_bytes_with(offset, end),
+        );
         self.charge(needed.saturating_sub(before))?;
         let file = self.file(id)?;
         file.content.write(offset, data);
@@ -312,10 +315,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             return Err(FsError::ScratchFull);
         }
         let file = self.file(id)?;
-        let before = file.content.cost();
+        let before = file.content.memory_bytes();
         file.size = size;
         file.content.truncate(size);
-        let after = file.content.cost();
+        let after = file.content.memory_bytes();
         file.modified_ms = now_ms;
         file.used_ms = now_ms;
         self.used_bytes -= before - after;
@@ -329,10 +332,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     pub fn rename(&mut self, id: FileId, to: D, to_name: &str, now_ms: u64) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.used_ms = now_ms;
-        let (directory, name) = file.place.clone().ok_or(FsError::NotFound)?;
+        let (directory, name) = file.location.clone().ok_or(FsError::NotFound)?;
         if (&*directory, &*name) != (&to, to_name) {
             self.unlink(&directory, &name);
-            self.put_at(id, to, to_name);
+            self.link(id, to, to_name);
         }
         Ok(())
     }
@@ -342,7 +345,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// # Errors
     /// `NotFound` if there is no such file, or it is unlinked.
     pub fn remove(&mut self, id: FileId) -> Result<(), FsError> {
-        let (directory, name) = self.file(id)?.place.clone().ok_or(FsError::NotFound)?;
+        let (directory, name) = self.file(id)?.location.clone().ok_or(FsError::NotFound)?;
         self.unlink(&directory, &name);
         self.drop_if_unused(id);
         Ok(())
@@ -373,19 +376,19 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// Gives a directory another identity.
     pub fn move_directory(&mut self, from: &D, to: &D) {
         for (name, id) in self.ids.remove(from).unwrap_or_default() {
-            self.put_at(id, to.clone(), &name);
+            self.link(id, to.clone(), &name);
         }
     }
 
     /// Drops files that are not open and were not used for [`IDLE_MS_MAX`]; returns their places.
-    pub fn expire(&mut self, now_ms: u64) -> Vec<Placed<D>> {
-        let idle = |file: &File<D>| {
+    pub fn expire(&mut self, now_ms: u64) -> Vec<PlacedFile<D>> {
+        let idle = |file: &ScratchFile<D>| {
             file.handles == 0 && now_ms.saturating_sub(file.used_ms) >= IDLE_MS_MAX
         };
         let files = self.files.iter().filter(|(_, file)| idle(file));
         let placed = files.filter_map(|(id, file)| {
-            let (directory, name) = file.place.clone()?;
-            Some(Placed {
+            let (directory, name) = file.location.clone()?;
+            Some(PlacedFile {
                 directory,
                 name,
                 id: *id,
@@ -405,7 +408,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         self.used_bytes
     }
 
-    fn file(&mut self, id: FileId) -> Result<&mut File<D>, FsError> {
+    fn file(&mut self, id: FileId) -> Result<&mut ScratchFile<D>, FsError> {
         self.files.get_mut(&id).ok_or(FsError::NotFound)
     }
 
@@ -418,7 +421,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     /// Gives this name to a file without one, over the file that had it.
-    fn put_at(&mut self, id: FileId, directory: D, name: &str) {
+    fn link(&mut self, id: FileId, directory: D, name: &str) {
         if let Some(old) = self.unlink(&directory, name) {
             self.drop_if_unused(old);
         }
@@ -431,7 +434,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         let file = self.files.get_mut(&id);
         debug_assert!(file.is_some(), "a name stands for a file");
         if let Some(file) = file {
-            file.place = Some((Arc::clone(&directory), Arc::clone(&name)));
+            file.location = Some((Arc::clone(&directory), Arc::clone(&name)));
         }
         self.ids.entry(directory).or_default().insert(name, id);
     }
@@ -446,7 +449,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         let file = self.files.get_mut(&id);
         debug_assert!(file.is_some(), "a name stands for a file");
         if let Some(file) = file {
-            file.place = None;
+            file.location = None;
         }
         Some(id)
     }
@@ -458,7 +461,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .is_some_and(|file| file.place.is_none() && file.handles == 0)
             && let Some(file) = self.files.remove(&id)
         {
-            self.used_bytes -= FILE_COST_BYTES + file.content.cost();
+            self.used_bytes -= FILE_COST_BYTES + file.content.memory_bytes();
         }
     }
 }
@@ -479,11 +482,11 @@ fn pages(
     })
 }
 
-impl<D> File<D> {
+impl<D> ScratchFile<D> {
     fn new(mode: u32, now_ms: u64) -> Self {
         Self {
-            place: None,
-            content: Content::default(),
+            location: None,
+            content: ScratchPages::default(),
             size: 0,
             mode,
             modified_ms: now_ms,
@@ -503,9 +506,9 @@ impl<D> File<D> {
     }
 }
 
-impl Content {
+impl ScratchPages {
     /// Returns the memory of the pages, bytes.
-    fn cost(&self) -> u64 {
+    fn memory_bytes(&self) -> u64 {
         self.0.values().map(|page| page.capacity() as u64).sum()
     }
 
@@ -515,12 +518,12 @@ impl Content {
     }
 
     /// Returns the memory of the pages once `start..end` is written.
-    fn cost_with(&self, start: u64, end: u64) -> u64 {
+    fn memory_bytes_with(&self, start: u64, end: u64) -> u64 {
         if start == end {
-            return self.cost();
+            return self.memory_bytes();
         }
         if self.is_small(end) {
-            return room(self.0.get(&0).map_or(0, Vec::capacity), end as usize) as u64;
+            return grown_capacity(self.0.get(&0).map_or(0, Vec::capacity), end as usize) as u64;
         }
         let missing = pages(start, end)
             .filter(|(page, ..)| !self.0.contains_key(page))
@@ -550,7 +553,7 @@ impl Content {
         for (page, part, place) in pages(offset, end) {
             let page = self.0.entry(page).or_default();
             let room = if is_small {
-                room(page.capacity(), part.end)
+                grown_capacity(page.capacity(), part.end)
             } else {
                 PAGE_BYTES
             };
@@ -571,7 +574,7 @@ impl Content {
 
 /// Returns the capacity for `end` bytes of one page: no more than the first write needs, then by
 /// doubling.
-fn room(capacity: usize, end: usize) -> usize {
+fn grown_capacity(capacity: usize, end: usize) -> usize {
     match capacity {
         capacity if capacity >= end => capacity,
         0 => end,
@@ -610,7 +613,7 @@ mod tests {
         scratch.rename(a, "e", "b", 8).unwrap();
         assert_eq!(scratch.find(&"d", ".a"), None);
         assert_eq!(scratch.find(&"e", "b"), Some(a));
-        assert_eq!(scratch.place(a), Some((&"e", "b")));
+        assert_eq!(scratch.location(a), Some((&"e", "b")));
         assert_eq!(
             scratch.content(b),
             Ok(b"old".to_vec()),
@@ -641,7 +644,7 @@ mod tests {
             (
                 scratch.find(&"d", "a"),
                 scratch.find(&"e", "a"),
-                scratch.place(a)
+                scratch.location(a)
             ),
             (None, Some(a), Some((&"e", "a")))
         );
@@ -735,7 +738,7 @@ mod tests {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
         let b = scratch.create("d", "b", 0o600, 10).unwrap();
-        let ids = |placed: Vec<Placed<&'static str>>| {
+        let ids = |placed: Vec<PlacedFile<&'static str>>| {
             placed.iter().map(|file| file.id).collect::<Vec<_>>()
         };
         scratch.open(a, 0).unwrap();

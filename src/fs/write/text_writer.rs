@@ -11,8 +11,10 @@
 //! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as
 //! a whole.
 
-use super::report::report;
-use super::{CheckState, Commit, Failure, Opener, TEXT_BYTES_MAX, Target, TextCheck, WriteStep};
+use super::report::render_report;
+use super::{
+    CheckState, Commit, Opener, TEXT_BYTES_MAX, TextCheck, TextTarget, WriteFailure, WriteStep,
+};
 
 use crate::codec::digest::Digest;
 use crate::fs::prelude::*;
@@ -27,7 +29,7 @@ pub struct TextWriter<T> {
     mode: Mode,
     /// True if the streamed text is whole, as its request was made from it: its check has not
     /// followed it so far.
-    is_ahead: bool,
+    is_unchecked: bool,
     /// The precondition on the stored item at the next commit.
     precondition: Option<Precondition>,
     /// True if the text was changed since it was opened or committed.
@@ -39,7 +41,7 @@ pub struct TextWriter<T> {
     /// True if the precondition comes from the name, not from the item at the open.
     is_pinned: bool,
     /// The version of the key-only item that the open made, until a text replaces it.
-    made: Option<Version>,
+    placeholder: Option<Version>,
 }
 
 /// The last sentence of a failure's hint after this handle has stored something.
@@ -68,7 +70,7 @@ impl<T> TextWriter<T> {
     }
 }
 
-impl<T: Target> TextWriter<T> {
+impl<T: TextTarget> TextWriter<T> {
     /// Opens a new file, or one with O_TRUNC. The commit replaces any stored item.
     pub fn stream(target: T, opener: Opener) -> Self {
         Self::stream_if(target, opener, None)
@@ -92,9 +94,9 @@ impl<T: Target> TextWriter<T> {
 
     /// Opens a file that was created with a key-only item: the commit replaces that item, and fails if
     /// another process changed it.
-    pub fn stream_made(target: T, opener: Opener, version: Version) -> Self {
+    pub fn stream_placeholder(target: T, opener: Opener, version: Version) -> Self {
         Self {
-            made: Some(version),
+            placeholder: Some(version),
             ..Self::stream_if(target, opener, Some(Precondition::Version(version)))
         }
     }
@@ -140,13 +142,13 @@ impl<T: Target> TextWriter<T> {
             opener,
             text,
             mode,
-            is_ahead: false,
+            is_unchecked: false,
             precondition,
             dirty: false,
             reported: false,
             stored: None,
             is_pinned: false,
-            made: None,
+            placeholder: None,
         }
     }
 
@@ -173,14 +175,14 @@ impl<T: Target> TextWriter<T> {
 
     /// Makes the next commit require this version, which the writer's process has read, unless it
     /// has a precondition already.
-    pub fn guard(&mut self, version: Version) {
+    pub fn require_version(&mut self, version: Version) {
         self.precondition
             .get_or_insert(Precondition::VersionOrAbsent(version));
     }
 
     /// Returns the version that the next commit requires.
     #[must_use]
-    pub fn held_against(&self) -> Option<Version> {
+    pub fn required_version(&self) -> Option<Version> {
         match self.precondition {
             Some(Precondition::Version(version) | Precondition::VersionOrAbsent(version)) => {
                 Some(version)
@@ -191,7 +193,7 @@ impl<T: Target> TextWriter<T> {
 
     /// Returns the version of the stored item with this text, until the text is written.
     #[must_use]
-    pub fn snapshot(&self) -> Option<Version> {
+    pub fn snapshot_version(&self) -> Option<Version> {
         match self.precondition {
             Some(Precondition::Version(version)) if !self.dirty && !self.is_pinned => Some(version),
             _ => None,
@@ -222,8 +224,8 @@ impl<T: Target> TextWriter<T> {
 
     /// Takes the version that the open made, once: the caller deletes that item, and the next
     /// commit creates it anew.
-    pub fn take_made(&mut self) -> Option<Version> {
-        let made = self.made.take()?;
+    pub fn take_placeholder(&mut self) -> Option<Version> {
+        let made = self.placeholder.take()?;
         self.precondition = Some(Precondition::Absent);
         Some(made)
     }
@@ -265,18 +267,18 @@ impl<T: Target> TextWriter<T> {
             self.leave_stream();
         }
         self.reported = false;
-        if let Some(commit) = self.whole(data) {
+        if let Some(commit) = self.try_whole(data) {
             return WriteStep::Commit(commit);
         }
         match &mut self.mode {
             Mode::Stream(check) => {
-                if std::mem::take(&mut self.is_ahead) {
+                if std::mem::take(&mut self.is_unchecked) {
                     check.feed(&self.text);
                 }
                 let before = check.state();
                 let after = check.feed(data);
                 self.text.extend_from_slice(data);
-                self.streamed(before, after)
+                self.after_piece(before, after)
             }
             Mode::Edit { .. } => {
                 self.overwrite(start, data);
@@ -289,14 +291,14 @@ impl<T: Target> TextWriter<T> {
 
     /// Returns the request of a text that comes in one piece, if it is good. The check finds the
     /// fault of a bad one.
-    fn whole(&mut self, data: &[u8]) -> Option<Commit<T::Request>> {
+    fn try_whole(&mut self, data: &[u8]) -> Option<Commit<T::Request>> {
         let is_first = self.text.is_empty() && matches!(self.mode, Mode::Stream(_));
-        if !is_first || !self.target.reads_whole() || !data.trim_ascii_end().ends_with(b"}") {
+        if !is_first || !self.target.accepts_whole() || !data.trim_ascii_end().ends_with(b"}") {
             return None;
         }
         let commit = self.target.request(data, self.precondition).ok()?;
         self.text.extend_from_slice(data);
-        (self.is_ahead, self.dirty) = (true, true);
+        (self.is_unchecked, self.dirty) = (true, true);
         Some(commit)
     }
 
@@ -322,12 +324,12 @@ impl<T: Target> TextWriter<T> {
 
     /// Takes a flush: close(2) or dup2(2) of one of possibly many descriptors, in process `pid`.
     pub fn flush(&mut self, pid: u32) -> WriteStep<T::Request> {
-        self.settle(pid == self.opener.pid)
+        self.store_if_complete(pid == self.opener.pid)
     }
 
     /// Takes an fsync(2) or fdatasync(2): the caller wants the text stored now.
     pub fn fsync(&mut self) -> WriteStep<T::Request> {
-        self.settle(true)
+        self.store_if_complete(true)
     }
 
     /// Takes the release of the last descriptor. Text that came after the last flush (a mapped
@@ -336,7 +338,7 @@ impl<T: Target> TextWriter<T> {
         if self.reported || matches!(self.mode, Mode::Poisoned(_)) {
             return WriteStep::Done;
         }
-        self.settle(true)
+        self.store_if_complete(true)
     }
 
     /// Takes the outcome of the request of [`WriteStep::Commit`], with the version now stored (0
@@ -344,12 +346,12 @@ impl<T: Target> TextWriter<T> {
     ///
     /// # Errors
     /// The error that the call with the commit returns.
-    pub fn committed(&mut self, outcome: Result<Version, Error>) -> Result<(), Failure> {
+    pub fn committed(&mut self, outcome: Result<Version, Error>) -> Result<(), WriteFailure> {
         match outcome {
             Ok(version) => {
                 self.dirty = false;
                 self.stored = Some(version);
-                self.made = None;
+                self.placeholder = None;
                 self.precondition = self.precondition.map(|held| match held {
                     Precondition::VersionOrAbsent(_) => Precondition::VersionOrAbsent(version),
                     Precondition::Version(_) | Precondition::Absent => {
@@ -366,7 +368,7 @@ impl<T: Target> TextWriter<T> {
     }
 
     /// Takes the states before and after a piece of a streamed text.
-    fn streamed(&mut self, before: CheckState, after: CheckState) -> WriteStep<T::Request> {
+    fn after_piece(&mut self, before: CheckState, after: CheckState) -> WriteStep<T::Request> {
         match after {
             CheckState::Invalid(error) => WriteStep::Fail(self.poison(error)),
             CheckState::Incomplete => {
@@ -384,7 +386,7 @@ impl<T: Target> TextWriter<T> {
 
     /// Stores a complete text that is not stored yet. An incomplete one is an error if
     /// `must_be_complete`.
-    fn settle(&mut self, must_be_complete: bool) -> WriteStep<T::Request> {
+    fn store_if_complete(&mut self, must_be_complete: bool) -> WriteStep<T::Request> {
         if !self.dirty {
             return match &self.mode {
                 Mode::Poisoned(error) => WriteStep::FailAgain(error.clone()),
@@ -438,8 +440,8 @@ impl<T: Target> TextWriter<T> {
     }
 
     /// Fails a complete or final text. A stream cannot be mended, an edited text can.
-    fn refuse(&mut self, error: FsError) -> Failure {
-        let incomplete = matches!(&self.mode, Mode::Stream(check) if !self.is_ahead && check.state() == CheckState::Incomplete);
+    fn refuse(&mut self, error: FsError) -> WriteFailure {
+        let incomplete = matches!(&self.mode, Mode::Stream(check) if !self.is_unchecked && check.state() == CheckState::Incomplete);
         self.reported = true;
         if incomplete || matches!(self.mode, Mode::Edit { .. }) {
             self.failure(error)
@@ -448,13 +450,13 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    fn failure(&self, error: FsError) -> Failure {
-        let report = report(&self.text, &error, self.unchanged());
-        Failure { error, report }
+    fn failure(&self, error: FsError) -> WriteFailure {
+        let report = render_report(&self.text, &error, self.unchanged());
+        WriteFailure { error, report }
     }
 
     /// Ends this handle: nothing of it will be stored.
-    fn poison(&mut self, error: FsError) -> Failure {
+    fn poison(&mut self, error: FsError) -> WriteFailure {
         let failure = self.failure(error);
         self.mode = Mode::Poisoned(failure.error.clone());
         self.text = Vec::new();
@@ -464,7 +466,7 @@ impl<T: Target> TextWriter<T> {
     /// Changes to random access: the text is checked at flush.
     fn leave_stream(&mut self) {
         if let Mode::Stream(check) = &self.mode {
-            let is_whole = self.is_ahead || check.state() == CheckState::Complete;
+            let is_whole = self.is_unchecked || check.state() == CheckState::Complete;
             let stored = (!self.dirty && is_whole).then(|| digest(&self.text));
             self.mode = Mode::Edit { stored };
         }
@@ -474,7 +476,7 @@ impl<T: Target> TextWriter<T> {
     /// one, nothing happens.
     fn restart(&mut self) {
         self.text.clear();
-        (self.mode, self.is_ahead) = (Mode::Stream(self.target.check()), false);
+        (self.mode, self.is_unchecked) = (Mode::Stream(self.target.check()), false);
         self.precondition = self
             .precondition
             .filter(|condition| self.is_pinned || *condition == Precondition::Absent);
@@ -488,7 +490,7 @@ impl<T: Target> TextWriter<T> {
         match (error, self.precondition) {
             (Error::ConditionalCheckFailed { .. }, Some(Precondition::Absent)) => FsError::Exists,
             (Error::ConditionalCheckFailed { .. }, Some(_)) if self.is_pinned => {
-                FsError::OtherVersion
+                FsError::VersionMismatch
             }
             (Error::ConditionalCheckFailed { .. }, Some(_)) => FsError::Stale,
             (Error::Value(ValueError::ItemTooLarge), _) => FsError::TooLarge,

@@ -12,7 +12,7 @@ const CHILD: u32 = 101;
 #[derive(Debug)]
 struct AnyText;
 
-impl Target for AnyText {
+impl TextTarget for AnyText {
     type Request = (String, Option<Precondition>);
 
     fn request(
@@ -73,7 +73,7 @@ impl Script {
 
     fn event(
         mut self,
-        call: impl FnOnce(&mut TextWriter<AnyText>) -> WriteStep<<AnyText as Target>::Request>,
+        call: impl FnOnce(&mut TextWriter<AnyText>) -> WriteStep<<AnyText as TextTarget>::Request>,
     ) -> Self {
         let answer = match call(&mut self.writer) {
             WriteStep::Done => Ok(()),

@@ -1,10 +1,10 @@
 //! Rules on the cost of the observed load in each billing mode, and on the fit of the provisioned
 //! units.
 
-use super::facts::{Facts, SourceTraffic, Traffic};
-use super::words::{Advice, Level};
-use super::words::{minute, percent, units};
-use crate::model::layout::{Billing, Load, SourceMetrics};
+use super::facts::{SourceTraffic, TableFacts, Traffic};
+use super::format::{Advice, AdviceLevel};
+use super::format::{minute, percent, units};
+use crate::model::metrics::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
 /// The minimum time of observation: a shorter one allows no conclusion on a month.
@@ -24,7 +24,7 @@ const SAVED_MIN: f64 = 1.0;
 
 /// The cost of a month: at present, on demand, and provisioned for the busiest minute.
 #[derive(Debug, Clone, Copy)]
-struct Months {
+struct ModeCosts {
     now: f64,
     on_demand: f64,
     provisioned: f64,
@@ -32,22 +32,22 @@ struct Months {
 
 /// Returns the units with which the busiest minute is at the target utilization.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn fitting(peak: f64) -> u64 {
+fn units_for(peak: f64) -> u64 {
     // A cast from float to integer saturates, it never wraps.
     ((peak / TARGET).ceil() as u64).max(1)
 }
 
-fn fitting_units(source: &SourceTraffic) -> ProvisionedThroughput {
+fn throughput_for(source: &SourceTraffic) -> ProvisionedThroughput {
     ProvisionedThroughput {
-        read_capacity_units: fitting(source.peak.read),
-        write_capacity_units: fitting(source.peak.write),
+        read_capacity_units: units_for(source.peak.read),
+        write_capacity_units: units_for(source.peak.write),
     }
 }
 
-fn months(traffic: &Traffic) -> Months {
+fn mode_costs(traffic: &Traffic) -> ModeCosts {
     let rate = |source: &SourceMetrics| {
         let of = traffic
-            .of(source.index.as_ref())
+            .source(source.index.as_ref())
             .map(SourceTraffic::load)
             .unwrap_or_default();
         Load {
@@ -64,12 +64,12 @@ fn months(traffic: &Traffic) -> Months {
             .for_each(|source| source.billing = billing(source));
         traffic.prices.month_of_table(&table, rate).total()
     };
-    Months {
+    ModeCosts {
         now: billed(&|source| source.billing),
         on_demand: billed(&|_| Billing::OnDemand),
         provisioned: billed(
-            &|source| match (source.is_local, traffic.of(source.index.as_ref())) {
-                (false, Some(of)) => Billing::Provisioned(fitting_units(of)),
+            &|source| match (source.is_local, traffic.source(source.index.as_ref())) {
+                (false, Some(of)) => Billing::Provisioned(throughput_for(of)),
                 _ => Billing::WithTable,
             },
         ),
@@ -77,7 +77,7 @@ fn months(traffic: &Traffic) -> Months {
 }
 
 /// Reports too many or too few provisioned units.
-pub fn provisioned(facts: &Facts) -> Vec<Advice> {
+pub fn provisioned(facts: &TableFacts) -> Vec<Advice> {
     let Some(traffic) = &facts.traffic else {
         return Vec::new();
     };
@@ -85,11 +85,16 @@ pub fn provisioned(facts: &Facts) -> Vec<Advice> {
         .sources
         .iter()
         .flat_map(|source| [(source, false), (source, true)])
-        .filter_map(|(source, is_write)| fit(facts, traffic, source, is_write))
+        .filter_map(|(source, is_write)| provisioned_advice(facts, traffic, source, is_write))
         .collect()
 }
 
-fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool) -> Option<Advice> {
+fn provisioned_advice(
+    facts: &TableFacts,
+    traffic: &Traffic,
+    source: &SourceTraffic,
+    is_write: bool,
+) -> Option<Advice> {
     let given = source.provisioned()?;
     let (kind, given, peak, throttles) = match is_write {
         true => (
@@ -119,12 +124,12 @@ fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool)
         traffic.prices.read_hour
     };
     let saved =
-        given.saturating_sub(fitting(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
+        given.saturating_sub(units_for(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
     let (level, more) = if is_high {
-        (Level::Warning, String::new())
+        (AdviceLevel::Warning, String::new())
     } else {
         (
-            Level::Hint,
+            AdviceLevel::Hint,
             format!(
                 " Fewer would save {saved:.2} {} a month.",
                 traffic.prices.currency
@@ -143,14 +148,14 @@ fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool)
         rule: "Provisioned units cost whether they are used or not, and what goes beyond them is throttled when the burst is used up (T-01, T-04, G-40, G-44).",
         remedy: format!(
             "Set about {} ({:.0} % used in the busiest minute) in `{name}/schema.json`; `ddbfs autoscale` tells what a scaling policy would have done with `{name}/metrics.ndjson`.",
-            fitting(peak),
+            units_for(peak),
             TARGET * 100.0
         ),
     })
 }
 
 /// Reports that the other billing mode would be cheaper.
-pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
+pub fn billing_mode(facts: &TableFacts) -> Vec<Advice> {
     let Some(traffic) = facts
         .traffic
         .as_ref()
@@ -158,7 +163,7 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
     else {
         return Vec::new();
     };
-    let (schema, months) = (&facts.description.schema, months(traffic));
+    let (schema, months) = (&facts.description.schema, mode_costs(traffic));
     let (other, is, cost) = match schema.billing_mode {
         BillingMode::Provisioned => ("on demand", "provisioned", months.on_demand),
         BillingMode::PayPerRequest => (
@@ -177,7 +182,7 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
         return Vec::new();
     }
     vec![Advice {
-        level: Level::Hint,
+        level: AdviceLevel::Hint,
         subject: facts.subject(None),
         finding: format!(
             "A month of the load since {} costs {:.2} {} {is} and {cost:.2} {other}.",
@@ -194,12 +199,12 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Returns the load and its cost as a fact; `None` if there was no load.
-pub fn load(facts: &Facts) -> Option<String> {
+pub fn load(facts: &TableFacts) -> Option<String> {
     let traffic = facts
         .traffic
         .as_ref()
         .filter(|traffic| traffic.load() != Load::default())?;
-    let (all, months) = (traffic.load(), months(traffic));
+    let (all, months) = (traffic.load(), mode_costs(traffic));
     Some(format!(
         "Since {} it took {} read and {} write units with its indexes, {} throttled. A month at this rate: {:.2} {} as it is, {:.2} on demand, {:.2} provisioned for the busiest minute.",
         minute(traffic.since_ms),

@@ -4,14 +4,16 @@
 use std::ops::ControlFlow;
 
 use crate::database::layout::Layout;
-use crate::database::{Browse, Collection, Entries, EntryKey, PartitionKey, Source, SourceStats};
-use crate::inspect::look::{self, Spread};
-use crate::model::api::tables::Absence;
-use crate::model::api::{TableDescription, TableStatus};
-use crate::model::layout::{
-    Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window,
+use crate::database::{
+    Browse, Collection, EntryKey, EntryRange, PartitionKey, SourceName, SourceStats,
 };
+use crate::inspect::sampling::{self, Distribution};
+use crate::model::api::tables::AbsentEntry;
+use crate::model::api::{TableDescription, TableStatus};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::metrics::{
+    Billing, CapacityUsage, HotKey, Load, Period, ReadCounts, SourceMetrics, TableMetrics,
+};
 use crate::model::prices::PriceTable;
 use crate::model::schema::ProvisionedThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, TableName};
@@ -25,11 +27,11 @@ const SAMPLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The maximum of partition key values kept.
 const KEYS_MAX: usize = 1000;
 /// The number of largest collections and items kept.
-const LARGEST: usize = 5;
+const LARGEST_MAX: usize = 5;
 
 /// The facts of a table.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct TableFacts {
     pub description: TableDescription,
     /// A sentence about the missing parts of an incomplete table.
     pub unfinished: Option<String>,
@@ -52,7 +54,7 @@ pub struct IndexFacts {
     /// Items that the index leaves out because of a value.
     pub violations: u64,
     /// An example of them.
-    pub violation: Option<Absence>,
+    pub violation: Option<AbsentEntry>,
 }
 
 /// The facts of a table's items or an index's entries.
@@ -60,7 +62,7 @@ pub struct IndexFacts {
 pub struct SourceFacts {
     pub stats: SourceStats,
     /// Entries of each walked collection.
-    pub spread: Spread,
+    pub distribution: Distribution,
     /// Sorted by entries, the largest first.
     pub largest: Vec<Collection>,
     /// Values of the partition key, the first in hash order, each with the time of its newest
@@ -72,7 +74,7 @@ pub struct SourceFacts {
 #[derive(Debug, Clone, Default)]
 pub struct ItemSizes {
     /// Bytes of each walked item.
-    pub spread: Spread,
+    pub distribution: Distribution,
     /// Bytes and key of the largest items, the largest first.
     pub largest: Vec<(u64, EntryKey)>,
 }
@@ -88,7 +90,7 @@ impl SourceFacts {
     }
 }
 
-impl Facts {
+impl TableFacts {
     /// Returns the table's name.
     #[must_use]
     pub fn name(&self) -> &TableName {
@@ -110,12 +112,12 @@ impl Facts {
         let Some(description) = database.describe(table)? else {
             return Ok(None);
         };
-        let unfinished = database.unfinished(table)?;
+        let unfinished = database.incomplete_pull(table)?;
         let schema = &description.schema;
         let mut indexes = Vec::new();
         // An index that is being created or deleted allows no conclusion.
         for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
-            let source = Source {
+            let source = SourceName {
                 table: table.clone(),
                 index: Some(schema.name.clone()),
             };
@@ -135,7 +137,7 @@ impl Facts {
                 });
             }
         }
-        let source = Source {
+        let source = SourceName {
             table: table.clone(),
             index: None,
         };
@@ -144,7 +146,7 @@ impl Facts {
         let sample_items = u32::try_from(SAMPLE_BYTES_MAX / table.mean_bytes().max(1))
             .unwrap_or(u32::MAX)
             .clamp(1, SAMPLE_ITEMS_MAX);
-        let sample = look::sample(database, &source, sample_items)?;
+        let sample = sampling::sample(database, &source, sample_items)?;
         let growth = read_growth(database, &description)?;
         let traffic = read_traffic(database, &description)?;
         Ok(Some(Self {
@@ -164,13 +166,13 @@ impl Facts {
 /// there is nothing to count.
 fn source_facts(
     database: &dyn Browse,
-    source: &Source,
+    source: &SourceName,
     has_collections: bool,
 ) -> Result<SourceFacts, Error> {
     let stats = database.stats(source)?;
     let mut facts = SourceFacts {
         stats,
-        spread: Spread::default(),
+        distribution: Distribution::default(),
         largest: Vec::new(),
         keys: Vec::new(),
     };
@@ -180,7 +182,7 @@ fn source_facts(
         KEYS_MAX as u64
     };
     database.collections(source, None, None, &mut |(collection, _)| {
-        facts.spread.add(collection.entries);
+        facts.distribution.add(collection.entries);
         if facts.keys.len() < KEYS_MAX {
             facts
                 .keys
@@ -189,7 +191,7 @@ fn source_facts(
         keep_largest(&mut facts.largest, collection, |collection| {
             collection.entries
         });
-        if facts.spread.count < walked_max {
+        if facts.distribution.count < walked_max {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
@@ -200,22 +202,22 @@ fn source_facts(
 
 fn keep_largest<T>(largest: &mut Vec<T>, found: T, size: impl Fn(&T) -> u64) {
     let place = largest.partition_point(|larger| size(larger) >= size(&found));
-    if place < LARGEST {
+    if place < LARGEST_MAX {
         largest.insert(place, found);
-        largest.truncate(LARGEST);
+        largest.truncate(LARGEST_MAX);
     }
 }
 
-fn item_sizes(database: &dyn Browse, source: &Source) -> Result<ItemSizes, Error> {
+fn item_sizes(database: &dyn Browse, source: &SourceName) -> Result<ItemSizes, Error> {
     let mut sizes = ItemSizes::default();
-    database.entries(source, &Entries::All, None, &mut |key, stat, _| {
-        sizes.spread.add(stat.item_bytes.into());
+    database.entries(source, &EntryRange::All, None, &mut |key, stat, _| {
+        sizes.distribution.add(stat.item_bytes.into());
         keep_largest(
             &mut sizes.largest,
             (stat.item_bytes.into(), key.clone()),
             |(bytes, _)| *bytes,
         );
-        if sizes.spread.count < WALKED_MAX {
+        if sizes.distribution.count < WALKED_MAX {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
@@ -224,7 +226,10 @@ fn item_sizes(database: &dyn Browse, source: &Source) -> Result<ItemSizes, Error
     Ok(sizes)
 }
 
-fn first_violation(database: &dyn Browse, source: &Source) -> Result<Option<Absence>, Error> {
+fn first_violation(
+    database: &dyn Browse,
+    source: &SourceName,
+) -> Result<Option<AbsentEntry>, Error> {
     let mut first = None;
     database.absences(source, true, &mut |absence| {
         first = Some(absence);
@@ -237,7 +242,7 @@ pub const DAY_MS: u64 = 86_400_000;
 /// The maximum of items walked in the collection, the first by sort key.
 const ITEMS_MAX: u64 = 1_000_000;
 /// The period by which growth is measured: older days are poorer predictors.
-const LOOKED_BACK_MS: u64 = 7 * DAY_MS;
+const GROWTH_PERIOD_MS: u64 = 7 * DAY_MS;
 
 /// The fullest item collection and its growth.
 #[derive(Debug, Clone, PartialEq)]
@@ -283,7 +288,7 @@ fn read_growth(
     let Some(layout) = database.layout().filter(|_| has_local) else {
         return Ok(None);
     };
-    let source = Source {
+    let source = SourceName {
         table: schema.name.clone(),
         index: None,
     };
@@ -295,7 +300,7 @@ fn read_growth(
     };
     let now_ms = description.at_ms;
     let (mut all, mut new, mut since_ms, mut walked) = (0, 0, now_ms, 0);
-    let entries = Entries::Collection {
+    let entries = EntryRange::Collection {
         partition: partition.clone(),
         sort_prefix: None,
     };
@@ -303,7 +308,7 @@ fn read_growth(
         let bytes = u64::from(stat.item_bytes) + ENTRY_OVERHEAD_BYTES;
         all += bytes;
         // A changed item counts as a new one: its earlier size is not known.
-        new += if stat.modified_ms + LOOKED_BACK_MS > now_ms {
+        new += if stat.modified_ms + GROWTH_PERIOD_MS > now_ms {
             bytes
         } else {
             0
@@ -316,7 +321,7 @@ fn read_growth(
             ControlFlow::Break(())
         }
     })?;
-    let over_ms = now_ms.saturating_sub(since_ms).min(LOOKED_BACK_MS);
+    let over_ms = now_ms.saturating_sub(since_ms).min(GROWTH_PERIOD_MS);
     // Index entries grow with their items.
     let scaled = u128::from(new) * u128::from(largest.billed_bytes) / u128::from(all.max(1));
     let a_day = u64::try_from(scaled * u128::from(DAY_MS) / u128::from(over_ms.max(1))).ok();
@@ -355,11 +360,11 @@ pub struct Traffic {
 pub struct SourceTraffic {
     pub index: Option<IndexName>,
     pub billing: Billing,
-    pub usage: Usage,
+    pub usage: CapacityUsage,
     /// Queries in the last day.
-    pub queries: Reads,
+    pub queries: ReadCounts,
     /// Scans in the last day.
-    pub scans: Reads,
+    pub scans: ReadCounts,
     /// Units a second in the busiest minute of reads, and of writes.
     pub peak: Load,
     /// The load of the last day by partitions, local indexes included; empty for a local index
@@ -389,7 +394,7 @@ impl SourceTraffic {
 impl Traffic {
     /// Returns the load of the index, or of the base for `None`.
     #[must_use]
-    pub fn of(&self, index: Option<&IndexName>) -> Option<&SourceTraffic> {
+    pub fn source(&self, index: Option<&IndexName>) -> Option<&SourceTraffic> {
         self.sources
             .iter()
             .find(|source| source.index.as_ref() == index)
@@ -427,7 +432,7 @@ fn read_traffic(
     let sources = table
         .sources
         .iter()
-        .map(|source| of_source(layout, &table, source))
+        .map(|source| source_traffic(layout, &table, source))
         .collect::<Result<_, _>>()?;
     let limits = layout.partition_limits();
     Ok(Some(Traffic {
@@ -440,24 +445,24 @@ fn read_traffic(
     }))
 }
 
-fn of_source(
+fn source_traffic(
     layout: &dyn Layout,
     table: &TableMetrics,
     source: &SourceMetrics,
 ) -> Result<SourceTraffic, Error> {
-    let place = Source {
+    let place = SourceName {
         table: table.table.clone(),
         index: source.index.clone(),
     };
     let (mut day, mut hot) = (Load::default(), Vec::new());
     if !source.is_local {
         layout
-            .partitions(&place, Window::Day)?
+            .partitions(&place, Period::Day)?
             .iter()
             .for_each(|partition| day.add(&partition.load));
-        hot = layout.hot_keys(&place, Window::Day, HOT_KEYS)?;
+        hot = layout.hot_keys(&place, Period::Day, HOT_KEYS)?;
     }
-    let busiest = |units: fn(&Usage) -> f64| {
+    let busiest = |units: fn(&CapacityUsage) -> f64| {
         source
             .usage
             .minutes
@@ -469,8 +474,8 @@ fn of_source(
         index: source.index.clone(),
         billing: source.billing,
         usage: source.usage.total,
-        queries: source.within(Window::Day).queries,
-        scans: source.within(Window::Day).scans,
+        queries: source.within(Period::Day).queries,
+        scans: source.within(Period::Day).scans,
         peak: units(
             busiest(|usage| usage.read.sum),
             busiest(|usage| usage.write.sum),

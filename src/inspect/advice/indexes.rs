@@ -1,11 +1,11 @@
 //! Rules on indexes.
 
-use super::facts::{Facts, IndexFacts};
-use super::words::{Advice, Level};
-use super::words::{bytes, item_stem, names, percent, plural};
-use crate::codec::shown::{WORD_CHARS_MAX, markdown};
+use super::facts::{IndexFacts, TableFacts};
+use super::format::{Advice, AdviceLevel};
+use super::format::{bytes, item_stem, names, percent, plural};
+use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::database::EntryKey;
-use crate::model::api::tables::AbsenceReason;
+use crate::model::api::tables::AbsentReason;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
 use crate::model::schema::BillingMode;
 use crate::model::{IndexKind, Item, Key, Projection};
@@ -14,7 +14,7 @@ use crate::model::{IndexKind, Item, Key, Projection};
 const SPARSE_PERCENT: u64 = 50;
 
 /// Returns the index's path relative to the mount.
-fn path(facts: &Facts, index: &IndexFacts) -> String {
+fn path(facts: &TableFacts, index: &IndexFacts) -> String {
     let kind = if index.schema.kind == IndexKind::Global {
         "gsi"
     } else {
@@ -31,7 +31,7 @@ fn key_names(index: &IndexFacts) -> String {
     names(index.schema.attributes(), " or ")
 }
 
-pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
+pub fn write_capacity(facts: &TableFacts) -> Vec<Advice> {
     let schema = &facts.description.schema;
     let (BillingMode::Provisioned, Some(table)) = (schema.billing_mode, schema.throughput) else {
         return Vec::new();
@@ -41,7 +41,7 @@ pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
         (units < table.write_capacity_units).then_some((index, units))
     });
     low.map(|(index, units)| Advice {
-        level: Level::Warning,
+        level: AdviceLevel::Warning,
         subject: facts.subject(Some(&index.schema.name)),
         finding: format!("It has {units} write units a second, the table {}.", table.write_capacity_units),
         rule: "An index that cannot keep up throttles the writes of its table: give it at least the table's write units (G-45, G-46); while it is built 1.5 times, for suspected skew twice as many (M-26, M-27).",
@@ -56,7 +56,7 @@ pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Reports the cost of the projected copies, and the saving of smaller ones.
-pub fn projection(facts: &Facts) -> Vec<Advice> {
+pub fn projection(facts: &TableFacts) -> Vec<Advice> {
     let mut all = Vec::new();
     for index in &facts.indexes {
         let (entries, entry_bytes) = (index.source.stats.entries, index.source.mean_bytes());
@@ -71,7 +71,7 @@ pub fn projection(facts: &Facts) -> Vec<Advice> {
             continue;
         }
         all.push(Advice {
-            level: Level::Hint,
+            level: AdviceLevel::Hint,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!(
                 "{} projected: an entry has {entry_bytes} bytes on average and takes {} a change where KEYS_ONLY, {keys_bytes} bytes, takes {keys_only}. KEYS_ONLY would save {} of {} bytes.",
@@ -104,7 +104,7 @@ fn projected(projection: &Projection) -> String {
 
 /// Returns the mean bytes of the key attributes that an entry always has, over the sampled items
 /// that are in the index.
-fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
+fn keys_only_bytes(facts: &TableFacts, index: &IndexFacts) -> Option<u64> {
     let schema = &facts.description.schema;
     let in_index = |item: &&Item| {
         index
@@ -132,14 +132,14 @@ fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
 
 /// Reports indexes without entries. A sparse index is a cheap list; an empty one is a mistake,
 /// unless values keep the items out.
-pub fn empty(facts: &Facts) -> Vec<Advice> {
+pub fn empty(facts: &TableFacts) -> Vec<Advice> {
     let items = facts.table.stats.entries;
     let is_empty =
         |index: &&IndexFacts| items > 0 && index.source.stats.entries == 0 && index.violations == 0;
     let empty = facts.indexes.iter().filter(is_empty);
     empty
         .map(|index| Advice {
-            level: Level::Hint,
+            level: AdviceLevel::Hint,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!("0 of {} are in it: all of them lack {}.", plural(items, "item"), key_names(index)),
             rule: "Only items that have all key attributes of an index are in it (G-13, G-14).",
@@ -152,17 +152,17 @@ pub fn empty(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Reports items that an index leaves out because of a value.
-pub fn violations(facts: &Facts) -> Vec<Advice> {
+pub fn violations(facts: &TableFacts) -> Vec<Advice> {
     let mut all = Vec::new();
     for index in facts.indexes.iter().filter(|index| index.violations > 0) {
         let example = index
             .violation
             .as_ref()
             .and_then(|absence| match &absence.reason {
-                AbsenceReason::Refused(violation) => {
+                AbsentReason::InvalidKey(violation) => {
                     Some((item_path(facts, &absence.key), violation))
                 }
-                AbsenceReason::Lacks(_) | AbsenceReason::NotYet => None,
+                AbsentReason::Lacks(_) | AbsentReason::Pending => None,
             });
         let example = example.map_or_else(String::new, |(path, violation)| {
             format!(
@@ -173,7 +173,7 @@ pub fn violations(facts: &Facts) -> Vec<Advice> {
             )
         });
         all.push(Advice {
-            level: Level::Warning,
+            level: AdviceLevel::Warning,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!("{} kept out of it by a value that cannot be its key{example}.", are(index.violations)),
             rule: "No query of the index finds an item with a value of another type, too long or empty, and the next write of such an item is refused (M-16, M-19, M-20, G-34).",
@@ -196,7 +196,7 @@ fn are(items: u64) -> String {
     )
 }
 
-fn item_path(facts: &Facts, key: &Key) -> String {
+fn item_path(facts: &TableFacts, key: &Key) -> String {
     let table = facts.name();
     format!(
         "{}.json",
@@ -212,7 +212,7 @@ fn item_path(facts: &Facts, key: &Key) -> String {
 
 /// Returns the cost of a new item of mean size for the table and each index; an index costs nothing
 /// if the item does not enter it.
-pub fn write_cost(facts: &Facts) -> Option<String> {
+pub fn write_cost(facts: &TableFacts) -> Option<String> {
     let items = facts.table.stats.entries;
     if facts.indexes.is_empty() || items == 0 {
         return None;
@@ -244,12 +244,12 @@ pub fn write_cost(facts: &Facts) -> Option<String> {
     ))
 }
 
-fn is_sparse(facts: &Facts, index: &IndexFacts) -> bool {
+fn is_sparse(facts: &TableFacts, index: &IndexFacts) -> bool {
     index.source.stats.entries * 100 < facts.table.stats.entries * SPARSE_PERCENT
 }
 
 /// Returns the content of an index, as a fact.
-pub fn content(facts: &Facts, index: &IndexFacts) -> String {
+pub fn content(facts: &TableFacts, index: &IndexFacts) -> String {
     let (entries, items) = (index.source.stats.entries, facts.table.stats.entries);
     let sparse = match is_sparse(facts, index) {
         true if entries > 0 => ", a sparse index, cheap to read whole",

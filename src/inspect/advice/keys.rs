@@ -1,11 +1,11 @@
 //! Rules on partition keys.
 
-use super::facts::{Facts, IndexFacts, SourceFacts};
-use super::values::{are_times, generated};
-use super::words::{Advice, Level};
-use super::words::{names, percent, plural, spread, value};
+use super::facts::{IndexFacts, SourceFacts, TableFacts};
+use super::format::{Advice, AdviceLevel};
+use super::format::{distribution, names, percent, plural, value};
+use super::values::{are_times, generator};
 use crate::codec::file_name;
-use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};
+use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shard_count};
 use crate::model::{AttributeValue, IndexKind};
 
 /// The entries below which their distribution allows no conclusion.
@@ -27,7 +27,7 @@ const ENTRIES_A_DATE: u64 = 5;
 const SHARDS_GUESS: u64 = 10;
 
 /// A table or global index with its partition key. Local indexes share the table's.
-pub struct Keyed<'f> {
+pub struct KeySource<'f> {
     pub index: Option<&'f IndexFacts>,
     /// `table Orders`, `index by-status`
     pub subject: String,
@@ -38,10 +38,10 @@ pub struct Keyed<'f> {
     pub source: &'f SourceFacts,
 }
 
-pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
+pub fn key_sources(facts: &TableFacts) -> Vec<KeySource<'_>> {
     let schema = &facts.description.schema;
     let (subject, path) = (facts.subject(None), schema.name.to_string());
-    let mut all = vec![Keyed {
+    let mut all = vec![KeySource {
         index: None,
         subject,
         path,
@@ -53,7 +53,7 @@ pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
         .iter()
         .filter(|index| index.schema.kind == IndexKind::Global)
     {
-        all.push(Keyed {
+        all.push(KeySource {
             index: Some(index),
             subject: facts.subject(Some(&index.schema.name)),
             path: format!("{}/gsi/{}", schema.name, index.schema.name),
@@ -64,8 +64,8 @@ pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
     all
 }
 
-impl Keyed<'_> {
-    fn is_few(&self, facts: &Facts) -> bool {
+impl KeySource<'_> {
+    fn has_few_values(&self, facts: &TableFacts) -> bool {
         let (entries, values) = (self.source.stats.entries, self.source.stats.partition_keys);
         let is_list =
             self.index.is_some() && entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
@@ -74,7 +74,7 @@ impl Keyed<'_> {
             && (values < VALUES_MIN || values * 100 < entries * VALUES_PERCENT_MIN)
     }
 
-    fn is_time(&self) -> bool {
+    fn has_times(&self) -> bool {
         let single = |(key, modified_ms)| {
             <[_]>::first(key)
                 .filter(|_| <[_]>::len(key) == 1)
@@ -96,7 +96,7 @@ impl Keyed<'_> {
 
     /// Returns the largest values with their shares.
     pub fn top(&self) -> String {
-        let sum = self.source.spread.sum as f64;
+        let sum = self.source.distribution.sum as f64;
         let share = |entries: u64| percent(entries as f64, sum);
         let top = self
             .source
@@ -106,13 +106,15 @@ impl Keyed<'_> {
         top.collect::<Vec<_>>().join(", ")
     }
 
-    fn spread(&self) -> String {
-        spread(&self.source.spread, "values", |entries| entries.to_string())
+    fn distribution(&self) -> String {
+        distribution(&self.source.distribution, "values", |entries| {
+            entries.to_string()
+        })
     }
 
     /// Returns advice to spread the largest value, with the path that reads it back; numbers take
     /// no suffix.
-    fn suffixes(&self, facts: &Facts) -> String {
+    fn suffixes(&self, facts: &TableFacts) -> String {
         let shards = proposed_shards(facts);
         let only = self
             .source
@@ -132,22 +134,22 @@ impl Keyed<'_> {
 }
 
 /// Returns a suffix range for the table's own write throughput, or a guess.
-fn proposed_shards(facts: &Facts) -> u64 {
+fn proposed_shards(facts: &TableFacts) -> u64 {
     let provisioned = facts
         .description
         .schema
         .throughput
         .map(|throughput| throughput.write_capacity_units);
     provisioned
-        .and_then(|units| shards(units, facts.table.mean_bytes()))
+        .and_then(|units| shard_count(units, facts.table.mean_bytes()))
         .filter(|shards| *shards > 1)
         .unwrap_or(SHARDS_GUESS)
 }
 
-pub fn few_values(facts: &Facts) -> Vec<Advice> {
-    let few = keyed(facts)
+pub fn few_values(facts: &TableFacts) -> Vec<Advice> {
+    let few = key_sources(facts)
         .into_iter()
-        .filter(|keyed| keyed.is_few(facts) && !keyed.is_time());
+        .filter(|keyed| keyed.has_few_values(facts) && !keyed.has_times());
     few.map(|keyed| {
         let (values, entries) = (keyed.source.stats.partition_keys, keyed.source.stats.entries);
         let sparse = keyed.index.map_or(String::new(), |index| {
@@ -155,14 +157,14 @@ pub fn few_values(facts: &Facts) -> Vec<Advice> {
             format!(" Or leave {names} away in items that nobody asks the index for: a sparse index is a short list.")
         });
         Advice {
-            level: Level::Warning,
+            level: AdviceLevel::Warning,
             finding: format!(
                 "{} has {} over {}: {}; {}.",
                 keyed.key,
                 plural(values, "distinct value"),
                 plural(entries, if keyed.index.is_some() { "entry" } else { "item" }),
                 keyed.top(),
-                keyed.spread()
+                keyed.distribution()
             ),
             rule: "Prefer partition keys with many distinct values: one value is served by one partition, at most 3,000 read and 1,000 write units a second (P-24, T-02, T-16).",
             remedy: format!(
@@ -175,35 +177,35 @@ pub fn few_values(facts: &Facts) -> Vec<Advice> {
     .collect()
 }
 
-pub fn dominant_value(facts: &Facts) -> Vec<Advice> {
+pub fn dominant_value(facts: &TableFacts) -> Vec<Advice> {
     let mut all = Vec::new();
-    for keyed in keyed(facts) {
+    for keyed in key_sources(facts) {
         let (source, Some(largest)) = (keyed.source, keyed.source.largest.first()) else {
             continue;
         };
         let is_list = keyed.index.is_some()
             && source.stats.entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
-        let sum = source.spread.sum;
+        let sum = source.distribution.sum;
         let is_dominant = largest.entries * 100 >= sum * DOMINANT_PERCENT
-            && largest.entries * source.spread.count >= sum * DOMINANT_TIMES;
+            && largest.entries * source.distribution.count >= sum * DOMINANT_TIMES;
         // Few values are reported already; of two values one always has half.
         if source.stats.entries < ENTRIES_MIN
             || !is_dominant
             || is_list
-            || keyed.is_few(facts)
-            || keyed.is_time()
+            || keyed.has_few_values(facts)
+            || keyed.has_times()
         {
             continue;
         }
         all.push(Advice {
-            level: Level::Warning,
+            level: AdviceLevel::Warning,
             finding: format!(
                 "{} {} has {} of the entries: {} of {sum}; {}.",
                 keyed.key,
                 value(&largest.partition),
                 percent(largest.entries as f64, sum as f64),
                 largest.entries,
-                keyed.spread()
+                keyed.distribution()
             ),
             rule: "Uneven data makes a hot partition: what one value gets beyond 3,000 read or 1,000 write units a second is throttled, however much the table has (T-02, T-04, T-21).",
             remedy: format!(
@@ -219,23 +221,23 @@ pub fn dominant_value(facts: &Facts) -> Vec<Advice> {
 
 /// Reports keys that are dates or times: every write goes to today's date, and a moment is never
 /// requested again.
-pub fn times(facts: &Facts) -> Vec<Advice> {
-    let all = keyed(facts).into_iter().filter(Keyed::is_time);
+pub fn times(facts: &TableFacts) -> Vec<Advice> {
+    let all = key_sources(facts).into_iter().filter(KeySource::has_times);
     all.map(|keyed| {
         let (entries, values) = (keyed.source.stats.entries, keyed.source.stats.partition_keys);
         let (subject, key) = (keyed.subject.clone(), &keyed.key);
         let bounds = bounds(&keyed);
         if keyed.is_grouped() {
             return Advice {
-                level: Level::Warning,
+                level: AdviceLevel::Warning,
                 subject,
-                finding: format!("{key} is a date: {values} of them, {bounds}, over {entries} entries; {}.", keyed.spread()),
+                finding: format!("{key} is a date: {values} of them, {bounds}, over {entries} entries; {}.", keyed.distribution()),
                 rule: "Of dates today's takes every write: one partition does all the work, at most 1,000 write units a second, and the others none (T-02, T-04, T-21).",
                 remedy: format!("Make the customer, device or session the partition key and the date the sort key.{}", keyed.suffixes(facts)),
             };
         }
         Advice {
-            level: Level::Hint,
+            level: AdviceLevel::Hint,
             subject,
             finding: format!("{key} is a time: {values} of them, {bounds}, over {entries} entries, about one each."),
             rule: "A partition key is asked for by equality alone: nobody can ask for a range of these times, only scan (P-22, G-02).",
@@ -246,7 +248,7 @@ pub fn times(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Returns the least and greatest of the sampled values.
-fn bounds(keyed: &Keyed<'_>) -> String {
+fn bounds(keyed: &KeySource<'_>) -> String {
     let mut values: Vec<&[AttributeValue]> = keyed
         .source
         .keys
@@ -263,11 +265,14 @@ fn bounds(keyed: &Keyed<'_>) -> String {
 }
 
 /// Reports keys generated by a database: requests do not know them.
-pub fn sequence(facts: &Facts) -> Vec<Advice> {
+pub fn sequence(facts: &TableFacts) -> Vec<Advice> {
     let schema = &facts.description.schema;
     let has_global = schema.indexes_of(IndexKind::Global).next().is_some();
     // A client that reads the table itself knows its keys.
-    let base = facts.traffic.as_ref().and_then(|traffic| traffic.of(None));
+    let base = facts
+        .traffic
+        .as_ref()
+        .and_then(|traffic| traffic.source(None));
     let is_asked = base.is_some_and(|base| base.hot.iter().any(|key| key.load.read > 0.0));
     if schema.key.sort.is_some() || !has_global || facts.table.keys.len() < 3 || is_asked {
         return Vec::new();
@@ -279,11 +284,11 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
         .iter()
         .filter_map(|(key, _)| key.first())
         .collect();
-    let Some(kind) = generated(&values) else {
+    let Some(kind) = generator(&values) else {
         return Vec::new();
     };
     vec![Advice {
-        level: Level::Hint,
+        level: AdviceLevel::Hint,
         subject: facts.subject(None),
         finding: format!("{name} looks like {kind} made by a database, and there is an index to find items by something else."),
         rule: "A key that no request knows makes every read go through an index: eventually consistent, and one more write for each (T-18, T-19, T-22).",
@@ -292,7 +297,7 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Returns the number of values that must be written at once to use the provisioned units.
-pub fn write_shards(facts: &Facts) -> Vec<Advice> {
+pub fn write_shards(facts: &TableFacts) -> Vec<Advice> {
     let schema = &facts.description.schema;
     let Some(throughput) = schema.throughput else {
         return Vec::new();
@@ -304,7 +309,7 @@ pub fn write_shards(facts: &Facts) -> Vec<Advice> {
     let needed = units.div_ceil(PARTITION_WRITE_UNITS);
     let bytes = facts.table.mean_bytes();
     vec![Advice {
-        level: Level::Note,
+        level: AdviceLevel::Note,
         subject: facts.subject(None),
         finding: format!(
             "{units} write units a second are provisioned; at {bytes} bytes an item they need at least {needed} values of {} written at the same time.",

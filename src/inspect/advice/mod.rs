@@ -18,21 +18,21 @@
 
 mod cost;
 pub mod facts;
+mod format;
 mod indexes;
 mod keys;
 mod report;
 mod sizes;
 mod traffic;
 mod values;
-mod words;
 
-pub use facts::Facts;
+pub use facts::TableFacts;
+pub use format::{Advice, AdviceLevel, incomplete_note, plural};
 pub use report::markdown;
-pub use words::{Advice, Level, not_whole, plural};
 
-type Rule = fn(&Facts) -> Vec<Advice>;
+type AdviceRule = fn(&TableFacts) -> Vec<Advice>;
 
-const RULES: [Rule; 18] = [
+const RULES: [AdviceRule; 18] = [
     keys::few_values,
     keys::dominant_value,
     keys::times,
@@ -55,7 +55,7 @@ const RULES: [Rule; 18] = [
 
 /// Returns every point that applies, the important ones first.
 #[must_use]
-pub fn advise(facts: &Facts) -> Vec<Advice> {
+pub fn advise(facts: &TableFacts) -> Vec<Advice> {
     let mut all: Vec<Advice> = RULES.iter().flat_map(|rule| rule(facts)).collect();
     all.sort_by_key(|advice| advice.level);
     all

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::facts::WALKED_MAX;
-use super::keys::{Keyed, keyed};
-use super::words::{bytes, item_stem, names, not_whole, plural, spread};
-use super::{Advice, Facts, Level, advise, cost, indexes, sizes};
+use super::format::{bytes, distribution, incomplete_note, item_stem, names, plural};
+use super::keys::{KeySource, key_sources};
+use super::{Advice, AdviceLevel, TableFacts, advise, cost, indexes, sizes};
 use crate::model::schema::BillingMode;
 
 /// The characters of the longest bar.
@@ -13,16 +13,16 @@ const BAR_CHARS: u64 = 30;
 
 /// Returns the report: a summary, the points, and the facts behind them.
 #[must_use]
-pub fn markdown(facts: &Facts) -> String {
+pub fn markdown(facts: &TableFacts) -> String {
     let mut out = summary(facts);
     let all = advise(facts);
-    if all.iter().all(|advice| advice.level == Level::Note) {
+    if all.iter().all(|advice| advice.level == AdviceLevel::Note) {
         out.push_str("\nNothing to say: no rule finds fault with this data or its load.\n");
     }
     for (level, title) in [
-        (Level::Warning, "Warnings"),
-        (Level::Hint, "Hints"),
-        (Level::Note, "Notes"),
+        (AdviceLevel::Warning, "Warnings"),
+        (AdviceLevel::Hint, "Hints"),
+        (AdviceLevel::Note, "Notes"),
     ] {
         let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
         if !of_level.is_empty() {
@@ -30,17 +30,17 @@ pub fn markdown(facts: &Facts) -> String {
             let _ = writeln!(out, "\n## {title}");
             of_level
                 .into_iter()
-                .for_each(|advice| point(&mut out, advice));
+                .for_each(|advice| write_advice(&mut out, advice));
         }
     }
     out.push_str("\n## Facts\n\n");
-    told(facts)
+    fact_lines(facts)
         .iter()
         .for_each(|fact| out.push_str(&format!("- {fact}\n")));
     out + &sizes(facts)
 }
 
-fn summary(facts: &Facts) -> String {
+fn summary(facts: &TableFacts) -> String {
     let schema = &facts.description.schema;
     let stats = facts.table.stats;
     let mode = match (schema.billing_mode, schema.throughput) {
@@ -55,14 +55,14 @@ fn summary(facts: &Facts) -> String {
     let mut out = format!(
         "# Advice for {}\n\n{}{}, {}, {} of {}, {}, {mode}.\n",
         schema.name,
-        not_whole(&facts.unfinished),
+        incomplete_note(&facts.unfinished),
         plural(stats.entries, "item"),
         plural(stats.bytes, "byte"),
         plural(stats.partition_keys, "value"),
         names([&schema.key.partition], ""),
         plural(facts.indexes.len() as u64, "index")
     );
-    if facts.sizes.spread.count < stats.entries {
+    if facts.sizes.distribution.count < stats.entries {
         let _ = writeln!(
             out,
             "It is judged by the first {WALKED_MAX} values and items in hash order."
@@ -71,7 +71,7 @@ fn summary(facts: &Facts) -> String {
     out
 }
 
-fn point(
+fn write_advice(
     out: &mut String,
     Advice {
         subject,
@@ -97,9 +97,9 @@ fn capitalized(text: &str) -> String {
 }
 
 /// Returns the facts that apply to any table, good or bad.
-fn told(facts: &Facts) -> Vec<String> {
+fn fact_lines(facts: &TableFacts) -> Vec<String> {
     let schema = &facts.description.schema;
-    let mut all: Vec<String> = keyed(facts).iter().filter_map(values).collect();
+    let mut all: Vec<String> = key_sources(facts).iter().filter_map(values).collect();
     let content = facts.indexes.iter().map(|index| {
         format!(
             "Index {}: {}",
@@ -127,11 +127,11 @@ fn told(facts: &Facts) -> Vec<String> {
 
 /// Returns the distribution of entries over the values of a key, and the largest; nothing for a key
 /// with one entry each.
-fn values(keyed: &Keyed<'_>) -> Option<String> {
-    let of = &keyed.source.spread;
+fn values(keyed: &KeySource<'_>) -> Option<String> {
+    let of = &keyed.source.distribution;
     let has_groups = of.max() > 1;
     has_groups.then(|| {
-        let words = spread(of, "values", |entries| entries.to_string());
+        let words = distribution(of, "values", |entries| entries.to_string());
         format!(
             "{}, {}: {}; {words}. Most: {}.",
             capitalized(&keyed.subject),
@@ -143,13 +143,13 @@ fn values(keyed: &Keyed<'_>) -> Option<String> {
 }
 
 /// Returns the sizes of items, and a histogram.
-fn sizes(facts: &Facts) -> String {
-    let of = &facts.sizes.spread;
+fn sizes(facts: &TableFacts) -> String {
+    let of = &facts.sizes.distribution;
     let Some((size, key)) = facts.sizes.largest.first() else {
         return String::new();
     };
     let stem = item_stem(facts.name(), key);
-    let words = spread(of, "items", bytes);
+    let words = distribution(of, "items", bytes);
     let mut out = format!(
         "- Items: {words}. The largest is `{stem}.json`, {}.\n\n```text\n",
         bytes(*size)

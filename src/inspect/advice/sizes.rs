@@ -1,7 +1,7 @@
 //! Rules on the sizes of items, and on item collections that grow without end.
 
-use super::facts::{DAY_MS, Facts, Growth};
-use super::words::{Advice, Level, bytes, collection, day, item_stem, plural, value};
+use super::facts::{DAY_MS, Growth, TableFacts};
+use super::format::{Advice, AdviceLevel, bytes, collection, day, item_stem, plural, value};
 use crate::model::IndexKind;
 use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
@@ -16,8 +16,8 @@ const OUTLIERS_PERCENT_MAX: u64 = 5;
 const FULL_PERCENT: u64 = 85;
 
 /// Reports a few items much larger than the others.
-pub fn outliers(facts: &Facts) -> Vec<Advice> {
-    let (spread, largest) = (&facts.sizes.spread, facts.sizes.largest.first());
+pub fn outliers(facts: &TableFacts) -> Vec<Advice> {
+    let (spread, largest) = (&facts.sizes.distribution, facts.sizes.largest.first());
     let usual = spread.percentile(50);
     let least = (usual * OUTLIER_TIMES).max(OUTLIER_BYTES_MIN);
     let (count, Some((size, key))) = (spread.at_least(least), largest) else {
@@ -33,7 +33,7 @@ pub fn outliers(facts: &Facts) -> Vec<Advice> {
     }
     let stem = item_stem(facts.name(), key);
     vec![Advice {
-        level: Level::Hint,
+        level: AdviceLevel::Hint,
         subject: facts.subject(None),
         finding: format!(
             "The largest item, `{stem}.json`, has {}, half of the items {} or fewer; {} {} or more: {}.",
@@ -70,14 +70,14 @@ fn near_limit() -> u64 {
 }
 
 /// Reports items that can hardly grow.
-pub fn near_full(facts: &Facts) -> Vec<Advice> {
-    let count = facts.sizes.spread.at_least(near_limit());
+pub fn near_full(facts: &TableFacts) -> Vec<Advice> {
+    let count = facts.sizes.distribution.at_least(near_limit());
     let Some((size, key)) = facts.sizes.largest.first().filter(|_| count > 0) else {
         return Vec::new();
     };
     let stem = item_stem(facts.name(), key);
     vec![Advice {
-        level: Level::Warning,
+        level: AdviceLevel::Warning,
         subject: facts.subject(None),
         finding: format!(
             "{} {} {} or more of the 400 KB that an item may have; the largest, `{stem}.json`, has {}: {}.",
@@ -103,7 +103,7 @@ const DAYS_WARNING: u64 = 30;
 const DAYS_HINT: u64 = 365;
 
 /// Reports collections of a table with local indexes that grow towards their limit.
-pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
+pub fn unbounded_collections(facts: &TableFacts) -> Vec<Advice> {
     let Some(growth) = &facts.growth else {
         return Vec::new();
     };
@@ -111,8 +111,8 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
         .full_ms()
         .map(|full_ms| full_ms.saturating_sub(growth.now_ms) / DAY_MS);
     let level = match (growth.percent(), days) {
-        (PERCENT_WARNING.., _) | (_, Some(..=DAYS_WARNING)) => Level::Warning,
-        (PERCENT_HINT.., _) | (_, Some(..=DAYS_HINT)) => Level::Hint,
+        (PERCENT_WARNING.., _) | (_, Some(..=DAYS_WARNING)) => AdviceLevel::Warning,
+        (PERCENT_HINT.., _) | (_, Some(..=DAYS_HINT)) => AdviceLevel::Hint,
         _ => return Vec::new(),
     };
     let (schema, path) = (&facts.description.schema, path(facts, growth));
@@ -128,7 +128,7 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
     }]
 }
 
-fn path(facts: &Facts, growth: &Growth) -> String {
+fn path(facts: &TableFacts, growth: &Growth) -> String {
     growth
         .partition
         .first()
@@ -136,7 +136,7 @@ fn path(facts: &Facts, growth: &Growth) -> String {
 }
 
 /// Returns the fullest collection and its pace.
-pub fn fullest(facts: &Facts, growth: &Growth) -> String {
+pub fn fullest(facts: &TableFacts, growth: &Growth) -> String {
     let locals = facts
         .description
         .schema

@@ -1,11 +1,11 @@
 //! Rules on the recorded load.
 
-use super::facts::{Facts, SourceTraffic, Traffic};
-use super::keys::{Keyed, keyed};
-use super::words::{Advice, Level};
-use super::words::{minute, percent, plural, units, value};
+use super::facts::{SourceTraffic, TableFacts, Traffic};
+use super::format::{Advice, AdviceLevel};
+use super::format::{minute, percent, plural, units, value};
+use super::keys::{KeySource, key_sources};
 use crate::model::IndexKind;
-use crate::model::layout::{HotKey, Reads};
+use crate::model::metrics::{HotKey, ReadCounts};
 
 /// The load, as Contributor Insights weighs it, below which its distribution allows no conclusion.
 const WEIGHT_MIN: f64 = 3000.0;
@@ -27,11 +27,11 @@ const TIMES_DATA: f64 = 1.5;
 const NEAR_SHARE: f64 = 0.5;
 
 fn with_traffic<'f>(
-    facts: &'f Facts,
-) -> impl Iterator<Item = (Keyed<'f>, &'f Traffic, &'f SourceTraffic)> {
+    facts: &'f TableFacts,
+) -> impl Iterator<Item = (KeySource<'f>, &'f Traffic, &'f SourceTraffic)> {
     let traffic = facts.traffic.as_ref();
-    keyed(facts).into_iter().filter_map(move |keyed| {
-        let of = traffic?.of(keyed.index.map(|index| &index.schema.name))?;
+    key_sources(facts).into_iter().filter_map(move |keyed| {
+        let of = traffic?.source(keyed.index.map(|index| &index.schema.name))?;
         Some((keyed, traffic?, of))
     })
 }
@@ -43,15 +43,15 @@ fn key_name(hot: &HotKey) -> String {
 }
 
 /// Reports keys with a large share of the load.
-pub fn hot_keys(facts: &Facts) -> Vec<Advice> {
+pub fn hot_keys(facts: &TableFacts) -> Vec<Advice> {
     with_traffic(facts)
         .filter_map(|(keyed, traffic, of)| hot_key(&keyed, traffic, of))
         .collect()
 }
 
-fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<Advice> {
+fn hot_key(keyed: &KeySource<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<Advice> {
     let (all, hot, gives) = (&of.day, of.hot.first()?, &traffic.partition);
-    let busiest = &hot.busiest.load;
+    let busiest = &hot.peak.load;
     let of_partition = busiest.read / gives.read + busiest.write / gives.write;
     let is_near = of_partition >= NEAR_SHARE || hot.load.throttles() > 0;
     let share = hot.load.weight() / all.weight().max(1.0);
@@ -61,7 +61,11 @@ fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<A
         return None;
     }
     Some(Advice {
-        level: if is_near { Level::Warning } else { Level::Hint },
+        level: if is_near {
+            AdviceLevel::Warning
+        } else {
+            AdviceLevel::Hint
+        },
         subject: keyed.subject.clone(),
         finding: format!(
             "{} {} takes {} of the load of the last day: {} of {} read and {} of {} write units. In its busiest second it was asked for {} read and {} write units, {} of the {} and {} that a partition gives.",
@@ -87,26 +91,26 @@ fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<A
 }
 
 /// Returns the key's share of all entries: as much load as data is no news.
-fn share_of_data(keyed: &Keyed<'_>, hot: &HotKey) -> f64 {
+fn share_of_data(keyed: &KeySource<'_>, hot: &HotKey) -> f64 {
     let found = keyed
         .source
         .largest
         .iter()
         .find(|collection| hot.key.as_ref() == Some(&collection.partition));
     found.map_or(0.0, |collection| {
-        collection.entries as f64 / keyed.source.spread.sum.max(1) as f64
+        collection.entries as f64 / keyed.source.distribution.sum.max(1) as f64
     })
 }
 
 /// Reports requests that were throttled.
-pub fn throttles(facts: &Facts) -> Vec<Advice> {
+pub fn throttles(facts: &TableFacts) -> Vec<Advice> {
     with_traffic(facts)
         .filter(|(.., of)| of.day.throttles() > 0)
         .map(|(keyed, _, of)| throttled(facts, keyed, of))
         .collect()
 }
 
-fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
+fn throttled(facts: &TableFacts, keyed: KeySource<'_>, of: &SourceTraffic) -> Advice {
     let hot = of
         .hot
         .iter()
@@ -131,7 +135,7 @@ fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
         )
     });
     Advice {
-        level: Level::Warning,
+        level: AdviceLevel::Warning,
         finding: format!(
             "{} throttled in the last day: {} and {}{on}.{limit}",
             if of.day.throttles() == 1 {
@@ -153,7 +157,7 @@ fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
 }
 
 /// Reports indexes that are written and never read, while the table is read.
-pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
+pub fn unused_indexes(facts: &TableFacts) -> Vec<Advice> {
     let Some(traffic) = &facts.traffic else {
         return Vec::new();
     };
@@ -161,7 +165,7 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
     let mut unused = Vec::new();
     for index in &facts.indexes {
         let Some(of) = traffic
-            .of(Some(&index.schema.name))
+            .source(Some(&index.schema.name))
             .map(SourceTraffic::load)
         else {
             continue;
@@ -171,7 +175,7 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
         }
         let is_global = index.schema.kind == IndexKind::Global;
         unused.push(Advice {
-            level: Level::Hint,
+            level: AdviceLevel::Hint,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!(
                 "No read of it since {}; its writes took {} of {} write units, {}.",
@@ -196,7 +200,7 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Reports queries and scans that read much and return little of it.
-pub fn waste(facts: &Facts) -> Vec<Advice> {
+pub fn waste(facts: &TableFacts) -> Vec<Advice> {
     let sources = facts.traffic.iter().flat_map(|traffic| &traffic.sources);
     sources
         .flat_map(|source| {
@@ -209,13 +213,18 @@ pub fn waste(facts: &Facts) -> Vec<Advice> {
         .collect()
 }
 
-fn wasted(facts: &Facts, source: &SourceTraffic, kind: &str, reads: &Reads) -> Option<Advice> {
+fn wasted(
+    facts: &TableFacts,
+    source: &SourceTraffic,
+    kind: &str,
+    reads: &ReadCounts,
+) -> Option<Advice> {
     if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_TIMES > reads.evaluated {
         return None;
     }
     let name = facts.name();
     Some(Advice {
-        level: Level::Hint,
+        level: AdviceLevel::Hint,
         subject: facts.subject(source.index.as_ref()),
         finding: format!(
             "{kind} evaluated {} in the last day and returned {}, {}: about {} of the {} read units that they took were for nothing.",

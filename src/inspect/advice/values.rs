@@ -27,7 +27,7 @@ pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
         .iter()
         .map(|(value, modified_ms)| (cell(value), *modified_ms))
         .collect();
-    let start = common_start(&texts);
+    let start = common_prefix(&texts);
     let is_time = |(text, modified_ms): &&(String, u64)| {
         let text = text.get(start..).unwrap_or_default();
         is_date(text)
@@ -37,7 +37,7 @@ pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
 }
 
 /// Returns the bytes of the common prefix, such as `LOG#`; 0 if there is none.
-fn common_start(texts: &[(String, u64)]) -> usize {
+fn common_prefix(texts: &[(String, u64)]) -> usize {
     let end = |text: &str| text.rfind('#').map_or(0, |place| place + 1);
     let Some((first, _)) = texts.first() else {
         return 0;
@@ -91,7 +91,7 @@ fn epoch_ms(text: &str) -> Option<u64> {
 }
 
 /// Returns the generator of the values, if it was a database or a library: `a UUID`.
-pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
+pub fn generator(values: &[&AttributeValue]) -> Option<&'static str> {
     let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
     let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
     if all(is_uuid) {
@@ -199,7 +199,7 @@ mod tests {
         let check = |texts: &[&str], expected: Option<&str>| {
             let values: Vec<AttributeValue> = texts.iter().map(|text| s(text)).collect();
             assert_eq!(
-                generated(&values.iter().collect::<Vec<_>>()),
+                generator(&values.iter().collect::<Vec<_>>()),
                 expected,
                 "{texts:?}"
             );

@@ -3,7 +3,7 @@
 
 /// The class of a part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum PartClass {
     /// A key of type N.
     Number,
     /// A key of type B.
@@ -34,7 +34,7 @@ pub enum Class {
     Rest,
 }
 
-impl Class {
+impl PartClass {
     /// Returns the text of the class in patterns.
     #[must_use]
     pub fn text(self) -> &'static str {
@@ -67,8 +67,10 @@ impl Class {
     /// True if a few parts of this class may be parts of the wider one by chance: digits among hex,
     /// words among identifiers.
     #[must_use]
-    pub fn may_be(self, wider: Self) -> bool {
-        use Class::{Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid, Word};
+    pub fn may_belong_to(self, wider: Self) -> bool {
+        use PartClass::{
+            Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid, Word,
+        };
         match self {
             EpochSeconds | EpochMillis | Day => matches!(wider, Digits | Hex | Id | Base64),
             Digits => matches!(wider, Hex | Id | Base64),
@@ -102,12 +104,12 @@ fn is_weak(byte: u8) -> bool {
 }
 
 /// A test of the first bytes of a text for one form; returns class and length.
-type Form = fn(&[u8]) -> Option<(Class, usize)>;
+type Form = fn(&[u8]) -> Option<(PartClass, usize)>;
 
 /// Returns the class of the first part of the text, and its length in bytes; the part ends at a
 /// separator or with the text.
 #[must_use]
-fn recognise(text: &str) -> Option<(Class, usize)> {
+fn recognize(text: &str) -> Option<(PartClass, usize)> {
     let bytes = text.as_bytes();
     const FORMS: [Form; 8] = [uuid, moment, url, email, ip, phone, base64, run];
     let ends = |length: usize| {
@@ -123,7 +125,7 @@ fn recognise(text: &str) -> Option<(Class, usize)> {
 
 /// True if the bytes begin with this form: `d` is a digit, `x` a hexadecimal one, any other byte
 /// itself.
-fn begins(bytes: &[u8], form: &[u8]) -> bool {
+fn matches_form(bytes: &[u8], form: &[u8]) -> bool {
     let fits = |(byte, form): (&u8, &u8)| match form {
         b'd' => byte.is_ascii_digit(),
         b'x' => byte.is_ascii_hexdigit(),
@@ -148,26 +150,26 @@ fn value(digits: &[u8]) -> u64 {
     })
 }
 
-fn uuid(bytes: &[u8]) -> Option<(Class, usize)> {
-    begins(bytes, b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx").then_some((Class::Uuid, 36))
+fn uuid(bytes: &[u8]) -> Option<(PartClass, usize)> {
+    matches_form(bytes, b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx").then_some((PartClass::Uuid, 36))
 }
 
 fn is_year_and_month(year: &[u8], month: &[u8]) -> bool {
     (1900..2200).contains(&value(year)) && (1..=12).contains(&value(month))
 }
 
-fn moment(bytes: &[u8]) -> Option<(Class, usize)> {
-    if begins(bytes, b"ddddddddTddddddZ") {
-        return Some((Class::DateTime, 16));
+fn moment(bytes: &[u8]) -> Option<(PartClass, usize)> {
+    if matches_form(bytes, b"ddddddddTddddddZ") {
+        return Some((PartClass::DateTime, 16));
     }
-    if !(begins(bytes, b"dddd-dd") || begins(bytes, b"dddd/dd"))
+    if !(matches_form(bytes, b"dddd-dd") || matches_form(bytes, b"dddd/dd"))
         || !is_year_and_month(&bytes[..4], &bytes[5..7])
     {
         return None;
     }
-    let is_day = begins(&bytes[7..], b"-dd") || begins(&bytes[7..], b"/dd");
+    let is_day = matches_form(&bytes[7..], b"-dd") || matches_form(&bytes[7..], b"/dd");
     if !is_day || !(1..=31).contains(&value(&bytes[8..10])) {
-        return Some((Class::Month, 7));
+        return Some((PartClass::Month, 7));
     }
     let has_time = bytes
         .get(10)
@@ -178,42 +180,42 @@ fn moment(bytes: &[u8]) -> Option<(Class, usize)> {
         0
     };
     Some(if time == 0 {
-        (Class::Date, 10)
+        (PartClass::Date, 10)
     } else {
-        (Class::DateTime, 11 + time)
+        (PartClass::DateTime, 11 + time)
     })
 }
 
 /// Returns the length of `17:24`, `17:24:31` or `17.24.31`, with a fraction, and `Z` or an offset
 /// after it.
 fn time_length(bytes: &[u8]) -> usize {
-    if !(begins(bytes, b"dd:dd") || begins(bytes, b"dd.dd")) {
+    if !(matches_form(bytes, b"dd:dd") || matches_form(bytes, b"dd.dd")) {
         return 0;
     }
     let mut length = 5;
-    if begins(&bytes[5..], b":dd") || begins(&bytes[5..], b".dd") {
+    if matches_form(&bytes[5..], b":dd") || matches_form(&bytes[5..], b".dd") {
         length = 8;
     }
-    if begins(&bytes[length..], b".d") || begins(&bytes[length..], b",d") {
+    if matches_form(&bytes[length..], b".d") || matches_form(&bytes[length..], b",d") {
         length += 1 + count(&bytes[length + 1..], |byte| byte.is_ascii_digit());
     }
     match &bytes[length..] {
         [b'Z' | b'z', ..] => length + 1,
-        zone if begins(zone, b"+dd:dd") || begins(zone, b"-dd:dd") => length + 6,
+        zone if matches_form(zone, b"+dd:dd") || matches_form(zone, b"-dd:dd") => length + 6,
         _ => length,
     }
 }
 
-fn url(bytes: &[u8]) -> Option<(Class, usize)> {
+fn url(bytes: &[u8]) -> Option<(PartClass, usize)> {
     let is_url = bytes.starts_with(b"http://") || bytes.starts_with(b"https://");
     let length = bytes
         .iter()
         .take_while(|byte| !matches!(byte, b'#' | b'|' | b' '))
         .count();
-    is_url.then_some((Class::Url, length))
+    is_url.then_some((PartClass::Url, length))
 }
 
-fn email(bytes: &[u8]) -> Option<(Class, usize)> {
+fn email(bytes: &[u8]) -> Option<(PartClass, usize)> {
     let local = count(bytes, |byte| {
         byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte)
     });
@@ -222,26 +224,27 @@ fn email(bytes: &[u8]) -> Option<(Class, usize)> {
         byte.is_ascii_alphanumeric() || b".-".contains(&byte)
     });
     let has_dot = domain[..length].iter().skip(1).any(|byte| *byte == b'.');
-    (local > 0 && has_dot).then_some((Class::Email, local + 1 + length))
+    (local > 0 && has_dot).then_some((PartClass::Email, local + 1 + length))
 }
 
-fn ip(bytes: &[u8]) -> Option<(Class, usize)> {
+fn ip(bytes: &[u8]) -> Option<(PartClass, usize)> {
     let length = count(bytes, |byte| byte.is_ascii_digit() || byte == b'.');
     let groups = bytes[..length].split(|byte| *byte == b'.');
     let is_group = |group: &[u8]| (1..=3).contains(&group.len()) && value(group) <= 255;
-    (groups.clone().count() == 4 && groups.into_iter().all(is_group)).then_some((Class::Ip, length))
+    (groups.clone().count() == 4 && groups.into_iter().all(is_group))
+        .then_some((PartClass::Ip, length))
 }
 
-fn phone(bytes: &[u8]) -> Option<(Class, usize)> {
+fn phone(bytes: &[u8]) -> Option<(PartClass, usize)> {
     let digits = count(bytes.strip_prefix(b"+")?, |byte| byte.is_ascii_digit());
     (8..=15)
         .contains(&digits)
-        .then_some((Class::Phone, digits + 1))
+        .then_some((PartClass::Phone, digits + 1))
 }
 
 /// Recognizes random bytes as letters of both cases and digits: unlike names, they change from one
 /// kind to another all the time.
-fn base64(bytes: &[u8]) -> Option<(Class, usize)> {
+fn base64(bytes: &[u8]) -> Option<(PartClass, usize)> {
     let letters = count(bytes, |byte| {
         byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte)
     });
@@ -262,11 +265,11 @@ fn base64(bytes: &[u8]) -> Option<(Class, usize)> {
         .filter(|word| word.first().is_some_and(u8::is_ascii_uppercase));
     // A capital at the beginning of a word is no change.
     let is_random = changes.saturating_sub(words.count()) * 20 >= letters * 7;
-    (letters >= BASE64_BYTES_MIN && has_all && is_random).then_some((Class::Base64, length))
+    (letters >= BASE64_BYTES_MIN && has_all && is_random).then_some((PartClass::Base64, length))
 }
 
 /// Recognizes letters and digits up to another byte.
-fn run(bytes: &[u8]) -> Option<(Class, usize)> {
+fn run(bytes: &[u8]) -> Option<(PartClass, usize)> {
     let length = count(bytes, |byte| byte.is_ascii_alphanumeric());
     let run = &bytes[..length];
     let letters = run.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
@@ -277,7 +280,7 @@ fn run(bytes: &[u8]) -> Option<(Class, usize)> {
         return Some(digits(bytes, length));
     }
     if is_ulid(run) {
-        return Some((Class::Ulid, length));
+        return Some((PartClass::Ulid, length));
     }
     // `user17` is a name and a number.
     if run[..letters].iter().all(u8::is_ascii_alphabetic) {
@@ -286,26 +289,26 @@ fn run(bytes: &[u8]) -> Option<(Class, usize)> {
     let is_one_case = |is: fn(&u8) -> bool| !run.iter().any(is);
     let one_case = is_one_case(u8::is_ascii_uppercase) || is_one_case(u8::is_ascii_lowercase);
     if length >= HEX_BYTES_MIN && one_case && run.iter().all(u8::is_ascii_hexdigit) {
-        return Some((Class::Hex, length));
+        return Some((PartClass::Hex, length));
     }
-    (length >= ID_BYTES_MIN).then_some((Class::Id, length))
+    (length >= ID_BYTES_MIN).then_some((PartClass::Id, length))
 }
 
-fn digits(bytes: &[u8], length: usize) -> (Class, usize) {
+fn digits(bytes: &[u8], length: usize) -> (PartClass, usize) {
     let run = &bytes[..length];
-    if begins(&bytes[length..], b".d") {
+    if matches_form(&bytes[length..], b".d") {
         return (
-            Class::Digits,
+            PartClass::Digits,
             length + 1 + count(&bytes[length + 1..], |byte| byte.is_ascii_digit()),
         );
     }
     let class = match length {
         8 if is_year_and_month(&run[..4], &run[4..6]) && (1..=31).contains(&value(&run[6..])) => {
-            Class::Day
+            PartClass::Day
         }
-        10 if run[0] == b'1' => Class::EpochSeconds,
-        13 if run[0] == b'1' => Class::EpochMillis,
-        _ => Class::Digits,
+        10 if run[0] == b'1' => PartClass::EpochSeconds,
+        13 if run[0] == b'1' => PartClass::EpochMillis,
+        _ => PartClass::Digits,
     };
     (class, length)
 }
@@ -324,30 +327,30 @@ const NAME_BYTES_MAX: usize = 64;
 
 /// A part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
-    Class(Class),
+pub enum KeySegment<'a> {
+    Class(PartClass),
     /// A text without a form: possibly a constant.
     Name(&'a str),
 }
 
 /// Calls `each` with every part and the separator after it; the text beyond `parts_max` parts is
 /// one part.
-pub fn parts<'a>(text: &'a str, parts_max: usize, mut each: impl FnMut(Part<'a>, u8)) {
+pub fn split_parts<'a>(text: &'a str, parts_max: usize, mut each: impl FnMut(KeySegment<'a>, u8)) {
     let mut rest = text;
     for _ in 0..parts_max {
-        let (part, length) = first(rest);
+        let (part, length) = first_part(rest);
         let Some(&separator) = rest.as_bytes().get(length) else {
             return each(part, END);
         };
         each(part, separator);
         rest = &rest[length + 1..];
     }
-    each(Part::Class(Class::Rest), END);
+    each(KeySegment::Class(PartClass::Rest), END);
 }
 
-fn first(text: &str) -> (Part<'_>, usize) {
-    if let Some((class, length)) = recognise(text) {
-        return (Part::Class(class), length);
+fn first_part(text: &str) -> (KeySegment<'_>, usize) {
+    if let Some((class, length)) = recognize(text) {
+        return (KeySegment::Class(class), length);
     }
     let mut length = word(text);
     // Words with weak separators between them are one name, up to a part that has a form.
@@ -359,7 +362,7 @@ fn first(text: &str) -> (Part<'_>, usize) {
         let next = &text[length + 1..];
         if length > NAME_BYTES_MAX {
             length += next.bytes().take_while(|byte| !is_strong(*byte)).count() + 1;
-        } else if recognise(next).is_some() {
+        } else if recognize(next).is_some() {
             break;
         } else {
             length += 1 + word(next);
@@ -367,9 +370,9 @@ fn first(text: &str) -> (Part<'_>, usize) {
     }
     let name = &text[..length];
     let part = match length {
-        0 => Part::Class(Class::Empty),
-        1..=NAME_BYTES_MAX => Part::Name(name),
-        _ => Part::Class(kind_of_name(name)),
+        0 => KeySegment::Class(PartClass::Empty),
+        1..=NAME_BYTES_MAX => KeySegment::Name(name),
+        _ => KeySegment::Class(kind_of_name(name)),
     };
     (part, length)
 }
@@ -383,11 +386,11 @@ fn word(text: &str) -> usize {
 }
 
 /// Returns the class of a name that is no constant.
-pub fn kind_of_name(name: &str) -> Class {
+pub fn kind_of_name(name: &str) -> PartClass {
     if name.contains(' ') {
-        Class::Text
+        PartClass::Text
     } else {
-        Class::Word
+        PartClass::Word
     }
 }
 
@@ -404,7 +407,7 @@ mod tests {
     #[test]
     fn what_a_text_begins_with() {
         let check = |text: &str, expected: &str| {
-            let found = recognise(text);
+            let found = recognize(text);
             let shown = found.map(|(class, length)| format!("{}{}", class.text(), &text[length..]));
             assert_eq!(shown.as_deref().unwrap_or("none"), expected, "{text}");
         };
@@ -464,10 +467,10 @@ mod tests {
     fn a_key_in_parts() {
         let check = |key: &str, expected: &str| {
             let mut shown = String::new();
-            parts(key, 5, |part, separator| {
+            split_parts(key, 5, |part, separator| {
                 match part {
-                    Part::Class(class) => shown.push_str(class.text()),
-                    Part::Name(name) => shown.push_str(&format!("({name})")),
+                    KeySegment::Class(class) => shown.push_str(class.text()),
+                    KeySegment::Name(name) => shown.push_str(&format!("({name})")),
                 }
                 if separator != END {
                     shown.push(char::from(separator));

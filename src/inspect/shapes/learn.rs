@@ -1,8 +1,8 @@
 //! Converts records to shapes, and finds the indexes that an item enters by the attributes of its
 //! record.
 
-use super::shape::{Pattern, Shape};
-use super::tree::{KeyText, Tree};
+use super::shape::{ItemShape, Pattern};
+use super::tree::{KeyText, PatternTree};
 use crate::codec::record::{Record, StoredValue};
 use crate::model::error::StoreError;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
@@ -19,7 +19,7 @@ pub struct Learner {
     key: KeySchema,
     indexes: IndexKeys,
     index_count: usize,
-    tree: Tree,
+    tree: PatternTree,
     items: u64,
     names_left: usize,
 }
@@ -30,7 +30,7 @@ impl Learner {
             key: schema.key.clone(),
             indexes: IndexKeys::new(schema),
             index_count: schema.indexes.len(),
-            tree: Tree::default(),
+            tree: PatternTree::default(),
             items: 0,
             names_left: NAMES_MAX,
         }
@@ -61,7 +61,10 @@ impl Learner {
         let key = [Some(text_of(&self.key.partition.name)?), sort];
         let paths = self.tree.paths();
         let shape = self.tree.shape(key, || {
-            Ok::<_, StoreError>(Shape::new(self.index_count, example(record, &self.key)?))
+            Ok::<_, StoreError>(ItemShape::new(
+                self.index_count,
+                example(record, &self.key)?,
+            ))
         })?;
         shape.sizes.add(u64::from(record.item_bytes()));
         shape.attributes.add(&item, &mut self.names_left)?;
@@ -119,7 +122,7 @@ fn example(record: &Record<'_>, key: &KeySchema) -> Result<Key, StoreError> {
 
 /// A key attribute of an index.
 #[derive(Debug)]
-struct IndexKey {
+struct IndexKeyAttribute {
     name: String,
     kind: AttributeType,
     bytes_max: usize,
@@ -130,11 +133,11 @@ struct IndexKey {
 /// The key attributes of a table's indexes.
 #[derive(Debug)]
 pub struct IndexKeys {
-    keys: Vec<IndexKey>,
+    keys: Vec<IndexKeyAttribute>,
     /// The number of key attributes of each index.
-    wanted: Vec<usize>,
+    required: Vec<usize>,
     /// The number of them in the item.
-    met: Vec<usize>,
+    present: Vec<usize>,
 }
 
 impl IndexKeys {
@@ -152,7 +155,7 @@ impl IndexKeys {
             keys.extend(
                 partition
                     .chain(sort)
-                    .map(|(attribute, bytes_max)| IndexKey {
+                    .map(|(attribute, bytes_max)| IndexKeyAttribute {
                         name: attribute.name.clone(),
                         kind: attribute.attribute_type.as_attribute_type(),
                         bytes_max,
@@ -167,24 +170,24 @@ impl IndexKeys {
             .collect();
         Self {
             keys,
-            met: vec![0; wanted.len()],
-            wanted,
+            present: vec![0; wanted.len()],
+            required: wanted,
         }
     }
 
     /// Counts an item in each index that it enters: it has all key attributes, of their types,
     /// neither empty nor too long.
     pub fn count(&mut self, item: &[(&str, StoredValue<'_>)], counts: &mut [u64]) {
-        self.met.fill(0);
+        self.present.fill(0);
         for (name, value) in item {
-            let of_value = |key: &&IndexKey| {
+            let of_value = |key: &&IndexKeyAttribute| {
                 key.name == *name && key.kind == value.kind && fits(value, key.bytes_max)
             };
             for key in self.keys.iter().filter(of_value) {
-                self.met[key.index] += 1;
+                self.present[key.index] += 1;
             }
         }
-        for ((count, met), wanted) in counts.iter_mut().zip(&self.met).zip(&self.wanted) {
+        for ((count, met), wanted) in counts.iter_mut().zip(&self.present).zip(&self.required) {
             *count += u64::from(met == wanted);
         }
     }

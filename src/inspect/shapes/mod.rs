@@ -23,10 +23,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use report::{json, markdown};
-pub use shape::{Pattern, Shape};
+pub use shape::{ItemShape, Pattern};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 
-use crate::database::{Browse, Source, SourceStats};
+use crate::database::{Browse, SourceName, SourceStats};
 use crate::model::api::Segment;
 use crate::model::{Error, Key, TableName, TableSchema};
 use learn::Learner;
@@ -78,7 +78,7 @@ pub fn read(
     let Some(schema) = database.schema(table)? else {
         return Ok(None);
     };
-    let source = Source {
+    let source = SourceName {
         table: table.clone(),
         index: None,
     };
@@ -90,7 +90,7 @@ pub fn read(
         read_strips(database, &source, items_max, &mut learner)?;
     }
     let (items_read, patterns) = learner.finish();
-    let unfinished = database.unfinished(table)?;
+    let unfinished = database.incomplete_pull(table)?;
     Ok(Some(Shapes {
         schema,
         unfinished,
@@ -105,7 +105,7 @@ pub fn read(
 /// lacks.
 fn read_strips(
     database: &dyn Browse,
-    source: &Source,
+    source: &SourceName,
     items_max: u64,
     learner: &mut Learner,
 ) -> Result<(), Error> {
@@ -129,7 +129,7 @@ fn read_strips(
 /// Reads at most `items_max` items of the table or of a strip, in several snapshots.
 fn read_part(
     database: &dyn Browse,
-    source: &Source,
+    source: &SourceName,
     strip: Option<Segment>,
     items_max: u64,
     learner: &mut Learner,

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{Attribute, Types};
+use super::shape::{Attribute, TypeCounts};
 use super::{PATTERNS_MAX, PathOf, Pattern, Shapes};
 use crate::codec::calendar;
-use crate::codec::shown::{self, WORD_CHARS_MAX};
-use crate::inspect::advice::{not_whole, plural};
+use crate::codec::sanitize::{self, WORD_CHARS_MAX};
+use crate::inspect::advice::{incomplete_note, plural};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 /// The attributes shown of a pattern, the most common ones; JSON has all that are known.
@@ -27,7 +27,7 @@ pub fn markdown(shapes: &Shapes, path_of: PathOf) -> String {
     let mut out = format!(
         "# Shapes of {}\n\n{}{}\n\n",
         shapes.schema.name,
-        not_whole(&shapes.unfinished),
+        incomplete_note(&shapes.unfinished),
         summary(shapes)
     );
     if shapes.patterns.is_empty() {
@@ -153,7 +153,7 @@ fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
     }
 }
 
-fn line(out: &mut String, name: &str, types: &Types, items: u64) {
+fn line(out: &mut String, name: &str, types: &TypeCounts, items: u64) {
     let counted = types.counted();
     let of_one = |(tag, count): &(&str, u64)| {
         if counted.len() == 1 {
@@ -184,12 +184,12 @@ fn share(part: u64, whole: u64) -> String {
 
 /// Returns a pattern as Markdown code.
 fn code(text: &str) -> String {
-    shown::code(text, WORD_CHARS_MAX)
+    sanitize::code(text, WORD_CHARS_MAX)
 }
 
 /// Returns a name escaped for a table cell.
 fn in_cell(text: &str) -> String {
-    shown::markdown(text, WORD_CHARS_MAX)
+    sanitize::markdown(text, WORD_CHARS_MAX)
 }
 
 /// Returns all shapes as JSON.
@@ -262,7 +262,7 @@ fn of_pattern(shapes: &Shapes, pattern: &Pattern, path_of: PathOf) -> Value {
     })
 }
 
-fn of_types(name: &str, types: &Types, items: u64) -> Value {
+fn of_types(name: &str, types: &TypeCounts, items: u64) -> Value {
     let counts: Map<String, Value> = types
         .counted()
         .into_iter()

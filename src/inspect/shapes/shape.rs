@@ -3,7 +3,7 @@
 //! attributes, with their types, and how often they occur.
 
 use crate::codec::record::StoredValue;
-use crate::inspect::look::Spread;
+use crate::inspect::sampling::Distribution;
 use crate::model::error::StoreError;
 use crate::model::{AttributeType, Key};
 
@@ -13,12 +13,12 @@ pub struct Pattern {
     pub partition: String,
     /// `None` if the table has no sort key.
     pub sort: Option<String>,
-    pub shape: Shape,
+    pub shape: ItemShape,
 }
 
 /// The counters of the items of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct ItemShape {
     /// DynamoDB sizes, without overhead.
     pub sizes: Sizes,
     pub attributes: Attributes,
@@ -29,7 +29,7 @@ pub struct Shape {
     pub example: Key,
 }
 
-impl Shape {
+impl ItemShape {
     #[must_use]
     pub fn new(indexes: usize, example: Key) -> Self {
         Self {
@@ -62,7 +62,7 @@ pub struct Sizes {
     pub bytes: u64,
     pub min: u64,
     pub max: u64,
-    rounded: Spread,
+    rounded: Distribution,
 }
 
 impl Sizes {
@@ -128,9 +128,9 @@ const TYPES: [AttributeType; 10] = [
 
 /// The number of values of each type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Types([u64; TYPES.len()]);
+pub struct TypeCounts([u64; TYPES.len()]);
 
-impl Types {
+impl TypeCounts {
     fn add(&mut self, kind: AttributeType) {
         self.0[kind as usize] += 1;
     }
@@ -157,14 +157,14 @@ impl Types {
 
 /// Names with their types: attributes of items, or members of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Names<T, const MAX: usize> {
+pub struct NameCounts<T, const MAX: usize> {
     /// Sorted by first occurrence.
     list: Vec<(Box<str>, T)>,
     /// True if there were more names than are kept.
     pub has_more: bool,
 }
 
-impl<T, const MAX: usize> Default for Names<T, MAX> {
+impl<T, const MAX: usize> Default for NameCounts<T, MAX> {
     fn default() -> Self {
         Self {
             list: Vec::new(),
@@ -173,10 +173,10 @@ impl<T, const MAX: usize> Default for Names<T, MAX> {
     }
 }
 
-impl<T: Default, const MAX: usize> Names<T, MAX> {
+impl<T: Default, const MAX: usize> NameCounts<T, MAX> {
     /// Returns the position and the data of a name; `None` if there are too many names. The search
     /// begins at `hint`: items of a pattern have their attributes in one order.
-    fn of(&mut self, name: &str, hint: usize, budget: &mut usize) -> Option<(usize, &mut T)> {
+    fn entry(&mut self, name: &str, hint: usize, budget: &mut usize) -> Option<(usize, &mut T)> {
         let (before, after) = self.list.split_at(hint.min(self.list.len()));
         let is_it = |(known, _): &(Box<str>, T)| **known == *name;
         let place = after
@@ -207,12 +207,12 @@ impl<T: Default, const MAX: usize> Names<T, MAX> {
 /// An attribute of items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attribute {
-    pub types: Types,
-    pub members: Names<Types, MEMBERS_MAX>,
+    pub types: TypeCounts,
+    pub members: NameCounts<TypeCounts, MEMBERS_MAX>,
 }
 
 /// The attributes of items.
-pub type Attributes = Names<Attribute, ATTRIBUTES_MAX>;
+pub type Attributes = NameCounts<Attribute, ATTRIBUTES_MAX>;
 
 impl Attributes {
     /// Adds an item's attributes in stored order; `budget` is the number of names that may still be
@@ -227,14 +227,14 @@ impl Attributes {
     ) -> Result<(), StoreError> {
         let mut hint = 0;
         for (name, value) in item {
-            let Some((place, attribute)) = self.of(name, hint, budget) else {
+            let Some((place, attribute)) = self.entry(name, hint, budget) else {
                 continue;
             };
             hint = place + 1;
             attribute.types.add(value.kind);
             let mut member_hint = 0;
             value.each_member(|name, value| {
-                if let Some((place, types)) = attribute.members.of(name, member_hint, budget) {
+                if let Some((place, types)) = attribute.members.entry(name, member_hint, budget) {
                     member_hint = place + 1;
                     types.add(value.kind);
                 }
@@ -248,13 +248,13 @@ impl Attributes {
         let mut budget = usize::MAX;
         self.has_more |= other.has_more;
         for (hint, (name, attribute)) in other.iter().enumerate() {
-            let Some((_, own)) = self.of(name, hint, &mut budget) else {
+            let Some((_, own)) = self.entry(name, hint, &mut budget) else {
                 continue;
             };
             add_types(&mut own.types, &attribute.types);
             own.members.has_more |= attribute.members.has_more;
             for (hint, (name, types)) in attribute.members.iter().enumerate() {
-                if let Some((_, own)) = own.members.of(name, hint, &mut budget) {
+                if let Some((_, own)) = own.members.entry(name, hint, &mut budget) {
                     add_types(own, types);
                 }
             }
@@ -270,7 +270,7 @@ impl Attributes {
     }
 }
 
-fn add_types(own: &mut Types, others: &Types) {
+fn add_types(own: &mut TypeCounts, others: &TypeCounts) {
     own.0
         .iter_mut()
         .zip(others.0)

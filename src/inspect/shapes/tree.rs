@@ -13,9 +13,9 @@
 
 use std::collections::HashMap;
 
-use super::class::Class;
-use super::class::{END, Part, kind_of_name, parts, without_number};
-use super::shape::Shape;
+use super::class::PartClass;
+use super::class::{END, KeySegment, kind_of_name, split_parts, without_number};
+use super::shape::ItemShape;
 
 /// The maximum of paths kept while reading.
 pub const PATHS_MAX: usize = 512;
@@ -85,14 +85,14 @@ const CHANCE: u64 = 4;
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Token {
-    Class(Class),
+pub enum PatternToken {
+    Class(PartClass),
     Name(Box<str>),
     /// A name followed by a number: `user17`.
     Numbered(Box<str>),
 }
 
-impl Token {
+impl PatternToken {
     /// Returns the name of the token; a class has none.
     fn name(&self) -> Option<&str> {
         match self {
@@ -101,12 +101,12 @@ impl Token {
         }
     }
 
-    fn is(&self, class: Class) -> bool {
+    fn is(&self, class: PartClass) -> bool {
         *self == Self::Class(class)
     }
 
     fn is_any_word(&self) -> bool {
-        self.is(Class::Word) || self.is(Class::Text)
+        self.is(PartClass::Word) || self.is(PartClass::Text)
     }
 }
 
@@ -120,37 +120,37 @@ pub enum KeyText<'a> {
 
 /// A tree of key parts; see the module.
 #[derive(Debug, Default)]
-pub struct Tree {
-    root: Node,
+pub struct PatternTree {
+    root: PatternNode,
     paths: usize,
     /// The index in [`STEPS`].
     step: usize,
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct PatternNode {
     /// Items with keys that pass through here.
     items: u64,
     edges: Vec<Edge>,
-    shape: Option<Box<Shape>>,
+    shape: Option<Box<ItemShape>>,
 }
 
 #[derive(Debug)]
 struct Edge {
-    token: Token,
+    token: PatternToken,
     separator: u8,
-    node: Node,
+    node: PatternNode,
 }
 
-impl Tree {
+impl PatternTree {
     /// Returns the shape of the items with such keys; `new` makes one. Fails only if `new` fails.
     pub fn shape<E>(
         &mut self,
         key: [Option<KeyText<'_>>; 2],
-        new: impl FnOnce() -> Result<Shape, E>,
-    ) -> Result<&mut Shape, E> {
+        new: impl FnOnce() -> Result<ItemShape, E>,
+    ) -> Result<&mut ItemShape, E> {
         if self.paths >= PATHS_MAX {
-            self.generalise(PATHS_MAX / 2, false);
+            self.generalize(PATHS_MAX / 2, false);
         }
         let parts_max = STEPS[self.step].parts;
         let mut node = &mut self.root;
@@ -168,9 +168,9 @@ impl Tree {
     }
 
     /// Merges paths until there are at most `paths_max`.
-    fn generalise(&mut self, paths_max: usize, is_last: bool) {
+    fn generalize(&mut self, paths_max: usize, is_last: bool) {
         loop {
-            self.root.generalise(STEPS[self.step], 0, is_last);
+            self.root.generalize(STEPS[self.step], 0, is_last);
             self.paths = self.root.paths();
             if self.paths <= paths_max || self.step + 1 == STEPS.len() {
                 return;
@@ -181,8 +181,8 @@ impl Tree {
 
     /// Returns the patterns, partition key and sort key, with their shapes.
     #[must_use]
-    pub fn into_patterns(mut self) -> Vec<(Vec<String>, Shape)> {
-        self.generalise(PATTERNS_MAX, true);
+    pub fn into_patterns(mut self) -> Vec<(Vec<String>, ItemShape)> {
+        self.generalize(PATTERNS_MAX, true);
         let mut all = Vec::new();
         self.root.into_patterns(&mut vec![String::new()], &mut all);
         all
@@ -200,16 +200,16 @@ impl Tree {
     }
 }
 
-impl Node {
+impl PatternNode {
     fn descend(&mut self, key: KeyText<'_>, parts_max: usize) -> &mut Self {
         let class = match key {
-            KeyText::Number => Class::Number,
-            KeyText::Binary => Class::Binary,
+            KeyText::Number => PartClass::Number,
+            KeyText::Binary => PartClass::Binary,
             KeyText::Text(text) => {
                 // The borrow of a node passes to the next one, so the path is walked by positions.
                 let mut node = self;
                 let mut path = Vec::with_capacity(8);
-                parts(text, parts_max, |part, separator| {
+                split_parts(text, parts_max, |part, separator| {
                     path.push((part, separator))
                 });
                 for (part, separator) in path {
@@ -218,14 +218,14 @@ impl Node {
                 return node;
             }
         };
-        self.enter(Part::Class(class), END)
+        self.enter(KeySegment::Class(class), END)
     }
 
-    fn enter(&mut self, part: Part<'_>, separator: u8) -> &mut Self {
-        let place = self.place(part, separator).unwrap_or_else(|| {
+    fn enter(&mut self, part: KeySegment<'_>, separator: u8) -> &mut Self {
+        let place = self.find_edge(part, separator).unwrap_or_else(|| {
             let token = match part {
-                Part::Class(class) => Token::Class(class),
-                Part::Name(name) => Token::Name(name.into()),
+                KeySegment::Class(class) => PatternToken::Class(class),
+                KeySegment::Name(name) => PatternToken::Name(name.into()),
             };
             self.edges.push(Edge {
                 token,
@@ -241,26 +241,26 @@ impl Node {
 
     /// Returns the edge of a part: that of the name itself, otherwise the one to which such names
     /// were generalized.
-    fn place(&self, part: Part<'_>, separator: u8) -> Option<usize> {
+    fn find_edge(&self, part: KeySegment<'_>, separator: u8) -> Option<usize> {
         let mut edges = self
             .edges
             .iter()
             .enumerate()
             .filter(|(_, edge)| edge.separator == separator);
         let name = match part {
-            Part::Class(class) => {
+            KeySegment::Class(class) => {
                 return edges
                     .find(|(_, edge)| edge.token.is(class))
                     .map(|(place, _)| place);
             }
-            Part::Name(name) => name,
+            KeySegment::Name(name) => name,
         };
         let stem = without_number(name);
         let mut like = None;
         for (place, edge) in edges {
             match &edge.token {
-                Token::Name(known) if **known == *name => return Some(place),
-                Token::Numbered(known) if stem == Some(&**known) => like = Some(place),
+                PatternToken::Name(known) if **known == *name => return Some(place),
+                PatternToken::Numbered(known) if stem == Some(&**known) => like = Some(place),
                 token if token.is_any_word() => like = like.or(Some(place)),
                 _ => {}
             }
@@ -292,37 +292,38 @@ impl Node {
     }
 
     /// Gives edges other tokens; edges with the same token are merged.
-    fn rename(&mut self, token: impl Fn(&Edge) -> Option<Token>) {
+    fn rename(&mut self, token: impl Fn(&Edge) -> Option<PatternToken>) {
         for mut edge in std::mem::take(&mut self.edges) {
             edge.token = token(&edge).unwrap_or(edge.token);
             self.add(edge);
         }
     }
 
-    fn generalise(&mut self, step: Step, depth: usize, is_last: bool) {
+    fn generalize(&mut self, step: Step, depth: usize, is_last: bool) {
         if depth >= step.parts {
-            self.cut();
+            self.merge_rest();
         }
         self.join_numbered();
-        self.take_for_random();
+        self.join_random();
         self.join_names(step, is_last);
         self.join_classes();
         for edge in &mut self.edges {
             let depth = if edge.separator == END { 0 } else { depth + 1 };
-            edge.node.generalise(step, depth, is_last);
+            edge.node.generalize(step, depth, is_last);
         }
     }
 
     /// Merges the rest of the key into one part.
-    fn cut(&mut self) {
-        let is_text = |edge: &Edge| !edge.token.is(Class::Number) && !edge.token.is(Class::Binary);
+    fn merge_rest(&mut self) {
+        let is_text =
+            |edge: &Edge| !edge.token.is(PartClass::Number) && !edge.token.is(PartClass::Binary);
         if self.edges.iter().any(is_text) {
             let mut rest = Self::default();
             std::mem::take(&mut self.edges)
                 .into_iter()
-                .for_each(|edge| edge.into_ends(&mut rest));
+                .for_each(|edge| edge.collect_ends(&mut rest));
             self.edges = vec![Edge {
-                token: Token::Class(Class::Rest),
+                token: PatternToken::Class(PartClass::Rest),
                 separator: END,
                 node: rest,
             }];
@@ -334,9 +335,9 @@ impl Node {
         let mut counts: HashMap<(u8, Box<str>), usize> = HashMap::new();
         for edge in &self.edges {
             let (stem, count) = match &edge.token {
-                Token::Numbered(stem) => (Some(&**stem), 2),
-                Token::Name(name) => (without_number(name), 1),
-                Token::Class(_) => (None, 0),
+                PatternToken::Numbered(stem) => (Some(&**stem), 2),
+                PatternToken::Name(name) => (without_number(name), 1),
+                PatternToken::Class(_) => (None, 0),
             };
             if let Some(stem) = stem {
                 *counts.entry((edge.separator, stem.into())).or_default() += count;
@@ -345,20 +346,20 @@ impl Node {
         self.rename(|edge| {
             let stem = without_number(edge.token.name()?)?;
             let is_one_of_many = counts.get(&(edge.separator, stem.into()))? > &1;
-            (is_one_of_many && !matches!(edge.token, Token::Numbered(_)))
-                .then(|| Token::Numbered(stem.into()))
+            (is_one_of_many && !matches!(edge.token, PatternToken::Numbered(_)))
+                .then(|| PatternToken::Numbered(stem.into()))
         });
     }
 
     /// Merges names such as `f17` into hexadecimal numbers that they are by chance.
-    fn take_for_random(&mut self) {
-        let items = self.items_by(|edge| matches!(edge.token, Token::Numbered(_)));
-        let random = [Class::Hex, Class::Id, Class::Base64]
+    fn join_random(&mut self) {
+        let items = self.items_by(|edge| matches!(edge.token, PatternToken::Numbered(_)));
+        let random = [PartClass::Hex, PartClass::Id, PartClass::Base64]
             .map(|class| (class, self.items_by(|edge| edge.token.is(class))));
         self.rename(|edge| {
             let numbered = items
                 .get(&edge.separator)
-                .filter(|_| matches!(edge.token, Token::Numbered(_)))?;
+                .filter(|_| matches!(edge.token, PatternToken::Numbered(_)))?;
             let is_rare = |of: &HashMap<u8, u64>| {
                 of.get(&edge.separator)
                     .is_some_and(|items| numbered * CHANCE <= *items)
@@ -366,7 +367,7 @@ impl Node {
             random
                 .iter()
                 .find(|(_, of)| is_rare(of))
-                .map(|(class, _)| Token::Class(*class))
+                .map(|(class, _)| PatternToken::Class(*class))
         });
     }
 
@@ -404,50 +405,52 @@ impl Node {
             let is_heavy =
                 edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
             let is_constant = names <= step.few && is_certain || is_heavy;
-            (!is_constant).then(|| Token::Class(kind_of_name(name)))
+            (!is_constant).then(|| PatternToken::Class(kind_of_name(name)))
         });
     }
 
     /// Merges a few parts of one class into many of a wider class, to which they belong by chance.
     fn join_classes(&mut self) {
-        let mut counts: Vec<(u8, Class, u64)> = Vec::new();
+        let mut counts: Vec<(u8, PartClass, u64)> = Vec::new();
         for edge in &self.edges {
-            if let Token::Class(class) = edge.token {
+            if let PatternToken::Class(class) = edge.token {
                 counts.push((edge.separator, class, edge.node.items));
             }
         }
-        let items_of = |separator: u8, class: Class| {
+        let items_of = |separator: u8, class: PartClass| {
             counts
                 .iter()
                 .find(|count| (count.0, count.1) == (separator, class))
                 .map_or(0, |count| count.2)
         };
         self.rename(|edge| {
-            let Token::Class(class) = edge.token else {
+            let PatternToken::Class(class) = edge.token else {
                 return None;
             };
             let (word, text) = (
-                items_of(edge.separator, Class::Word),
-                items_of(edge.separator, Class::Text),
+                items_of(edge.separator, PartClass::Word),
+                items_of(edge.separator, PartClass::Text),
             );
             // Words and texts are one class: text if a part of them has spaces.
             match class {
-                Class::Word if text * 9 >= word && text > 0 => {
-                    return Some(Token::Class(Class::Text));
+                PartClass::Word if text * 9 >= word && text > 0 => {
+                    return Some(PatternToken::Class(PartClass::Text));
                 }
-                Class::Text if text * 9 < word => return Some(Token::Class(Class::Word)),
+                PartClass::Text if text * 9 < word => {
+                    return Some(PatternToken::Class(PartClass::Word));
+                }
                 _ => {}
             }
-            let wider = |count: &&(u8, Class, u64)| {
+            let wider = |count: &&(u8, PartClass, u64)| {
                 count.0 == edge.separator
-                    && class.may_be(count.1)
+                    && class.may_belong_to(count.1)
                     && edge.node.items * CHANCE <= count.2
             };
             counts
                 .iter()
                 .filter(wider)
                 .max_by_key(|count| count.2)
-                .map(|count| Token::Class(count.1))
+                .map(|count| PatternToken::Class(count.1))
         });
     }
 
@@ -472,7 +475,7 @@ impl Node {
             .sum::<usize>()
     }
 
-    fn into_patterns(self, keys: &mut Vec<String>, all: &mut Vec<(Vec<String>, Shape)>) {
+    fn into_patterns(self, keys: &mut Vec<String>, all: &mut Vec<(Vec<String>, ItemShape)>) {
         if let Some(shape) = self.shape {
             // The last key is the empty one begun at the end of the key before it.
             all.push((keys[..keys.len() - 1].to_vec(), *shape));
@@ -493,24 +496,24 @@ impl Node {
 
 impl Edge {
     /// Merges everything after the end of the key into `rest`.
-    fn into_ends(self, rest: &mut Node) {
+    fn collect_ends(self, rest: &mut PatternNode) {
         if self.separator == END {
             rest.merge(self.node);
         } else {
             self.node
                 .edges
                 .into_iter()
-                .for_each(|edge| edge.into_ends(rest));
+                .for_each(|edge| edge.collect_ends(rest));
         }
     }
 
     fn write(&self, pattern: &mut String) {
         match &self.token {
-            Token::Class(class) => pattern.push_str(class.text()),
-            Token::Name(name) => pattern.push_str(name),
-            Token::Numbered(stem) => {
+            PatternToken::Class(class) => pattern.push_str(class.text()),
+            PatternToken::Name(name) => pattern.push_str(name),
+            PatternToken::Numbered(stem) => {
                 pattern.push_str(stem);
-                pattern.push_str(Class::Digits.text());
+                pattern.push_str(PartClass::Digits.text());
             }
         }
         if self.separator != END {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::model::AttributeValue;
 
-fn shape() -> Shape {
-    Shape::new(
+fn shape() -> ItemShape {
+    ItemShape::new(
         0,
         crate::model::Key {
             partition: AttributeValue::Null,
@@ -12,8 +12,8 @@ fn shape() -> Shape {
 }
 
 /// Learns keys, `partition|sort` or `partition` alone.
-fn learn(keys: impl IntoIterator<Item = String>) -> Tree {
-    let mut tree = Tree::default();
+fn learn(keys: impl IntoIterator<Item = String>) -> PatternTree {
+    let mut tree = PatternTree::default();
     for key in keys {
         let mut parts = key.split('\t').map(KeyText::Text);
         let shape = tree
@@ -24,7 +24,7 @@ fn learn(keys: impl IntoIterator<Item = String>) -> Tree {
     tree
 }
 
-fn patterns(tree: Tree) -> Vec<String> {
+fn patterns(tree: PatternTree) -> Vec<String> {
     let mut all: Vec<String> = tree
         .into_patterns()
         .into_iter()
@@ -222,7 +222,7 @@ fn keys_without_end_are_bounded_and_readable() {
         &letters,
     ];
     for (place, key) in sources.iter().enumerate() {
-        let mut tree = Tree::default();
+        let mut tree = PatternTree::default();
         for n in 0..20_000 {
             let key = key(n);
             tree.shape([Some(KeyText::Text(&key)), Some(KeyText::Number)], || {
@@ -261,7 +261,7 @@ fn very_many_different_keys_are_one_pattern() {
 
 #[test]
 fn keys_of_other_types() {
-    let mut tree = Tree::default();
+    let mut tree = PatternTree::default();
     for key in [KeyText::Number, KeyText::Binary, KeyText::Number] {
         tree.shape([Some(key), None], || Ok::<_, ()>(shape()))
             .unwrap()

@@ -14,7 +14,7 @@
 //! `Hash Key 2` and so on. A string is written unchanged, a number by its digits, a binary in
 //! base64, any other value as DynamoDB JSON.
 
-pub mod mend;
+pub mod correction;
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -52,7 +52,7 @@ impl From<&IndexSchema> for IndexKey {
 
 /// The reason for which a value cannot be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum KeyValueFault {
     Type {
         expected: AttributeType,
         found: AttributeType,
@@ -65,7 +65,7 @@ pub enum Fault {
     Empty,
 }
 
-impl Fault {
+impl KeyValueFault {
     /// Returns the text of the CSV's type column.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -78,7 +78,7 @@ impl Fault {
 }
 
 /// Formats the description in the CSV.
-impl fmt::Display for Fault {
+impl fmt::Display for KeyValueFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Type { expected, found } => write!(f, "Expected: {expected} Found: {found}"),
@@ -90,47 +90,51 @@ impl fmt::Display for Fault {
 
 /// Returns the fault of a value as this key attribute of an index, if any (docs/dynamodb.md 9.4).
 #[must_use]
-pub fn fault(key_type: KeyType, attribute: &KeyAttribute, value: &AttributeValue) -> Option<Fault> {
+pub fn key_fault(
+    key_type: KeyType,
+    attribute: &KeyAttribute,
+    value: &AttributeValue,
+) -> Option<KeyValueFault> {
     let (expected, found) = (
         attribute.attribute_type.as_attribute_type(),
         value.attribute_type(),
     );
     if expected != found {
-        return Some(Fault::Type { expected, found });
+        return Some(KeyValueFault::Type { expected, found });
     }
     let max = match key_type {
         KeyType::Hash => PARTITION_KEY_BYTES_MAX,
         KeyType::Range => SORT_KEY_BYTES_MAX,
     };
     match value.size() {
-        0 => Some(Fault::Empty),
-        bytes if bytes > max => Some(Fault::Size { max, found: bytes }),
+        0 => Some(KeyValueFault::Empty),
+        bytes if bytes > max => Some(KeyValueFault::Size { max, found: bytes }),
         _ => None,
     }
 }
 
 /// An item that the index cannot hold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Violation {
+pub struct IndexViolation {
     /// The key of the item.
     pub key: Key,
     /// For each attribute of [`IndexKey`], in its order: its value and fault, if it has one.
-    pub parts: Vec<Option<(AttributeValue, Fault)>>,
+    pub parts: Vec<Option<(AttributeValue, KeyValueFault)>>,
 }
 
 /// Returns the violation that keeps `item` out of the index, if any. A missing attribute is none:
 /// the index is sparse.
 #[must_use]
-pub fn violation(index: &IndexKey, key: Key, item: &Item) -> Option<Violation> {
+pub fn find_violation(index: &IndexKey, key: Key, item: &Item) -> Option<IndexViolation> {
     let part = |(key_type, attribute): &(KeyType, KeyAttribute)| {
         let value = item.get(&attribute.name)?;
-        fault(*key_type, attribute, value).map(|fault| (value.clone(), fault))
+        key_fault(*key_type, attribute, value).map(|fault| (value.clone(), fault))
     };
     let parts: Vec<_> = index.attributes.iter().map(part).collect();
     parts
         .iter()
         .any(Option::is_some)
-        .then_some(Violation { key, parts })
+        .then_some(IndexViolation { key, parts })
 }
 
 const TABLE_HASH: &str = "Table Hash Key";
@@ -220,7 +224,7 @@ impl<W: Write> TableWriter<W> {
     }
 
     /// Writes a row with empty cells for the user; fails if the output does.
-    pub fn row(&mut self, violation: &Violation) -> Result<(), csv::Error> {
+    pub fn row(&mut self, violation: &IndexViolation) -> Result<(), csv::Error> {
         let mut row = vec![cell(&violation.key.partition)];
         row.extend(violation.key.sort.as_ref().map(cell));
         for part in &violation.parts {
@@ -257,14 +261,14 @@ pub enum Correction {
 
 /// A filled-in row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct CorrectionRow {
     pub key: Key,
     /// One for each attribute of [`IndexKey`].
     pub changes: Vec<Correction>,
 }
 
 /// A row as read, and its content or the reason for which it has none.
-type ReadRow = (StringRecord, Result<Row, String>);
+type ReadRow = (StringRecord, Result<CorrectionRow, String>);
 
 /// Reads a table: its head, then its rows.
 ///
@@ -317,7 +321,7 @@ fn parse(
     range: Option<KeyColumn>,
     blank: usize,
     updates: &[(usize, KeyType, KeyAttribute)],
-) -> Result<Row, String> {
+) -> Result<CorrectionRow, String> {
     let get = |column: usize| record.get(column).unwrap_or_default();
     let partition = value(get(hash.0), hash.1)?;
     let sort = range
@@ -330,7 +334,7 @@ fn parse(
         "" => Ok(Correction::Leave),
         text => {
             let value = value(text, attribute.attribute_type)?;
-            match fault(*key_type, attribute, &value) {
+            match key_fault(*key_type, attribute, &value) {
                 Some(fault) => Err(format!(
                     "the new value of {} does not fit either: {fault}",
                     attribute.name
@@ -340,7 +344,7 @@ fn parse(
         }
     };
     let changes = updates.iter().map(change).collect::<Result<_, _>>()?;
-    Ok(Row {
+    Ok(CorrectionRow {
         key: Key { partition, sort },
         changes,
     })
@@ -358,7 +362,7 @@ mod tests {
                 name: "a".to_owned(),
                 attribute_type,
             };
-            let found = fault(key_type, &attribute, &value)
+            let found = key_fault(key_type, &attribute, &value)
                 .map(|fault| format!("{}: {fault}", fault.kind()));
             assert_eq!(found.as_deref(), expected, "{value:?}");
         };

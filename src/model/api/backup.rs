@@ -1,11 +1,11 @@
 //! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
 
-use super::common::Failure;
+use super::common::JobFailure;
 use super::declare::{declare, rows};
 use super::tables::{IndexDefinition, TableDescription};
 use crate::model::TableName;
+use crate::model::api_enum::words;
 use crate::model::schema::{BillingMode, Encryption, OnDemandThroughput, ProvisionedThroughput};
-use crate::model::word::words;
 use serde::{Deserialize, Serialize};
 
 rows! { $ backup_operations
@@ -74,7 +74,7 @@ declare! { $ backup
         required backup_type: BackupType,
         required created_ms: u64 as Seconds = "BackupCreationDateTime",
         /// Present for a failed backup.
-        group failure: Option<Failure> as Failed,
+        group failure: Option<JobFailure> as Failed,
     }
 
     /// The request of DescribeBackup and DeleteBackup.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::declare::declare;
+use crate::model::api_enum::words;
 use crate::model::error::ExpressionError;
-use crate::model::error::expression::{AliasFault, ExpressionParameter};
+use crate::model::error::expression::{ExpressionParameter, PlaceholderFault};
 use crate::model::limits::PLACEHOLDER_BYTES_MAX;
-use crate::model::word::words;
 use crate::model::{AttributeValue, Item, TableName};
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; `None` is an absent member, which is not an empty one.
@@ -26,7 +26,7 @@ impl Placeholders {
     /// Returns the placeholders of expressions that this program wrote. A member is present if it
     /// is not empty.
     #[must_use]
-    pub fn of(names: BTreeMap<String, String>, values: BTreeMap<String, AttributeValue>) -> Self {
+    pub fn new(names: BTreeMap<String, String>, values: BTreeMap<String, AttributeValue>) -> Self {
         Self {
             names: Some(names).filter(|names| !names.is_empty()),
             values: Some(values).filter(|values| !values.is_empty()),
@@ -38,13 +38,13 @@ impl Placeholders {
     ///
     /// # Errors
     /// Fails if the placeholder is empty, too long, or has other characters.
-    pub fn check_alias(alias: &str, sign: char) -> Result<(), AliasFault> {
+    pub fn check_placeholder(alias: &str, sign: char) -> Result<(), PlaceholderFault> {
         let is_of_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
         match alias.strip_prefix(sign) {
-            _ if alias.is_empty() => Err(AliasFault::Empty),
-            _ if alias.len() > PLACEHOLDER_BYTES_MAX => Err(AliasFault::TooLong(alias.len())),
+            _ if alias.is_empty() => Err(PlaceholderFault::Empty),
+            _ if alias.len() > PLACEHOLDER_BYTES_MAX => Err(PlaceholderFault::TooLong(alias.len())),
             Some(word) if !word.is_empty() && word.chars().all(is_of_word) => Ok(()),
-            _ => Err(AliasFault::Syntax(alias.to_owned())),
+            _ => Err(PlaceholderFault::Syntax(alias.to_owned())),
         }
     }
 
@@ -52,7 +52,7 @@ impl Placeholders {
     /// true if some expression can use names; `values_missing` lists the parameters that could use
     /// values, if none of them is present. Fails with [`ExpressionError::NamesWithoutExpression`]
     /// or [`ExpressionError::ValuesWithoutExpression`].
-    pub fn check_wanted(
+    pub fn check_placeholders_used(
         has_names: bool,
         has_values: bool,
         has_expression: bool,
@@ -213,7 +213,7 @@ pub struct Page {
 impl Page {
     /// Returns the page of a table in which there is nothing to read.
     #[must_use]
-    pub fn nothing(table_name: TableName) -> Self {
+    pub fn empty(table_name: TableName) -> Self {
         let consumed_capacity = ConsumedCapacity::default();
         Self {
             table_name,
@@ -228,7 +228,7 @@ impl Page {
 
 /// `FailureCode` and `FailureMessage`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct JobFailure {
     pub code: String,
     pub message: String,
 }
@@ -311,15 +311,18 @@ mod tests {
     fn aliases() {
         assert_eq!(
             [("#a_1", '#'), (":v", ':')]
-                .map(|(alias, sign)| Placeholders::check_alias(alias, sign)),
+                .map(|(alias, sign)| Placeholders::check_placeholder(alias, sign)),
             [Ok(()), Ok(())]
         );
         for alias in ["a", "#", "#a b", "#é", ":a"] {
             assert_eq!(
-                Placeholders::check_alias(alias, '#'),
-                Err(AliasFault::Syntax(alias.to_owned()))
+                Placeholders::check_placeholder(alias, '#'),
+                Err(PlaceholderFault::Syntax(alias.to_owned()))
             );
         }
-        assert_eq!(Placeholders::check_alias("", '#'), Err(AliasFault::Empty));
+        assert_eq!(
+            Placeholders::check_placeholder("", '#'),
+            Err(PlaceholderFault::Empty)
+        );
     }
 }

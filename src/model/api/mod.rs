@@ -21,8 +21,8 @@ pub mod transfer;
 pub use common::*;
 pub use items::*;
 pub use operation::{
-    Call, CallContext, CommitInline, CommitObserver, Committed, Done, Then, VerbatimRequest,
-    WaitPolicy, WriteListener, Written,
+    AfterCommit, Call, CallContext, CommitEvent, CommitInline, CommitObserver, Done,
+    VerbatimRequest, WaitPolicy, WriteListener, WrittenItem,
 };
 pub use pages::*;
 pub use statements::*;

@@ -138,7 +138,7 @@ impl CallContext {
     /// Returns the context of a thread that blocks until the operation has ended, and so may commit
     /// inline.
     #[must_use]
-    pub fn waited(self) -> Self {
+    pub fn blocking(self) -> Self {
         Self {
             commit_inline: Some(CommitInline::Here),
             ..self
@@ -174,7 +174,7 @@ pub enum WaitPolicy {
 /// the operation ends.
 pub struct Done<T> {
     pub context: CallContext,
-    hear: Box<dyn FnOnce(Result<T, Error>) + Send>,
+    callback: Box<dyn FnOnce(Result<T, Error>) + Send>,
 }
 
 impl<T> std::fmt::Debug for Done<T> {
@@ -188,17 +188,17 @@ impl<T> Done<T> {
     pub fn new(context: CallContext, hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
         Self {
             context,
-            hear: Box::new(hear),
+            callback: Box::new(hear),
         }
     }
 
     /// Returns a completion without a listener for writes and with the default context.
-    pub fn of(hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
+    pub fn detached(hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
         Self::new(CallContext::default(), hear)
     }
 
     pub fn tell(self, outcome: Result<T, Error>) {
-        (self.hear)(outcome);
+        (self.callback)(outcome);
     }
 }
 
@@ -209,7 +209,7 @@ impl<T: 'static> Done<T> {
         self,
         make: impl FnOnce(Result<U, Error>) -> Result<T, Error> + Send + 'static,
     ) -> Done<U> {
-        Done::new(self.context, move |outcome| (self.hear)(make(outcome)))
+        Done::new(self.context, move |outcome| (self.callback)(make(outcome)))
     }
 }
 
@@ -223,7 +223,7 @@ pub trait WriteListener: Send + Sync {
 
 /// A written item.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenItem {
     pub table: TableName,
     pub key: Key,
     /// The item's version now, which it may have had before; `None` if it was deleted.
@@ -232,21 +232,21 @@ pub struct Written {
 
 /// The changes of one operation in a commit.
 #[derive(Debug)]
-pub struct Committed {
-    pub items: Vec<Written>,
+pub struct CommitEvent {
+    pub items: Vec<WrittenItem>,
     /// Tables that were deleted or are being deleted: nothing of them can be read any more.
     pub tables: Vec<TableName>,
     pub wait: WaitPolicy,
 }
 
 /// The rest of an operation after its commit.
-pub type Then = Box<dyn FnOnce() + Send>;
+pub type AfterCommit = Box<dyn FnOnce() + Send>;
 
 /// An observer of all commits, also of deletions by time to live. Must not block.
 pub trait CommitObserver: Send + Sync {
     /// Reports a commit. The observer calls `then` once, from any thread and at any time: it
     /// completes the operation.
-    fn committed(&self, committed: &Arc<Committed>, then: Then);
+    fn on_commit(&self, committed: &Arc<CommitEvent>, then: AfterCommit);
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::StreamName;
 use super::declare::{declare, rows};
-use crate::model::word::words;
+use crate::model::api_enum::words;
 use crate::model::{IndexName, TableName};
 
 rows! { $ resource_operations

@@ -5,8 +5,8 @@ use std::fmt;
 use super::common::Version;
 use super::declare::{declare, rows};
 use super::tables::KeySchemaElement;
+use crate::model::api_enum::words;
 use crate::model::schema::StreamViewType;
-use crate::model::word::words;
 use crate::model::{Item, TableName};
 
 rows! { $ stream_operations
@@ -31,35 +31,35 @@ pub struct StreamName {
 pub struct SequenceNumber(u128);
 
 /// The digits before the 20 digits of any version.
-const SEQUENCE_LEAD: u128 = 100_000_000_000_000_000_000;
+const SEQUENCE_BASE: u128 = 100_000_000_000_000_000_000;
 
 impl SequenceNumber {
     #[must_use]
-    pub const fn of(version: Version) -> Self {
+    pub const fn from_version(version: Version) -> Self {
         // `From` is no function of constants; no bit is lost.
-        Self(SEQUENCE_LEAD + version as u128)
+        Self(SEQUENCE_BASE + version as u128)
     }
 
     /// Returns the version of the number, or the nearest version for a number that no record of
     /// this engine can have.
     #[must_use]
     pub fn version(self) -> Version {
-        Version::try_from(self.0.saturating_sub(SEQUENCE_LEAD)).unwrap_or(Version::MAX)
+        Version::try_from(self.0.saturating_sub(SEQUENCE_BASE)).unwrap_or(Version::MAX)
     }
 
     /// Parses a text of 21 to 40 digits; returns `None` for any other text.
     #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if text.len() < 21 {
             None
         } else {
-            Self::of_digits(text)
+            Self::parse_lenient(text)
         }
     }
 
     /// Parses a text of any number of digits; a number out of range becomes the nearest one.
     #[must_use]
-    pub fn of_digits(text: &str) -> Option<Self> {
+    pub fn parse_lenient(text: &str) -> Option<Self> {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| Self(text.parse().unwrap_or(u128::MAX)))
     }
@@ -83,7 +83,7 @@ words! {
 
 /// The origin of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Origin {
+pub enum ChangeOrigin {
     /// A request.
     #[default]
     Client,
@@ -97,7 +97,7 @@ pub struct StreamRecord {
     /// `eventID`: 32 hexadecimal digits.
     pub event_id: String,
     pub event: StreamEvent,
-    pub origin: Origin,
+    pub origin: ChangeOrigin,
     pub sequence_number: SequenceNumber,
     /// Milliseconds since the epoch.
     pub created_ms: u64,
@@ -231,15 +231,18 @@ mod tests {
     fn sequence_numbers_are_texts_of_21_digits() {
         let check = |text: &str, expected: Option<Version>| {
             assert_eq!(
-                SequenceNumber::of_text(text).map(SequenceNumber::version),
+                SequenceNumber::parse(text).map(SequenceNumber::version),
                 expected,
                 "{text}"
             );
         };
-        assert_eq!(SequenceNumber::of(7).to_string(), "100000000000000000007");
+        assert_eq!(
+            SequenceNumber::from_version(7).to_string(),
+            "100000000000000000007"
+        );
         check("100000000000000000007", Some(7));
         check(
-            &SequenceNumber::of(Version::MAX).to_string(),
+            &SequenceNumber::from_version(Version::MAX).to_string(),
             Some(Version::MAX),
         );
         check("0000100000000000000000007", Some(7));
@@ -250,7 +253,7 @@ mod tests {
         check("7", None);
         let of_service = "4421584500000000017450439091";
         assert_eq!(
-            SequenceNumber::of_text(of_service)
+            SequenceNumber::parse(of_service)
                 .map(|number| number.to_string())
                 .as_deref(),
             Some(of_service)

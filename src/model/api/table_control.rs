@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::DeleteItemRequest;
-use super::common::Failure;
+use super::common::JobFailure;
 use crate::model::limits::SAVED_QUERIES_MAX;
 use crate::model::{AttributeValue, TableName};
 
@@ -91,7 +91,7 @@ pub struct RestoreSummary {
     pub restore_ms: u64,
     pub is_in_progress: bool,
     /// The failure of the restore: the table stays CREATING and can only be deleted.
-    pub failure: Option<Failure>,
+    pub failure: Option<JobFailure>,
 }
 
 /// Saved queries by name.
@@ -191,11 +191,11 @@ impl SavedQueryChange {
 }
 
 /// The time for which a trashed file is kept, milliseconds.
-pub const PARKED_KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+pub const TRASH_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// The identity of a trashed file: its table, folder and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ParkedPlace {
+pub struct TrashKey {
     pub table: TableName,
     /// The partition key of the item collection in which it lies; `None` for a file in no
     /// collection's folder.
@@ -206,46 +206,46 @@ pub struct ParkedPlace {
 
 /// The attributes of a trashed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParkedStat {
-    pub place: ParkedPlace,
+pub struct TrashStat {
+    pub key: TrashKey,
     /// The bytes of its content.
     pub bytes: u64,
     /// The time at which it was trashed, milliseconds since the epoch.
-    pub parked_ms: u64,
+    pub trashed_ms: u64,
     /// True if its folder still exists. A file of a removed folder is listed, but is in no folder
     /// any more.
-    pub is_placed: bool,
+    pub is_in_folder: bool,
 }
 
-impl ParkedStat {
+impl TrashStat {
     /// Returns the time at which it is deleted, milliseconds since the epoch.
     #[must_use]
-    pub fn until_ms(&self) -> u64 {
-        self.parked_ms.saturating_add(PARKED_KEPT_MS)
+    pub fn expires_ms(&self) -> u64 {
+        self.trashed_ms.saturating_add(TRASH_RETENTION_MS)
     }
 }
 
 /// Deletes an item and parks its text, both or neither.
 // A request to delete an item and to trash its text, both or neither.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ParkRequest {
+pub struct TrashRequest {
     pub delete: DeleteItemRequest,
-    pub place: ParkedPlace,
+    pub key: TrashKey,
     pub content: Vec<u8>,
 }
 
 /// A change of trashed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ParkedChange {
-    Remove(ParkedPlace),
+pub enum TrashChange {
+    Remove(TrashKey),
     /// Moves a file; a trashed file at the destination is replaced.
     Move {
-        from: ParkedPlace,
-        to: ParkedPlace,
+        from: TrashKey,
+        to: TrashKey,
     },
     /// Detaches the files of a removed folder: that of a collection, or `None` for all files of the
     /// table in no folder.
-    Leave {
+    Detach {
         table: TableName,
         folder: Option<AttributeValue>,
     },

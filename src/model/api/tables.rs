@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::declare::{declare, rows};
 use super::table_control::TableControl;
+use crate::model::api_enum::words;
 use crate::model::schema::{
     BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput,
     ProvisionedThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput,
 };
-use crate::model::word::words;
 use crate::model::{IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings};
 
 rows! { $ table_operations
@@ -208,13 +208,13 @@ declare! { $ create_table
 
 /// An estimate of the size and cost of a new index, computed from the existing items.
 #[derive(Debug, Clone, PartialEq)]
-pub struct IndexForecast {
+pub struct IndexEstimate {
     pub index: IndexSchema,
     /// The items in the table.
     pub items: u64,
     /// The number of items from which all figures below are computed: all items, or the first ones
     /// in hash order of a very large table.
-    pub looked_at: u64,
+    pub sampled: u64,
     /// Write units to put these items, without any index.
     pub put_units: f64,
     /// Items that have all key attributes with the right types.
@@ -226,7 +226,7 @@ pub struct IndexForecast {
     /// Items left out because of a value.
     pub violations: u64,
     /// The first of these items.
-    pub examples: Vec<Absence>,
+    pub examples: Vec<AbsentEntry>,
 }
 
 impl UpdateTableRequest {
@@ -347,19 +347,19 @@ declare! { $ time_to_live
 
 /// An item of the table without an entry in a given index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Absence {
+pub struct AbsentEntry {
     pub key: Key,
-    pub reason: AbsenceReason,
+    pub reason: AbsentReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AbsenceReason {
+pub enum AbsentReason {
     /// The item lacks these key attributes of the index: the index is sparse.
     Lacks(Vec<String>),
     /// A value cannot be a key of the index.
-    Refused(KeyViolation),
+    InvalidKey(KeyViolation),
     /// The entry is not written yet: the index is being created, or lags.
-    NotYet,
+    Pending,
 }
 
 /// A value that cannot be a key of an index.

@@ -1,10 +1,10 @@
 //! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (docs/dynamodb.md 20.3, 20.4).
 
-use super::common::{Failure, Placeholders};
+use super::common::{JobFailure, Placeholders};
 use super::declare::{declare, rows};
 use super::tables::CreateTableRequest;
 use crate::model::TableName;
-use crate::model::word::words;
+use crate::model::api_enum::words;
 use serde::{Deserialize, Serialize};
 
 rows! { $ transfer_operations
@@ -135,7 +135,7 @@ words! {
 }
 
 /// The name of the unsupported format in the error for a request that asks for it.
-pub const ION: &str = "the format ION";
+pub const ION_FORMAT: &str = "the format ION";
 
 words! {
     /// `ExportFormat`; ION is the format of some exports by an earlier version.
@@ -171,7 +171,7 @@ pub struct Export {
     pub bytes: u64,
     /// Key of `manifest-summary.json` in the bucket.
     pub manifest: Option<String>,
-    pub failure: Option<Failure>,
+    pub failure: Option<JobFailure>,
     pub echo: String,
 }
 
@@ -227,7 +227,7 @@ pub struct Import {
     pub processed_items: u64,
     pub imported_items: u64,
     pub errors: u64,
-    pub failure: Option<Failure>,
+    pub failure: Option<JobFailure>,
     pub echo: String,
 }
 

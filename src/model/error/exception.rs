@@ -55,14 +55,14 @@ impl Error {
             Self::Limit(_) | Self::Budget(_) => "LimitExceededException",
             Self::Statement(StatementError::Duplicate) => "DuplicateItemException",
             Self::Statement(_) => VALIDATION,
-            Self::Recovery(error) => of_recovery(error),
+            Self::Recovery(error) => recovery_exception(error),
             Self::ResourceNotFound | Self::TableNotFound(_) | Self::NotFound(_) => NOT_FOUND,
             Self::TableAlreadyExists(_) | Self::TableBeingDeleted(_) | Self::InUse(_) => {
                 "ResourceInUseException"
             }
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
-            Self::Stream(error) => of_stream(error),
+            Self::Stream(error) => stream_exception(error),
             Self::TransactionCanceled(_) => "TransactionCanceledException",
             Self::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
             Self::Throttled(throttled) => throttled.exception(),
@@ -73,7 +73,7 @@ impl Error {
     }
 }
 
-fn of_stream(error: &StreamError) -> &'static str {
+fn stream_exception(error: &StreamError) -> &'static str {
     match error {
         StreamError::Arn
         | StreamError::Iterator
@@ -87,7 +87,7 @@ fn of_stream(error: &StreamError) -> &'static str {
     }
 }
 
-fn of_recovery(error: &RecoveryError) -> &'static str {
+fn recovery_exception(error: &RecoveryError) -> &'static str {
     match error {
         RecoveryError::TableNotFound(_) => "TableNotFoundException",
         RecoveryError::TableAlreadyExists(_) => "TableAlreadyExistsException",
@@ -114,7 +114,7 @@ fn of_recovery(error: &RecoveryError) -> &'static str {
 }
 
 /// The prefix of an error's text in some families.
-const COUNT: &str = "1 validation error detected: ";
+const COUNT_PREFIX: &str = "1 validation error detected: ";
 
 /// The layer that parses an operation's request, and the errors that it prefixes with a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,13 +138,17 @@ impl Error {
     #[must_use]
     pub fn text(&self, layer: Layer) -> String {
         match layer {
-            Layer::Transaction if self.is_of_name() => {
+            Layer::Transaction if self.is_name_error() => {
                 return self.to_string().replacen(INVALID, "", 1);
             }
             Layer::Transaction | Layer::Older => return self.to_string(),
             Layer::Write | Layer::Read | Layer::Query => {}
         }
-        let count = if self.is_counted(layer) { COUNT } else { "" };
+        let count = if self.is_counted(layer) {
+            COUNT_PREFIX
+        } else {
+            ""
+        };
         format!("{count}{}", self.current_text(layer))
     }
 
@@ -168,11 +172,11 @@ impl Error {
         }
     }
 
-    fn is_of_name(&self) -> bool {
+    fn is_name_error(&self) -> bool {
         match self {
             Self::Value(fault)
             | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => {
-                fault.is_of_name()
+                fault.is_name_error()
             }
             _ => false,
         }
@@ -186,10 +190,10 @@ impl Error {
                     is_counted_value(fault)
                 }
                 Self::Expression(_) => true,
-                Self::Legacy(fault) => is_of_expected(fault),
+                Self::Legacy(fault) => is_expected_error(fault),
                 _ => false,
             },
-            Layer::Query => matches!(self, Self::Query(fault) if is_of_select(fault)),
+            Layer::Query => matches!(self, Self::Query(fault) if is_select_error(fault)),
             Layer::Read | Layer::Transaction | Layer::Older => false,
         }
     }
@@ -216,7 +220,7 @@ fn is_counted_value(fault: &ValueError) -> bool {
 }
 
 /// Returns true for the errors of Expected; the others are those of AttributeUpdates.
-fn is_of_expected(fault: &LegacyError) -> bool {
+fn is_expected_error(fault: &LegacyError) -> bool {
     match fault {
         LegacyError::ArgumentCount { .. }
         | LegacyError::ArgumentType { .. }
@@ -239,7 +243,7 @@ fn is_of_expected(fault: &LegacyError) -> bool {
     }
 }
 
-fn is_of_select(fault: &QueryError) -> bool {
+fn is_select_error(fault: &QueryError) -> bool {
     matches!(
         fault,
         QueryError::AllProjectedWithoutIndex

@@ -81,9 +81,9 @@ pub enum ExpressionError {
     #[error("ExpressionAttributeValues must not be empty")]
     ValuesEmpty,
     #[error("ExpressionAttributeNames contains invalid key: {0}")]
-    NameKey(AliasFault),
+    NameKey(PlaceholderFault),
     #[error("ExpressionAttributeValues contains invalid key: {0}")]
-    ValueKey(AliasFault),
+    ValueKey(PlaceholderFault),
     #[error("ExpressionAttributeNames contains invalid value: {} for key {alias}", .fault.without_family())]
     InvalidName { alias: String, fault: ValueError },
     /// Raised here for nesting, and by parsers of wire forms for any other fault.
@@ -132,7 +132,7 @@ pub enum ExpressionError {
 
 /// The fault of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AliasFault {
+pub enum PlaceholderFault {
     #[error("The expression attribute map contains an empty key;")]
     Empty,
     /// In bytes.

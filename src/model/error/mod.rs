@@ -23,7 +23,7 @@ pub use query::{KeyError, QueryError};
 pub use remote::{RemoteCause, RemoteError};
 pub use statement::StatementError;
 pub use table::{InUseError, LimitError, NotFoundError, SchemaError, UpdateTableError};
-pub use throttle::{ThrottleCause, Throttled, ThrottledAt};
+pub use throttle::{ThrottleCause, ThrottleLocation, Throttled};
 pub use transaction::{BatchError, Cancellation, CancellationReason, TransactionError};
 pub use value::{NumberError, ValueError};
 

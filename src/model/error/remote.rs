@@ -30,13 +30,13 @@ pub enum RemoteCause {
     /// A quota of the account.
     Limit,
     /// The service has no such operation.
-    Unserved,
+    Unsupported,
     /// The service failed, or cannot be reached.
     Failed,
 }
 
 /// The exceptions that services are known to return, beside those of the typed errors.
-pub const NAMES: [(&str, RemoteCause); 34] = [
+pub const EXCEPTIONS: [(&str, RemoteCause); 34] = [
     (VALIDATION, RemoteCause::Invalid),
     ("SerializationException", RemoteCause::Invalid),
     ("DuplicateItemException", RemoteCause::Invalid),
@@ -72,8 +72,8 @@ pub const NAMES: [(&str, RemoteCause); 34] = [
     ("ThrottlingException", RemoteCause::Throttled),
     ("RequestLimitExceeded", RemoteCause::Throttled),
     ("LimitExceededException", RemoteCause::Limit),
-    ("UnknownOperationException", RemoteCause::Unserved),
-    ("NotImplementedException", RemoteCause::Unserved),
+    ("UnknownOperationException", RemoteCause::Unsupported),
+    ("NotImplementedException", RemoteCause::Unsupported),
     ("ServiceUnavailable", RemoteCause::Failed),
     ("InternalFailure", RemoteCause::Failed),
     (INTERNAL, RemoteCause::Failed),
@@ -83,7 +83,7 @@ impl RemoteError {
     /// Returns the failure that a service reported under this exception name.
     #[must_use]
     pub fn new(name: &str, status: u16, message: impl Into<String>) -> Self {
-        let known = NAMES
+        let known = EXCEPTIONS
             .iter()
             .find(|(known, _)| *known == name)
             .map(|(known, _)| *known);
@@ -132,7 +132,7 @@ impl RemoteError {
     /// Returns the kind of the failure.
     #[must_use]
     pub fn cause(&self) -> RemoteCause {
-        NAMES
+        EXCEPTIONS
             .iter()
             .find(|(name, _)| *name == self.exception)
             .map_or(RemoteCause::Failed, |(_, cause)| *cause)
@@ -141,7 +141,7 @@ impl RemoteError {
     /// Returns the failure of a part of a request, by its `Code`: see
     /// [`code`](super::exception::code).
     #[must_use]
-    pub fn of_reason(code: &str, message: impl Into<String>) -> Self {
+    pub fn from_reason(code: &str, message: impl Into<String>) -> Self {
         let name = match code {
             "ValidationError" => VALIDATION.to_owned(),
             "ThrottlingError" => "ThrottlingException".to_owned(),
@@ -195,7 +195,7 @@ mod tests {
             "ValidationError",
         ] {
             assert_eq!(
-                exception::code(RemoteError::of_reason(code, "x").exception),
+                exception::code(RemoteError::from_reason(code, "x").exception),
                 code
             );
         }

@@ -9,7 +9,7 @@ use super::value::{NumberError, ValueError};
 
 /// The position of a token in its statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct TokenPosition {
     /// Counted from 1.
     pub line: u32,
     /// In characters, counted from 1.
@@ -18,7 +18,7 @@ pub struct Place {
     pub length: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TokenPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.line, self.column, self.length)
     }
@@ -37,7 +37,7 @@ pub enum StatementError {
     StarBesideOthers,
     /// Something other than a document path among the columns.
     #[error("Unexpected path component at {0}")]
-    Column(Place),
+    Column(TokenPosition),
     /// Two columns of the result with this name.
     #[error("Duplicate identifiers in select clause: {0}")]
     DuplicateColumn(String),
@@ -49,16 +49,22 @@ pub enum StatementError {
         "Unsupported data type for IS operator: {what}. \
          Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at {place}"
     )]
-    IsType { what: &'static str, place: Place },
+    IsType {
+        what: &'static str,
+        place: TokenPosition,
+    },
     #[error("Unrecognized function: {name} at {place}")]
-    UnknownFunction { name: String, place: Place },
+    UnknownFunction { name: String, place: TokenPosition },
     #[error("Unsupported operation: {what} at {place}")]
-    Unsupported { what: &'static str, place: Place },
+    Unsupported {
+        what: &'static str,
+        place: TokenPosition,
+    },
     /// An expression that has no truth value where one is needed.
     #[error("Expected a condition such as a comparison or a function at {0}")]
-    NotACondition(Place),
+    NotACondition(TokenPosition),
     #[error("List index is not within the allowable range; index: [{index}] at {place}")]
-    ListIndex { index: String, place: Place },
+    ListIndex { index: String, place: TokenPosition },
     #[error("A path may contain at most 2 components in the FROM clause")]
     SourceComponents,
     #[error("Path component cannot be an empty string")]
@@ -106,25 +112,25 @@ pub enum StatementError {
     Value {
         what: String,
         path: String,
-        place: Place,
+        place: TokenPosition,
     },
     #[error("Duplicate keys in tuple. Key: {name} under {path} at {place}")]
     DuplicateName {
         name: String,
         path: String,
-        place: Place,
+        place: TokenPosition,
     },
     /// A name that is no string in single quotes.
     #[error("Tuple keys must be of type String. Actual type: {what} under {path} at {place}")]
     TupleKey {
         what: String,
         path: String,
-        place: Place,
+        place: TokenPosition,
     },
     #[error(
         "Unsupported format in item expression. Please use struct format {{...}} to express item values for insert statement. at {0}"
     )]
-    InsertValue(Place),
+    InsertValue(TokenPosition),
     #[error("Unsupported clause: ON CONFLICT")]
     OnConflict,
     #[error("RETURNING is not supported in INSERT")]
@@ -133,17 +139,17 @@ pub enum StatementError {
     #[error("The first argument to {function} must equal the assignment value at {place}")]
     SetTarget {
         function: &'static str,
-        place: Place,
+        place: TokenPosition,
     },
     #[error("The second argument to {function} must be a value with type SET at {place}")]
     SetOperand {
         function: &'static str,
-        place: Place,
+        place: TokenPosition,
     },
     #[error("{function} must have exactly two arguments at {place}")]
     SetArguments {
         function: &'static str,
-        place: Place,
+        place: TokenPosition,
     },
     #[error("Where clause does not contain a mandatory equality on all key attributes")]
     NoKey,

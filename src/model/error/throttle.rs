@@ -44,12 +44,12 @@ pub struct Throttled {
     /// True if the table has provisioned throughput.
     pub is_provisioned: bool,
     pub cause: ThrottleCause,
-    pub at: ThrottledAt,
+    pub location: ThrottleLocation,
 }
 
 /// The place of the limit, for human readers: DynamoDB's response has none of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ThrottledAt {
+pub struct ThrottleLocation {
     /// The limit in units a second.
     pub units_max: u64,
     /// The number of the partition.
@@ -97,19 +97,19 @@ impl Throttled {
 
     /// Returns the place and the exceeded limit: a sentence without its full stop.
     #[must_use]
-    pub fn whereabouts(&self) -> String {
+    pub fn describe(&self) -> String {
         let kind = if self.is_write { "write" } else { "read" };
         let of = match &self.index {
             None => format!("table {}", self.table),
             Some(index) => format!("index {index} of table {}", self.table),
         };
-        let ThrottledAt {
+        let ThrottleLocation {
             units_max,
             partition,
             hashes: (from, to),
             keys,
             key,
-        } = &self.at;
+        } = &self.location;
         let keys: String = keys
             .iter()
             .map(|key| format!(", {}", key_texts(key)))

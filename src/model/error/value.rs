@@ -52,7 +52,7 @@ pub enum ValueError {
 impl ValueError {
     /// True if the error is about the name of an attribute.
     #[must_use]
-    pub fn is_of_name(&self) -> bool {
+    pub fn is_name_error(&self) -> bool {
         matches!(self, Self::EmptyAttributeName | Self::AttributeNameTooLong)
     }
 
@@ -71,14 +71,14 @@ impl ValueError {
         match self {
             Self::Number(fault) => fault.current_text(),
             Self::DuplicateStrings(sent) => {
-                let shown: Vec<String> = repeat_shown(sent)
+                let shown: Vec<String> = in_reported_order(sent)
                     .iter()
                     .map(|text| format!("\"{text}\""))
                     .collect();
                 Self::DuplicateStrings(shown).to_string()
             }
             Self::DuplicateBinaries(sent) => {
-                let shown: Vec<String> = base64(&repeat_shown(sent))
+                let shown: Vec<String> = base64(&in_reported_order(sent))
                     .iter()
                     .map(|text| format!("\"{text}\""))
                     .collect();
@@ -104,7 +104,7 @@ fn base64(elements: &[impl AsRef<[u8]>]) -> Vec<String> {
 
 /// Returns a collection with duplicates in the order in which the service shows it: the elements
 /// before the first repeat sorted, then the repeat, then the others as sent.
-fn repeat_shown<T: Ord>(sent: &[T]) -> Vec<&T> {
+fn in_reported_order<T: Ord>(sent: &[T]) -> Vec<&T> {
     let mut seen = BTreeSet::new();
     let repeat = sent
         .iter()

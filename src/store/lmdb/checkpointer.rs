@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::environment::LmdbEnvironment;
-use super::journal::Wake;
+use super::journal::CheckpointWake;
 use crate::store::StoreError;
 
 /// The threads, joined on drop.
@@ -23,7 +23,7 @@ impl Checkpointer {
         };
         for (name, run) in [
             ("store-checkpoint", make_checkpoints as fn(&LmdbEnvironment)),
-            ("store-log", keep_log),
+            ("store-log", maintain_log),
         ] {
             let environment = Arc::clone(&started.environment);
             let thread = std::thread::Builder::new()
@@ -49,9 +49,9 @@ impl Drop for Checkpointer {
     }
 }
 
-fn keep_log(environment: &LmdbEnvironment) {
+fn maintain_log(environment: &LmdbEnvironment) {
     while environment.journal.wait_for_log() {
-        environment.keep_up();
+        environment.maintain_log();
     }
 }
 
@@ -59,20 +59,20 @@ fn make_checkpoints(environment: &LmdbEnvironment) {
     let journal = &environment.journal;
     let mut seen = 0;
     loop {
-        let wake = journal.wait();
+        let wake = journal.wait_for_work();
         let commits = journal.commits();
         let is_quiet = std::mem::replace(&mut seen, commits) == commits;
         match wake {
-            Wake::Closed => return,
-            Wake::Due => environment.checkpoint_beside(),
+            CheckpointWake::Closed => return,
+            CheckpointWake::Due => environment.checkpoint_paced(),
             // Nothing is left to protect, and the pin may hold up other processes.
-            Wake::Tick if !journal.is_logged() => environment.leave(),
+            CheckpointWake::Tick if !journal.is_logged() => environment.unpin_idle(),
             // No commit for a whole period.
-            Wake::Tick if is_quiet => {
-                environment.checkpoint_beside();
-                environment.leave();
+            CheckpointWake::Tick if is_quiet => {
+                environment.checkpoint_paced();
+                environment.unpin_idle();
             }
-            Wake::Tick => {}
+            CheckpointWake::Tick => {}
         }
     }
 }

@@ -16,11 +16,11 @@ use std::path::Path;
 use lmdb::{Environment, EnvironmentFlags};
 
 use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE, open_to_write};
-use super::error::{failed, store_error};
-use super::guard;
-use super::heads::check_heads;
-use super::locks::Locks;
-use super::recovery::make_plain;
+use super::error::{disk_error, store_error};
+use super::locks::FileLocks;
+use super::meta_pages::check_meta_pages;
+use super::recovery::ensure_clean;
+use super::sigbus;
 use super::system::{copy_used_pages, disk_space, lock_first_byte};
 use crate::store::StoreError;
 
@@ -42,7 +42,7 @@ pub struct Compaction {
     pub free_bytes: u64,
     /// The file that holds the lock until it is closed, after everything else.
     _lock: File,
-    _presence: Locks,
+    _presence: FileLocks,
     directory: DataDirectory,
 }
 
@@ -58,13 +58,13 @@ impl Compaction {
                 dir.display()
             )));
         }
-        let directory = DataDirectory::take(dir)?;
+        let directory = DataDirectory::claim(dir)?;
         // A process that opens the store meanwhile waits for the presence lock. With no process in
         // it, the store is made a plain file first: a log must not outlive the file that it belongs
         // to.
-        let presence =
-            Locks::open(&directory).map_err(|error| failed("cannot lock the store", &error))?;
-        let is_alone = make_plain(&directory, &presence)?;
+        let presence = FileLocks::open(&directory)
+            .map_err(|error| disk_error("cannot lock the store", &error))?;
+        let is_alone = ensure_clean(&directory, &presence)?;
         let lock = lock(&directory.path().join(LOCK_FILE))?;
         if !is_alone {
             return Err(StoreError::Io(
@@ -72,15 +72,15 @@ impl Compaction {
             ));
         }
         // Under the lock only: before, it might be the file of a run in progress.
-        remove_rest(&directory)
-            .map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
-        check_heads(&directory, true)?;
+        remove_leftover(&directory)
+            .map_err(|error| disk_error("cannot remove the rest of an earlier run", &error))?;
+        check_meta_pages(&directory, true)?;
         let before_bytes = file_bytes(&directory.data_file())?;
         let old = open(directory.path(), EnvironmentFlags::empty())?;
-        guard::watch_map(&directory.data_file());
+        sigbus::install(&directory.data_file());
         let needed_bytes = used_bytes(&old)? + SLACK_BYTES;
         let disk = disk_space(directory.path())
-            .map_err(|error| failed("cannot see how full the disk is", &error))?;
+            .map_err(|error| disk_error("cannot see how full the disk is", &error))?;
         Ok(Self {
             old,
             before_bytes,
@@ -102,7 +102,7 @@ impl Compaction {
             return Err(StoreError::NoSpace);
         }
         let new = self.directory.path().join(NEW_FILE);
-        let outcome = self.copy(&new).and_then(|()| self.swap(&new));
+        let outcome = self.copy(&new).and_then(|()| self.replace(&new));
         if outcome.is_err() {
             // The next opening removes the rest if this fails.
             let _ = fs::remove_file(&new);
@@ -118,12 +118,12 @@ impl Compaction {
             .mode(FILE_MODE)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path);
-        let file = file.map_err(|error| failed("cannot make the new data file", &error))?;
+        let file = file.map_err(|error| disk_error("cannot make the new data file", &error))?;
         copy_used_pages(&self.old, &file).map_err(store_error)?;
         // Synced before the rename: after a power cut the name could otherwise stand for a file
         // without its content.
         file.sync_all()
-            .map_err(|error| failed("cannot write the new data file", &error))?;
+            .map_err(|error| disk_error("cannot write the new data file", &error))?;
         // Opened once as the next start opens it: a copy that LMDB refuses must not replace the
         // data file.
         let copied = open(path, EnvironmentFlags::NO_SUB_DIR)?;
@@ -140,13 +140,13 @@ impl Compaction {
         }
     }
 
-    fn swap(&self, new: &Path) -> Result<u64, StoreError> {
+    fn replace(&self, new: &Path) -> Result<u64, StoreError> {
         let after_bytes = file_bytes(new)?;
         let directory = || File::open(self.directory.path())?.sync_all();
         fs::rename(new, self.directory.data_file())
             // The new name is on disk only when the directory is.
             .and_then(|()| directory())
-            .map_err(|error| failed("cannot put the new data file in its place", &error))?;
+            .map_err(|error| disk_error("cannot put the new data file in its place", &error))?;
         Ok(after_bytes)
     }
 }
@@ -155,7 +155,7 @@ impl Compaction {
 ///
 /// # Errors
 /// Any error of unlink(2) but that of a missing file.
-pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
+pub(super) fn remove_leftover(directory: &DataDirectory) -> io::Result<()> {
     match fs::remove_file(directory.path().join(NEW_FILE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -167,8 +167,8 @@ pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
 ///
 /// # Errors
 /// LMDB's lock file cannot be opened or locked.
-pub(super) fn holder(directory: &DataDirectory) -> io::Result<Option<libc::pid_t>> {
-    locker(directory.path())
+pub(super) fn lmdb_process(directory: &DataDirectory) -> io::Result<Option<libc::pid_t>> {
+    locking_process(directory.path())
 }
 
 /// Returns a process that has the store in a directory open, even one that is nearly dead; 0 for a
@@ -176,11 +176,11 @@ pub(super) fn holder(directory: &DataDirectory) -> io::Result<Option<libc::pid_t
 ///
 /// # Errors
 /// LMDB's lock file cannot be opened or locked.
-pub fn user_of(dir: &Path) -> io::Result<Option<u32>> {
-    locker(dir).map(|pid| pid.map(|pid| u32::try_from(pid).unwrap_or_default()))
+pub fn store_process(dir: &Path) -> io::Result<Option<u32>> {
+    locking_process(dir).map(|pid| pid.map(|pid| u32::try_from(pid).unwrap_or_default()))
 }
 
-fn locker(dir: &Path) -> io::Result<Option<libc::pid_t>> {
+fn locking_process(dir: &Path) -> io::Result<Option<libc::pid_t>> {
     match OpenOptions::new()
         .read(true)
         .write(true)
@@ -193,8 +193,9 @@ fn locker(dir: &Path) -> io::Result<Option<libc::pid_t>> {
 }
 
 fn lock(path: &Path) -> Result<File, StoreError> {
-    let file = open_to_write(path).map_err(|error| failed("cannot open the lock file", &error))?;
-    match lock_first_byte(&file).map_err(|error| failed("cannot lock the store", &error))? {
+    let file =
+        open_to_write(path).map_err(|error| disk_error("cannot open the lock file", &error))?;
+    match lock_first_byte(&file).map_err(|error| disk_error("cannot lock the store", &error))? {
         None => Ok(file),
         Some(pid) => Err(StoreError::Io(format!(
             "process {pid} has it open; end that (`ddbfs umount`, or end `ddbfs serve`), and run this again"
@@ -212,7 +213,7 @@ fn open(path: &Path, flags: EnvironmentFlags) -> Result<Environment, StoreError>
         .set_flags(flags)
         .open(path)
         .map_err(store_error)?;
-    guard::watch_assertions(&environment);
+    sigbus::handle_assertions(&environment);
     Ok(environment)
 }
 
@@ -225,6 +226,6 @@ fn used_bytes(environment: &Environment) -> Result<u64, StoreError> {
 
 fn file_bytes(path: &Path) -> Result<u64, StoreError> {
     Ok(fs::metadata(path)
-        .map_err(|error| failed("cannot see the data file", &error))?
+        .map_err(|error| disk_error("cannot see the data file", &error))?
         .len())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::error::failed;
+use super::error::disk_error;
 use super::system::effective_user;
 use crate::store::StoreError;
 
@@ -19,16 +19,16 @@ pub(super) const DATA_FILE: &str = "data.mdb";
 pub(super) const LOCK_FILE: &str = "lock.mdb";
 
 /// The other files of a store.
-const BESIDE: [&str; 5] = [LOCK_FILE, "log.lock", "log.0", "log.1", "checkpoint"];
+const OTHER_FILES: [&str; 5] = [LOCK_FILE, "log.lock", "log.0", "log.1", "checkpoint"];
 
 const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;
 
 /// The permission bits of all users but the owner.
-const OTHERS: u32 = 0o077;
+const OTHERS_MODE: u32 = 0o077;
 
 /// Device and inode of each directory that this process has open.
-static OPEN: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+static OPEN_DIRS: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
 /// A checked data directory, used by one store of this process until dropped.
 #[derive(Debug)]
@@ -39,11 +39,11 @@ pub(super) struct DataDirectory {
 
 impl DataDirectory {
     /// Creates or checks the directory and the files in it.
-    pub fn take(dir: &Path) -> Result<Self, StoreError> {
+    pub fn claim(dir: &Path) -> Result<Self, StoreError> {
         let (path, metadata) = prepare(dir)?;
         // Not by path: two paths may lead to one directory.
         let id = (metadata.dev(), metadata.ino());
-        if !OPEN.lock().insert(id) {
+        if !OPEN_DIRS.lock().insert(id) {
             return Err(refused(dir, "is already open in this process"));
         }
         Ok(Self { path, id })
@@ -60,7 +60,7 @@ impl DataDirectory {
 
 impl Drop for DataDirectory {
     fn drop(&mut self) {
-        OPEN.lock().remove(&self.id);
+        OPEN_DIRS.lock().remove(&self.id);
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn prepare(dir: &Path) -> Result<(PathBuf, Metadata), StoreError> {
     }
     check_owner(dir, &metadata)?;
     let has_data = check_files(&plain)?;
-    close_to_others(dir, &metadata, has_data)?;
+    restrict_mode(dir, &metadata, has_data)?;
     let path = fs::canonicalize(&plain).map_err(failed)?;
     // Checked again, since no other user can change them any more.
     check_files(&path)?;
@@ -131,7 +131,7 @@ pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
 
 /// Checks the store's files; returns true if there is data.
 fn check_files(dir: &Path) -> Result<bool, StoreError> {
-    for name in BESIDE {
+    for name in OTHER_FILES {
         check_file(&dir.join(name))?;
     }
     check_file(&dir.join(DATA_FILE))
@@ -156,7 +156,7 @@ fn check_file(file: &Path) -> Result<bool, StoreError> {
         ));
     }
     check_owner(file, &metadata)?;
-    if metadata.mode() & OTHERS != 0 {
+    if metadata.mode() & OTHERS_MODE != 0 {
         set_mode(file, FILE_MODE)?;
     }
     Ok(true)
@@ -164,8 +164,8 @@ fn check_file(file: &Path) -> Result<bool, StoreError> {
 
 /// Closes a directory to other users, unless it holds other files and was probably given by
 /// mistake.
-fn close_to_others(dir: &Path, metadata: &Metadata, has_data: bool) -> Result<(), StoreError> {
-    if metadata.mode() & OTHERS == 0 {
+fn restrict_mode(dir: &Path, metadata: &Metadata, has_data: bool) -> Result<(), StoreError> {
+    if metadata.mode() & OTHERS_MODE == 0 {
         return Ok(());
     }
     let is_empty = || fs::read_dir(dir).map(|mut entries| entries.next().is_none());
@@ -195,5 +195,5 @@ fn refused(path: &Path, why: &str) -> StoreError {
 }
 
 fn io_error(path: &Path, error: &io::Error) -> StoreError {
-    failed(format_args!("{path:?}"), error)
+    disk_error(format_args!("{path:?}"), error)
 }

@@ -15,26 +15,26 @@ use std::time::Duration;
 
 use lmdb::{Environment, Error, RwTransaction, Transaction as _};
 
-use super::compact::{holder, remove_rest};
+use super::compact::{lmdb_process, remove_leftover};
 use super::directory::DataDirectory;
-use super::door::Door;
 use super::error::{is_fatal, store_error};
-use super::gate::{Gate, Pass};
-use super::guard;
-use super::heads::{HEAD_READS_MAX, check_heads, damaged, no_locks};
-use super::journal::{Failure, Haste, Journal, Logged, State};
-use super::locks::{Byte, Locks};
-use super::log::Operations;
+use super::journal::{AppendResult, CheckpointHaste, CommitError, CommitJournal, JournalState};
+use super::lease::StoreLease;
+use super::locks::{FileLocks, LockByte};
+use super::log::LoggedOperations;
 use super::log_check::check_log;
-use super::opened::{MAP_STEP_BYTES, Opened};
+use super::map_lock::{MapGuard, MapLock};
+use super::meta_pages::{META_READS_MAX, check_meta_pages, damage_error, lock_error};
+use super::open_environment::{MAP_STEP_BYTES, OpenEnvironment};
 use super::options::LmdbOptions;
-use super::pages::{self, Damage, Reach};
+use super::pages::{self, Damage, WalkReach};
 use super::recovery::recover_with_reserve;
 use super::reserve::Reserve;
-use super::system::{LOW_SPACE_BYTES, disk_space, prefer_this_thread};
-use super::transaction::{Batch, Snapshot, rewrite_first, transaction_id};
+use super::sigbus;
+use super::system::{LOW_SPACE_BYTES, disk_space, set_real_time};
+use super::transaction::{LmdbBatch, LmdbSnapshot, rewrite_first, transaction_id};
 use crate::store::long_key::LongKeys;
-use crate::store::writer::{Backend, Body};
+use crate::store::writer::{Backend, TransactionBody};
 use crate::store::{Read as _, StoreError, StoreInfo};
 
 /// The least that a map grows by.
@@ -58,81 +58,81 @@ const ADDITION_SLACK_BYTES: u64 = 256 * 1024;
 /// The environment behind its map lock.
 #[derive(Debug)]
 pub(super) struct LmdbEnvironment {
-    gate: Gate<Opened>,
+    map_lock: MapLock<OpenEnvironment>,
     /// True once nothing may be written any more.
     read_only: AtomicBool,
     /// True once the checkpoint file says that the page cache is not to be trusted.
-    distrusted: AtomicBool,
+    is_distrusted: AtomicBool,
     commits: AtomicU64,
     options: LmdbOptions,
     reserve: Reserve,
-    pub journal: Journal,
-    pub door: Arc<Door>,
+    pub journal: CommitJournal,
+    pub lease: Arc<StoreLease>,
     // Last: the directory is released after the environment has closed.
     pub directory: DataDirectory,
 }
 
 impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
-        let directory = DataDirectory::take(dir)?;
+        let directory = DataDirectory::claim(dir)?;
         let locks =
-            Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
+            Arc::new(FileLocks::open(&directory).map_err(|error| lock_error(&directory, &error))?);
         // Before everything else, and under no other lock: a lease holder has to give way first.
-        let door = Arc::new(Door::open(&directory, Arc::clone(&locks), &options)?);
+        let door = Arc::new(StoreLease::open(&directory, Arc::clone(&locks), &options)?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
         // Held until the environment is open: no process comes or goes, so that a process that is
         // alone stays alone.
-        let opening = locks.hold(Byte::Opening).map_err(failed)?;
-        guard::watch_map(&directory.data_file());
-        let is_alone = locks.be_alone(Byte::Presence).map_err(failed)?;
+        let opening = locks.lock(LockByte::Opening).map_err(failed)?;
+        sigbus::install(&directory.data_file());
+        let is_alone = locks.try_lock(LockByte::Presence).map_err(failed)?;
         if is_alone {
             // A version from before the log ignores it: a power cut would lose its writes.
-            if let Some(pid) = holder(&directory).map_err(failed)? {
+            if let Some(pid) = lmdb_process(&directory).map_err(failed)? {
                 return Err(StoreError::Io(format!(
                     "an older ddbfs, process {pid}, has it open; end that, and run this again"
                 )));
             }
             recover_with_reserve(&directory, &options)?;
         }
-        locks.be_present().map_err(failed)?;
+        locks.lock_presence().map_err(failed)?;
         // Before LMDB maps the file, as it trusts both meta pages; the reserve before LMDB opens
         // its lock file, see [`Reserve::open`].
-        check_heads(&directory, is_alone)?;
+        check_meta_pages(&directory, is_alone)?;
         let reserve = Reserve::open(&directory);
-        let gate = Gate::new(Opened::open(&directory, &options)?);
+        let gate = MapLock::new(OpenEnvironment::open(&directory, &options)?);
         drop(opening);
-        let journal = Journal::open(&directory, locks, &options).map_err(failed)?;
+        let journal = CommitJournal::open(&directory, locks, &options).map_err(failed)?;
         let (read_only, distrusted, commits) = (
             AtomicBool::new(false),
             AtomicBool::new(false),
             AtomicU64::new(0),
         );
         let environment = Self {
-            gate,
+            map_lock: gate,
             read_only,
-            distrusted,
+            is_distrusted: distrusted,
             commits,
             options,
             reserve,
             journal,
-            door,
+            lease: door,
             directory,
         };
         environment.clear_stale_readers();
-        environment.check_pages(Reach::Bounded)?;
+        environment.check_pages(WalkReach::Bounded)?;
         // LMDB's own lock is held now, so no compaction is in progress.
-        if let Err(error) = remove_rest(&environment.directory) {
+        if let Err(error) = remove_leftover(&environment.directory) {
             log::warn!("the rest of an interrupted compaction cannot be removed: {error}");
         }
         Ok(environment)
     }
 
     /// Checks the pages of the last commit.
-    pub fn check_pages(&self, reach: Reach) -> Result<(), StoreError> {
-        let failed = |damage: Damage| damaged(&self.directory, &damage);
+    pub fn check_pages(&self, reach: WalkReach) -> Result<(), StoreError> {
+        let failed = |damage: Damage| damage_error(&self.directory, &damage);
         let file = File::open(self.directory.data_file()).map_err(|error| failed(error.into()))?;
         // A commit overwrites the older meta page: two commits after the snapshot, its own is gone.
-        for _ in 0..HEAD_READS_MAX {
+        for _ in 0..META_READS_MAX {
             let snapshot = self.snapshot()?;
             if pages::walk(&file, snapshot.commit_id(), reach)
                 .map_err(failed)?
@@ -141,23 +141,24 @@ impl LmdbEnvironment {
                 return Ok(());
             }
         }
-        Err(failed(Damage::Head))
+        Err(failed(Damage::Meta))
     }
 
     /// Compares the checkpoint, the log and the data file.
     pub fn check_log(&self) -> Result<(), StoreError> {
-        let checked = self.with_map(|| check_log(self.directory.path(), &self.gate.enter()));
+        let checked =
+            self.retry_resized(|| check_log(self.directory.path(), &self.map_lock.read()));
         checked.map_err(|failure| match failure {
-            Failure::Lmdb(error) => store_error(error),
-            failure => self.failed(failure),
+            CommitError::Lmdb(error) => store_error(error),
+            failure => self.classify(failure),
         })
     }
 
     /// Begins a read transaction of the last commit.
-    pub fn snapshot(&self) -> Result<LongKeys<Snapshot<'_>>, StoreError> {
+    pub fn snapshot(&self) -> Result<LongKeys<LmdbSnapshot<'_>>, StoreError> {
         let (mut readers_cleared, mut reopened) = (false, false);
         for _ in 0..RETRIES_MAX {
-            let error = match Snapshot::begin(self.gate.enter()) {
+            let error = match LmdbSnapshot::begin(self.map_lock.read()) {
                 Ok(snapshot) => return Ok(LongKeys::new(snapshot)),
                 Err(error) => error,
             };
@@ -180,7 +181,7 @@ impl LmdbEnvironment {
 
     /// Returns the number of the last commit of any process.
     pub fn commit_id(&self) -> u64 {
-        let opened = self.gate.enter();
+        let opened = self.map_lock.read();
         // The call itself fails only for missing arguments.
         opened
             .environment()
@@ -189,7 +190,7 @@ impl LmdbEnvironment {
     }
 
     pub fn info(&self) -> StoreInfo {
-        let opened = self.gate.enter();
+        let opened = self.map_lock.read();
         let disk = disk_space(self.directory.path()).unwrap_or_default();
         StoreInfo {
             used_bytes: opened.used_bytes(),
@@ -203,8 +204,8 @@ impl LmdbEnvironment {
 
     #[cfg(test)]
     pub fn raw_entries(&self) -> Result<usize, StoreError> {
-        self.gate
-            .enter()
+        self.map_lock
+            .read()
             .environment()
             .and_then(Environment::stat)
             .map(|stat| stat.entries())
@@ -213,34 +214,39 @@ impl LmdbEnvironment {
 
     /// Runs one transaction. The map lock is held throughout: the map stays as it is until the
     /// commit is over. The journal's state is taken before LMDB's writer mutex, as everywhere.
-    fn attempt(&self, body: &mut Body<'_>, disk: Disk, is_pressed: bool) -> Attempt {
-        let opened: Pass<'_, Opened> = self.gate.enter();
+    fn attempt(
+        &self,
+        body: &mut TransactionBody<'_>,
+        disk: DiskState,
+        is_pressed: bool,
+    ) -> CommitAttempt {
+        let opened: MapGuard<'_, OpenEnvironment> = self.map_lock.read();
         let mut state = self.journal.state();
         let transaction = match opened.environment().and_then(Environment::begin_rw_txn) {
             Ok(transaction) => transaction,
-            Err(Error::MapResized) => return Attempt::MapResized,
-            Err(error) => return Attempt::Ended(Err(self.write_failed(error, 0))),
+            Err(Error::MapResized) => return CommitAttempt::MapResized,
+            Err(error) => return CommitAttempt::Ended(Err(self.classify_write(error, 0))),
         };
         let number = transaction_id(&transaction);
         match state.is_ready(&opened, number) {
             Ok(true) => {}
-            Ok(false) => return Attempt::Checkpoint,
-            Err(error) => return Attempt::Ended(Err(self.failed(error.into()))),
+            Ok(false) => return CommitAttempt::Checkpoint,
+            Err(error) => return CommitAttempt::Ended(Err(self.classify(error.into()))),
         }
         let operations = self.journal.operations(&mut state);
-        let mut batch = LongKeys::new(Batch::new(transaction, opened.database, operations));
+        let mut batch = LongKeys::new(LmdbBatch::new(transaction, opened.database, operations));
         let result = body(&mut batch);
         // Before the result: a job may have taken this failure for another one, and its later
         // changes are void.
         if batch.raw().map_full() {
-            return Attempt::MapFull;
+            return CommitAttempt::MapFull;
         }
         if let Err(error) = result {
-            return Attempt::Ended(Err(error));
+            return CommitAttempt::Ended(Err(error));
         }
         let (written_bytes, is_removal) = (batch.written_bytes() as u64, batch.is_removal());
         if !self.use_reserve(&opened, disk, written_bytes, is_removal) {
-            return Attempt::DiskFull {
+            return CommitAttempt::DiskFull {
                 room_helps: false,
                 is_removal,
             };
@@ -261,149 +267,151 @@ impl LmdbEnvironment {
     /// An error is LMDB's, and the record is to be voided.
     fn commit(
         &self,
-        opened: &Opened,
-        state: &mut State,
+        opened: &OpenEnvironment,
+        state: &mut JournalState,
         transaction: RwTransaction<'_>,
-        mut operations: Operations,
+        mut operations: LoggedOperations,
         is_pressed: bool,
-    ) -> Result<Attempt, Error> {
+    ) -> Result<CommitAttempt, Error> {
         // A transaction without changes is no commit to LMDB either.
         if operations.is_empty() {
-            return Ok(Attempt::Ended(Ok(())));
+            return Ok(CommitAttempt::Ended(Ok(())));
         }
         let number = transaction_id(&transaction);
         let logged = match self
             .journal
             .append(state, number, &mut operations, is_pressed)
         {
-            Ok(Logged::NoRoom) if !is_pressed => return Ok(Attempt::Checkpoint),
+            Ok(AppendResult::NoRoom) if !is_pressed => return Ok(CommitAttempt::Checkpoint),
             Ok(logged) => logged,
-            Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
+            Err(error) => return Ok(CommitAttempt::Ended(Err(self.classify(error.into())))),
         };
         transaction.commit()?;
         self.journal
             .committed(state, number, operations, opened.used_bytes());
-        Ok(if logged == Logged::Yes {
-            Attempt::Ended(Ok(()))
+        Ok(if logged == AppendResult::Appended {
+            CommitAttempt::Ended(Ok(()))
         } else {
-            Attempt::Unlogged
+            CommitAttempt::Unlogged
         })
     }
 
     fn commit_failed(
         &self,
         error: Error,
-        disk: Disk,
+        disk: DiskState,
         written_bytes: u64,
         is_removal: bool,
-    ) -> Attempt {
+    ) -> CommitAttempt {
         match error {
-            Error::MapFull => Attempt::MapFull,
+            Error::MapFull => CommitAttempt::MapFull,
             // LMDB reports a short write as EIO.
-            Error::Other(libc::EIO) if disk != Disk::Unknown => Attempt::DiskFull {
+            Error::Other(libc::EIO) if disk != DiskState::Unknown => CommitAttempt::DiskFull {
                 room_helps: true,
                 is_removal,
             },
-            error => match self.write_failed(error, written_bytes) {
+            error => match self.classify_write(error, written_bytes) {
                 // EFBIG is a limit of the file or of the process: more room on the disk does not
                 // lift it.
-                StoreError::NoSpace => Attempt::DiskFull {
+                StoreError::NoSpace => CommitAttempt::DiskFull {
                     room_helps: error != Error::Other(libc::EFBIG),
                     is_removal,
                 },
-                error => Attempt::Ended(Err(error)),
+                error => CommitAttempt::Ended(Err(error)),
             },
         }
     }
 
     /// Removes the record of a failed commit from the log, before the failure is reported.
     fn void(&self, number: u64) {
-        let mut voided = self.with_map(|| self.journal.void(&self.gate, number));
+        let mut voided = self.retry_resized(|| self.journal.void(&self.map_lock, number));
         // After a fatal failure no transaction begins in this environment, and without one another
         // process may be writing to the log.
-        if matches!(voided, Err(Failure::Lmdb(_))) {
+        if matches!(voided, Err(CommitError::Lmdb(_))) {
             voided = self
                 .reopen()
-                .map_err(Failure::from)
-                .and_then(|()| self.journal.void(&self.gate, number));
+                .map_err(CommitError::from)
+                .and_then(|()| self.journal.void(&self.map_lock, number));
         }
         if let Err(failure) = voided {
             log::error!(
                 "a write that failed may come back after a power cut: {}",
-                self.failed(failure)
+                self.classify(failure)
             );
         }
     }
 
     /// Makes a checkpoint of the last commit.
-    fn checkpoint(&self, haste: Haste) -> Result<(), StoreError> {
-        self.with_map(|| self.journal.checkpoint(&self.gate, haste))
-            .map_err(|failure| self.failed(failure))
+    fn checkpoint(&self, haste: CheckpointHaste) -> Result<(), StoreError> {
+        self.retry_resized(|| self.journal.checkpoint(&self.map_lock, haste))
+            .map_err(|failure| self.classify(failure))
     }
 
     /// Makes a checkpoint, on a thread beside the writer's.
-    pub fn checkpoint_beside(&self) {
+    pub fn checkpoint_paced(&self) {
         let result = if self.read_only.load(Ordering::Acquire) {
             Ok(())
         } else {
-            self.checkpoint(Haste::Paced)
+            self.checkpoint(CheckpointHaste::Paced)
         };
-        self.after_thread("no checkpoint", result);
+        self.log_failure("no checkpoint", result);
     }
 
     /// Releases a pin that holds up other processes.
-    pub fn leave(&self) {
+    pub fn unpin_idle(&self) {
         let result = self
             .journal
-            .leave(&self.gate)
-            .map_err(|failure| self.failed(failure));
-        self.after_thread("the pin stays", result);
+            .unpin_idle(&self.map_lock)
+            .map_err(|failure| self.classify(failure));
+        self.log_failure("the pin stays", result);
     }
 
     /// Syncs the log where commits do not wait for it, and writes zeros ahead.
-    pub fn keep_up(&self) {
+    pub fn maintain_log(&self) {
         let result = self
             .journal
-            .keep_up(&self.gate)
-            .map_err(|error| self.failed(error.into()));
-        self.after_thread("the log is not on disk", result);
+            .maintain_log(&self.map_lock)
+            .map_err(|error| self.classify(error.into()));
+        self.log_failure("the log is not on disk", result);
     }
 
-    fn after_thread(&self, what: &str, result: Result<(), StoreError>) {
+    fn log_failure(&self, what: &str, result: Result<(), StoreError>) {
         if let Err(error) = result {
             log::warn!("{what}: {error}");
         }
-        self.distrust_failed();
+        self.distrust_if_failed();
     }
 
     /// Marks the checkpoint as untrusted after a fatal failure, so that the next process to open
     /// the store recovers it. Not called inside a transaction.
-    fn distrust_failed(&self) {
-        if self.read_only.load(Ordering::Acquire) && !self.distrusted.swap(true, Ordering::AcqRel) {
+    fn distrust_if_failed(&self) {
+        if self.read_only.load(Ordering::Acquire)
+            && !self.is_distrusted.swap(true, Ordering::AcqRel)
+        {
             self.journal.distrust();
         }
     }
 
     /// Ends the use of the store: the last process leaves a plain data file.
-    pub fn end(&self) {
+    pub fn shutdown(&self) {
         let is_sound = !self.read_only.load(Ordering::Acquire);
-        if let Err(failure) = self.journal.end(&self.gate, is_sound) {
+        if let Err(failure) = self.journal.shutdown(&self.map_lock, is_sound) {
             log::error!(
                 "the store could not be closed: {}; it will be recovered when it is opened",
-                self.failed(failure)
+                self.classify(failure)
             );
-            self.distrust_failed();
+            self.distrust_if_failed();
         }
     }
 
     /// Classifies a failure of the log or of a checkpoint.
-    fn failed(&self, failure: Failure) -> StoreError {
+    fn classify(&self, failure: CommitError) -> StoreError {
         match failure {
-            Failure::Lmdb(error) => self.write_failed(error, 0),
-            Failure::Disk(error) => {
-                self.write_failed(Error::Other(error.raw_os_error().unwrap_or(libc::EIO)), 0)
+            CommitError::Lmdb(error) => self.classify_write(error, 0),
+            CommitError::Disk(error) => {
+                self.classify_write(Error::Other(error.raw_os_error().unwrap_or(libc::EIO)), 0)
             }
-            Failure::Store(error) => error,
+            CommitError::Store(error) => error,
         }
     }
 
@@ -412,25 +420,25 @@ impl LmdbEnvironment {
     /// reserve, or as many free pages in the data file as the reserve lacks.
     fn use_reserve(
         &self,
-        opened: &Opened,
-        disk: Disk,
+        opened: &OpenEnvironment,
+        disk: DiskState,
         written_bytes: u64,
         is_removal: bool,
     ) -> bool {
         match disk {
-            Disk::Turning => return true,
-            Disk::Full { room_helps } if is_removal => {
+            DiskState::Recycling => return true,
+            DiskState::Full { room_helps } if is_removal => {
                 if room_helps {
-                    self.reserve.give();
+                    self.reserve.release();
                 }
                 return true;
             }
-            Disk::Unknown | Disk::Full { .. } => {}
+            DiskState::Unknown | DiskState::Full { .. } => {}
         }
         if is_removal || written_bytes == 0 || self.reserve.missing_bytes() == 0 {
             return true;
         }
-        self.reserve.take_back();
+        self.reserve.reclaim();
         let missing_bytes = self.reserve.missing_bytes();
         missing_bytes == 0
             || opened.free_bytes()
@@ -440,22 +448,22 @@ impl LmdbEnvironment {
     /// Takes the reserve back after a commit that found the disk full, while no other process
     /// writes: the data file loses what failed commits left after its last page, and the reserve
     /// takes what it lacks.
-    fn take_reserve_back(&self) {
-        let opened = self.gate.enter();
+    fn reclaim_reserve(&self) {
+        let opened = self.map_lock.read();
         // The transaction writes nothing: it only keeps the writers of other processes off. Without
         // one, the next writer takes the reserve back.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
             return;
         };
-        if let Err(error) = self.cut_data_file(&opened) {
+        if let Err(error) = self.truncate_data_file(&opened) {
             log::debug!("the data file keeps what failed commits left: {error}");
         }
-        self.reserve.take_back();
+        self.reserve.reclaim();
         transaction.abort();
     }
 
     /// Cuts the data file after its last used page. Called inside a write transaction.
-    fn cut_data_file(&self, opened: &Opened) -> std::io::Result<()> {
+    fn truncate_data_file(&self, opened: &OpenEnvironment) -> std::io::Result<()> {
         let used_bytes = opened.used_bytes();
         let file = std::fs::OpenOptions::new()
             .write(true)
@@ -472,7 +480,7 @@ impl LmdbEnvironment {
     /// full disk has no room. LMDB takes the same page each time, so it would otherwise never
     /// commit again, however many other pages are free.
     fn fill_holes(&self) {
-        let opened = self.gate.enter();
+        let opened = self.map_lock.read();
         // The transaction writes nothing: it only keeps the writers of other processes off.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
             return;
@@ -490,24 +498,24 @@ impl LmdbEnvironment {
     /// second commit after it: on a full disk, the pages of the last delete would never become free
     /// if only the refused write were repeated. Each time the pin has to follow, as it holds the
     /// pages freed since the last checkpoint.
-    fn turn_free_pages(&self) {
+    fn recycle_pages(&self) {
         for _ in 0..2 {
-            if self.checkpoint(Haste::Anew).is_err()
+            if self.checkpoint(CheckpointHaste::Anew).is_err()
                 || !matches!(
-                    self.attempt(&mut rewrite_first, Disk::Turning, true),
-                    Attempt::Ended(Ok(()))
+                    self.attempt(&mut rewrite_first, DiskState::Recycling, true),
+                    CommitAttempt::Ended(Ok(()))
                 )
             {
                 return;
             }
         }
-        if let Err(error) = self.checkpoint(Haste::Anew) {
+        if let Err(error) = self.checkpoint(CheckpointHaste::Anew) {
             log::debug!("no checkpoint on a full disk: {error}");
         }
     }
 
     /// Classifies the failure of a transaction's begin or commit, or of a sync.
-    pub fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
+    pub fn classify_write(&self, error: Error, written_bytes: u64) -> StoreError {
         let full = || {
             disk_space(self.directory.path()).is_ok_and(|disk| {
                 disk.free_bytes < written_bytes.saturating_mul(2) + LOW_SPACE_BYTES
@@ -541,18 +549,18 @@ impl LmdbEnvironment {
     }
 
     /// Runs `run`, which begins a transaction; runs it again if another process has grown the map.
-    fn with_map(&self, run: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
+    fn retry_resized(&self, run: impl Fn() -> Result<(), CommitError>) -> Result<(), CommitError> {
         match run() {
-            Err(Failure::Lmdb(Error::MapResized)) => self
+            Err(CommitError::Lmdb(Error::MapResized)) => self
                 .follow_map()
-                .map_err(Failure::from)
+                .map_err(CommitError::from)
                 .and_then(|()| run()),
             done => done,
         }
     }
 
     fn resize_map(&self, new_bytes: impl FnOnce(usize) -> usize) -> Result<(), StoreError> {
-        let mut opened = self.gate.exclusive().ok_or_else(gate_blocked)?;
+        let mut opened = self.map_lock.try_write().ok_or_else(map_busy)?;
         let environment = opened.environment().map_err(store_error)?;
         let old_bytes = environment.info().map_err(store_error)?.map_size();
         let Err(error) = environment.set_map_size(new_bytes(old_bytes)) else {
@@ -568,16 +576,16 @@ impl LmdbEnvironment {
     /// more. Writes stay refused.
     pub fn reopen(&self) -> Result<(), StoreError> {
         self.read_only.store(true, Ordering::Release);
-        self.gate
-            .exclusive()
-            .ok_or_else(gate_blocked)?
+        self.map_lock
+            .try_write()
+            .ok_or_else(map_busy)?
             .reopen(&self.directory, &self.options)
     }
 
     /// Frees the slots of processes that died inside a read transaction, which would pin old pages
     /// forever.
     fn clear_stale_readers(&self) {
-        let opened = self.gate.enter();
+        let opened = self.map_lock.read();
         let Ok(environment) = opened.environment() else {
             return;
         };
@@ -595,7 +603,7 @@ impl LmdbEnvironment {
 
 /// The known state of the disk before a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Disk {
+enum DiskState {
     Unknown,
     /// The previous attempt found no room. `room_helps` is true if more room on the disk would
     /// help, at least for the data file.
@@ -603,11 +611,11 @@ enum Disk {
         room_helps: bool,
     },
     /// The disk is full, and this transaction only turns over free pages.
-    Turning,
+    Recycling,
 }
 
 /// The end of one transaction.
-enum Attempt {
+enum CommitAttempt {
     Ended(Result<(), StoreError>),
     MapFull,
     MapResized,
@@ -623,90 +631,90 @@ enum Attempt {
 }
 
 impl Backend for LmdbEnvironment {
-    fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
-        self.door.settle(&self.directory)?;
-        self.journal.pace.slow_down();
-        let result = self.transact_trusted(body);
-        self.distrust_failed();
+    fn transact(&self, body: &mut TransactionBody<'_>) -> Result<(), StoreError> {
+        self.lease.wait_clear(&self.directory)?;
+        self.journal.pace.delay_commit();
+        let result = self.transact_retrying(body);
+        self.distrust_if_failed();
         result
     }
 
     fn on_thread_start(&self) {
         if self.options.real_time {
-            prefer_this_thread();
+            set_real_time();
         }
     }
 
-    fn is_free_here(&self) -> bool {
+    fn can_commit_inline(&self) -> bool {
         // A snapshot would keep the map from growing.
-        !Gate::<Opened>::is_inside() && self.door.is_settled()
+        !MapLock::<OpenEnvironment>::is_held() && self.lease.is_settled()
     }
 }
 
 impl LmdbEnvironment {
     /// Makes the checkpoint that a commit waits for. Its file and the log's may have to be created;
     /// on a full disk the reserve has room for them.
-    fn checkpoint_first(&self) -> Result<(), StoreError> {
-        match self.checkpoint(Haste::Needed) {
+    fn checkpoint_needed(&self) -> Result<(), StoreError> {
+        match self.checkpoint(CheckpointHaste::Needed) {
             Err(StoreError::NoSpace) => {
-                self.reserve.give();
-                let made = self.checkpoint(Haste::Needed);
-                self.reserve.take_back();
+                self.reserve.release();
+                let made = self.checkpoint(CheckpointHaste::Needed);
+                self.reserve.reclaim();
                 made
             }
             made => made,
         }
     }
 
-    fn transact_trusted(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
-        let (mut disk, mut waits, mut is_pressed) = (Disk::Unknown, 0, false);
+    fn transact_retrying(&self, body: &mut TransactionBody<'_>) -> Result<(), StoreError> {
+        let (mut disk, mut waits, mut is_pressed) = (DiskState::Unknown, 0, false);
         for _ in 0..RETRIES_MAX {
             if self.read_only.load(Ordering::Acquire) {
                 return Err(StoreError::ReadOnly);
             }
             let mut attempt = self.attempt(body, disk, is_pressed);
-            if matches!(attempt, Attempt::Unlogged) {
-                attempt = Attempt::Ended(self.checkpoint(Haste::Anew));
+            if matches!(attempt, CommitAttempt::Unlogged) {
+                attempt = CommitAttempt::Ended(self.checkpoint(CheckpointHaste::Anew));
             }
             match attempt {
-                Attempt::Ended(result) => {
+                CommitAttempt::Ended(result) => {
                     // Relaxed: the count sets an interval and orders nothing.
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK
                         == COMMITS_PER_READER_CHECK - 1
                     {
                         self.clear_stale_readers();
                     }
-                    if matches!(disk, Disk::Full { .. }) {
-                        self.take_reserve_back();
+                    if matches!(disk, DiskState::Full { .. }) {
+                        self.reclaim_reserve();
                     }
                     return result;
                 }
-                Attempt::Checkpoint | Attempt::Unlogged => {
-                    self.checkpoint_first()?;
+                CommitAttempt::Checkpoint | CommitAttempt::Unlogged => {
+                    self.checkpoint_needed()?;
                     is_pressed = true;
                 }
-                Attempt::MapFull => self.grow_map()?,
-                Attempt::MapResized => self.follow_map()?,
+                CommitAttempt::MapFull => self.grow_map()?,
+                CommitAttempt::MapResized => self.follow_map()?,
                 // Pages freed by earlier removals can be reused once the readers that still see
                 // them end.
-                Attempt::DiskFull {
+                CommitAttempt::DiskFull {
                     room_helps: true,
                     is_removal: true,
-                } if disk != Disk::Unknown && waits < READER_WAITS_MAX => {
+                } if disk != DiskState::Unknown && waits < READER_WAITS_MAX => {
                     waits += 1;
                     std::thread::sleep(READER_WAIT);
-                    self.turn_free_pages();
+                    self.recycle_pages();
                 }
-                Attempt::DiskFull { .. } if disk != Disk::Unknown => {
-                    self.take_reserve_back();
+                CommitAttempt::DiskFull { .. } if disk != DiskState::Unknown => {
+                    self.reclaim_reserve();
                     return Err(StoreError::NoSpace);
                 }
-                Attempt::DiskFull { room_helps, .. } => {
-                    disk = Disk::Full { room_helps };
+                CommitAttempt::DiskFull { room_helps, .. } => {
+                    disk = DiskState::Full { room_helps };
                     // A killed process leaves its pin, under which no freed page can be reused.
                     self.clear_stale_readers();
                     self.fill_holes();
-                    self.turn_free_pages();
+                    self.recycle_pages();
                 }
             }
         }
@@ -714,7 +722,7 @@ impl LmdbEnvironment {
     }
 }
 
-fn gate_blocked() -> StoreError {
+fn map_busy() -> StoreError {
     StoreError::Io(
         "the map of the store has to change, but a thread keeps a snapshot open".to_owned(),
     )

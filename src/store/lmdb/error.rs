@@ -12,7 +12,7 @@ pub(super) fn is_full(error: &io::Error) -> bool {
 }
 
 /// Converts a failure of the disk; `what` names the failed action.
-pub(super) fn failed(what: impl fmt::Display, error: &io::Error) -> StoreError {
+pub(super) fn disk_error(what: impl fmt::Display, error: &io::Error) -> StoreError {
     if is_full(error) {
         StoreError::NoSpace
     } else {

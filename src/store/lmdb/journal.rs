@@ -27,21 +27,21 @@ use std::time::{Duration, Instant};
 use lmdb::Error;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::checkpoint_file::{Checkpoint, CheckpointFile};
 use super::directory::DataDirectory;
-use super::gate::Gate;
 use super::identity::{IDENTITY_BYTES, identity};
-use super::locks::{Byte, Locks};
-use super::log::{Log, LogFiles, Operations, Position, is_full};
-use super::opened::Opened;
+use super::locks::{FileLocks, LockByte};
+use super::log::{LogFiles, LogPosition, LoggedOperations, WriteAheadLog, is_full};
+use super::map_lock::MapLock;
+use super::open_environment::OpenEnvironment;
 use super::options::LmdbOptions;
-use super::pace::{Pace, STEP_BYTES};
+use super::pace::{CheckpointPace, STEP_BYTES};
 use super::pages;
-use super::recovery::become_plain;
-use super::slots::{Checkpoint, Slots};
+use super::recovery::mark_clean;
 use super::system::disk_space;
 use super::transaction::transaction_id;
-use super::usage::Usage;
-use crate::store::memory_limit::part_of_limit;
+use super::usage::FileUsage;
+use crate::store::memory_limit::limit_share;
 use crate::store::{Durability, StoreError};
 
 /// The least size of a log generation on a small disk.
@@ -56,21 +56,21 @@ const DISK_PART: u64 = 32;
 
 /// A checkpoint is due when the data file has grown by this many generations: pages freed since the
 /// last checkpoint cannot be reused.
-const GROWTH: u64 = 2;
+const GROWTH_FACTOR: u64 = 2;
 
 /// The time between two syncs of the log, if commits do not wait for it.
 const SYNC_PAUSE: Duration = Duration::from_millis(50);
 
 /// The time without a commit after which a checkpoint is made.
-const QUIET: Duration = Duration::from_millis(500);
+const IDLE_TIME: Duration = Duration::from_millis(500);
 
 /// The time between two checks of an idle process whether its pin holds up others.
-const IDLE_LOOK: Duration = Duration::from_secs(10);
+const UNPIN_PERIOD: Duration = Duration::from_secs(10);
 
 /// The reason why a commit or a checkpoint failed.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub(super) enum Failure {
+pub(super) enum CommitError {
     Lmdb(#[from] Error),
     /// An error of the log, the data file or the checkpoint file.
     Disk(#[from] io::Error),
@@ -79,9 +79,9 @@ pub(super) enum Failure {
 
 /// The result of appending a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Logged {
+pub(super) enum AppendResult {
     /// The record is in the log, and on disk if that was asked for.
-    Yes,
+    Appended,
     /// The log is full; a checkpoint may make room.
     NoRoom,
     /// The record fits no log.
@@ -90,7 +90,7 @@ pub(super) enum Logged {
 
 /// The urgency of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Haste {
+pub(super) enum CheckpointHaste {
     /// Beside commits: pages are written out little by little first, so that commits do not wait
     /// for the disk.
     Paced,
@@ -102,7 +102,7 @@ pub(super) enum Haste {
 
 /// The reason why the checkpoint thread wakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wake {
+pub(super) enum CheckpointWake {
     /// A checkpoint is due.
     Due,
     /// A period has passed.
@@ -112,70 +112,70 @@ pub(super) enum Wake {
 
 /// The log and the checkpoints of a process.
 #[derive(Debug)]
-pub(super) struct Journal {
-    locks: Arc<Locks>,
-    slots: Slots,
+pub(super) struct CommitJournal {
+    locks: Arc<FileLocks>,
+    checkpoint_file: CheckpointFile,
     data: File,
     dir: PathBuf,
-    limit: u64,
+    generation_bytes: u64,
     durability: Durability,
     /// Allows one checkpoint at a time in this process.
-    turn: Mutex<()>,
-    state: Mutex<State>,
+    checkpoint_lock: Mutex<()>,
+    state: Mutex<JournalState>,
     /// True if a thread waits for a checkpoint: the one in progress must not pause.
     is_urgent: AtomicBool,
     /// True if something was logged since the last checkpoint, so that an idle process makes one.
     is_logged: AtomicBool,
     /// True if the log needs a sync or zeros ahead.
-    is_untidy: AtomicBool,
+    needs_upkeep: AtomicBool,
     /// True if there is a pin.
-    has_joined: AtomicBool,
+    has_pin: AtomicBool,
     is_due: AtomicBool,
     /// The numbers of commits and of checkpoints of this process.
     commits: AtomicU64,
-    made: AtomicU64,
-    pub pace: Pace,
+    checkpoints: AtomicU64,
+    pub pace: CheckpointPace,
     checkpoint_at: Mutex<Option<Instant>>,
     is_closed: Mutex<bool>,
-    changed: Condvar,
+    condvar: Condvar,
 }
 
 /// The part of the journal that commits use.
 #[derive(Debug)]
-pub(super) struct State {
-    log: Option<Log>,
+pub(super) struct JournalState {
+    log: Option<WriteAheadLog>,
     /// A buffer to reuse.
-    operations: Option<Operations>,
+    operations: Option<LoggedOperations>,
     /// The log position in this process's last checkpoint, and the size of the data file then.
-    checkpoint: Position,
+    checkpoint_at: LogPosition,
     used_bytes: u64,
 }
 
-impl State {
+impl JournalState {
     /// Returns true if the commit `number` may be logged now; otherwise a checkpoint has to be made
     /// first.
-    pub fn is_ready(&mut self, opened: &Opened, number: u64) -> io::Result<bool> {
+    pub fn is_ready(&mut self, opened: &OpenEnvironment, number: u64) -> io::Result<bool> {
         match &mut self.log {
-            Some(log) if opened.is_pinned() => log.follow(number),
+            Some(log) if opened.is_pinned() => log.catch_up(number),
             _ => Ok(false),
         }
     }
 }
 
 /// The content of a checkpoint, taken in one write transaction.
-struct Point {
+struct PreparedCheckpoint {
     checkpoint: Checkpoint,
     files: Arc<LogFiles>,
     /// The log, if it is another than before.
-    log: Option<Log>,
+    log: Option<WriteAheadLog>,
     used_bytes: u64,
 }
 
-impl Journal {
+impl CommitJournal {
     /// Opens the journal of a store that this process is about to use. `locks` holds its presence.
     pub fn open(
         directory: &DataDirectory,
-        locks: Arc<Locks>,
+        locks: Arc<FileLocks>,
         options: &LmdbOptions,
     ) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
@@ -185,44 +185,44 @@ impl Journal {
             .min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
         Ok(Self {
             locks,
-            slots: Slots::new(&dir),
+            checkpoint_file: CheckpointFile::new(&dir),
             data: OpenOptions::new()
                 .read(true)
                 .write(true)
                 .open(directory.data_file())?,
-            limit,
+            generation_bytes: limit,
             dir,
             durability: options.durability,
-            turn: Mutex::default(),
-            state: Mutex::new(State {
+            checkpoint_lock: Mutex::default(),
+            state: Mutex::new(JournalState {
                 log: None,
                 operations: None,
-                checkpoint: Position::new(0, 0),
+                checkpoint_at: LogPosition::new(0, 0),
                 used_bytes: 0,
             }),
             is_urgent: AtomicBool::new(false),
             is_logged: AtomicBool::new(false),
-            is_untidy: AtomicBool::new(false),
-            has_joined: AtomicBool::new(false),
+            needs_upkeep: AtomicBool::new(false),
+            has_pin: AtomicBool::new(false),
             is_due: AtomicBool::new(false),
             commits: AtomicU64::new(0),
-            made: AtomicU64::new(0),
-            pace: Pace::new(limit),
+            checkpoints: AtomicU64::new(0),
+            pace: CheckpointPace::new(limit),
             checkpoint_at: Mutex::default(),
             is_closed: Mutex::default(),
-            changed: Condvar::new(),
+            condvar: Condvar::new(),
         })
     }
 
     /// Locks the state; held from before the begin of a write transaction until its end.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, JournalState> {
         self.state.lock()
     }
 
     /// Returns an empty buffer for the operations of a transaction.
-    pub fn operations(&self, state: &mut State) -> Operations {
+    pub fn operations(&self, state: &mut JournalState) -> LoggedOperations {
         state.operations.take().map_or_else(
-            || Operations::new(part_of_limit(self.limit, RECORD_LIMIT_PARTS)),
+            || LoggedOperations::new(limit_share(self.generation_bytes, RECORD_LIMIT_PARTS)),
             |mut operations| {
                 operations.clear();
                 operations
@@ -235,26 +235,26 @@ impl Journal {
     /// its absence from the log is then no damage.
     pub fn append(
         &self,
-        state: &mut State,
+        state: &mut JournalState,
         number: u64,
-        operations: &mut Operations,
+        operations: &mut LoggedOperations,
         is_pressed: bool,
-    ) -> io::Result<Logged> {
-        let checkpoint = state.checkpoint;
+    ) -> io::Result<AppendResult> {
+        let checkpoint = state.checkpoint_at;
         let Some(log) = &mut state.log else {
-            return Ok(Logged::NoRoom);
+            return Ok(AppendResult::NoRoom);
         };
         let fits = operations
             .record_bytes()
-            .is_some_and(|bytes| bytes <= self.limit);
+            .is_some_and(|bytes| bytes <= self.generation_bytes);
         if !log.append(number, operations, checkpoint)? {
             if is_pressed || !fits {
-                self.slots.note_unlogged(log.epoch(), number)?;
+                self.checkpoint_file.note_unlogged(log.epoch(), number)?;
             }
             return Ok(if fits {
-                Logged::NoRoom
+                AppendResult::NoRoom
             } else {
-                Logged::TooLarge
+                AppendResult::TooLarge
             });
         }
         if self.durability == Durability::Power
@@ -266,15 +266,15 @@ impl Journal {
             log::debug!("the record of a failed commit is voided: {voided:?}");
             return Err(error);
         }
-        Ok(Logged::Yes)
+        Ok(AppendResult::Appended)
     }
 
     /// Notes that the transaction was committed.
     pub fn committed(
         &self,
-        state: &mut State,
+        state: &mut JournalState,
         number: u64,
-        operations: Operations,
+        operations: LoggedOperations,
         used_bytes: u64,
     ) {
         state.operations = Some(operations);
@@ -282,17 +282,17 @@ impl Journal {
         let Some(log) = &mut state.log else { return };
         let before = log.tail();
         log.committed(number);
-        let log_bytes = log.bytes_since(state.checkpoint);
+        let log_bytes = log.bytes_since(state.checkpoint_at);
         self.pace.set_log_bytes(log_bytes);
-        let is_due =
-            self.pace.is_due() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
+        let is_due = self.pace.is_due()
+            || used_bytes.saturating_sub(state.used_bytes) > self.generation_bytes * GROWTH_FACTOR;
         // Only the thread that sets a flag wakes the others.
         let wakes = [
             is_due && !self.is_due.swap(true, Ordering::AcqRel),
             !self.is_logged.swap(true, Ordering::AcqRel),
             (self.durability == Durability::Kill
                 || before.0 / STEP_BYTES != log.tail().0 / STEP_BYTES)
-                && !self.is_untidy.swap(true, Ordering::AcqRel),
+                && !self.needs_upkeep.swap(true, Ordering::AcqRel),
         ];
         if wakes.contains(&true) {
             self.wake();
@@ -302,12 +302,12 @@ impl Journal {
     fn wake(&self) {
         // Taken so that no thread is between its check and its wait.
         drop(self.is_closed.lock());
-        self.changed.notify_all();
+        self.condvar.notify_all();
     }
 
     /// Removes the record of a failed commit from the log, before the failure is reported.
-    pub fn void(&self, gate: &Gate<Opened>, number: u64) -> Result<(), Failure> {
-        let opened = gate.enter();
+    pub fn void(&self, gate: &MapLock<OpenEnvironment>, number: u64) -> Result<(), CommitError> {
+        let opened = gate.read();
         let mut state = self.state();
         let transaction = opened.environment()?.begin_rw_txn()?;
         // Under another number, another process's record is in its place by now.
@@ -320,19 +320,23 @@ impl Journal {
     }
 
     /// Makes a checkpoint of the last commit.
-    pub fn checkpoint(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
-        let made = self.made.load(Ordering::Acquire);
+    pub fn checkpoint(
+        &self,
+        gate: &MapLock<OpenEnvironment>,
+        haste: CheckpointHaste,
+    ) -> Result<(), CommitError> {
+        let made = self.checkpoints.load(Ordering::Acquire);
         self.is_urgent
-            .store(haste != Haste::Paced, Ordering::Release);
-        let _turn = self.turn.lock();
+            .store(haste != CheckpointHaste::Paced, Ordering::Release);
+        let _turn = self.checkpoint_lock.lock();
         self.is_urgent.store(false, Ordering::Release);
         self.is_due.store(false, Ordering::Release);
         // Another thread made one while this one waited for its turn.
-        if haste == Haste::Needed && made != self.made.load(Ordering::Acquire) {
+        if haste == CheckpointHaste::Needed && made != self.checkpoints.load(Ordering::Acquire) {
             return Ok(());
         }
         let is_logged = self.is_logged();
-        let made = self.checkpoint_in_turn(gate, haste);
+        let made = self.checkpoint_locked(gate, haste);
         if made.is_err() && is_logged {
             // The log still has it, and it still has to reach the disk.
             self.is_logged.store(true, Ordering::Release);
@@ -340,29 +344,33 @@ impl Journal {
         made
     }
 
-    fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
-        let _held = self.locks.hold(Byte::Checkpoint)?;
-        if haste == Haste::Paced {
-            self.pace.write_ahead(&self.data, || {
+    fn checkpoint_locked(
+        &self,
+        gate: &MapLock<OpenEnvironment>,
+        haste: CheckpointHaste,
+    ) -> Result<(), CommitError> {
+        let _held = self.locks.lock(LockByte::Checkpoint)?;
+        if haste == CheckpointHaste::Paced {
+            self.pace.write_paced(&self.data, || {
                 self.is_urgent.load(Ordering::Acquire) || *self.is_closed.lock()
             })?;
         }
-        let mut point = self.point(gate)?;
+        let mut point = self.prepare(gate)?;
         let number = point.checkpoint.number;
-        let written = self.write_point(&mut point);
-        let opened = gate.enter();
+        let written = self.write_prepared(&mut point);
+        let opened = gate.read();
         if let Err(failure) = written {
             opened.unpin_last();
             return Err(failure);
         }
         let mut state = self.state();
         debug_assert!(
-            point.checkpoint.position >= state.checkpoint,
+            point.checkpoint.position >= state.checkpoint_at,
             "the log went back"
         );
         // Not earlier: until now the previous checkpoint counted.
         opened.unpin_before(number);
-        (state.checkpoint, state.used_bytes) = (point.checkpoint.position, point.used_bytes);
+        (state.checkpoint_at, state.used_bytes) = (point.checkpoint.position, point.used_bytes);
         if let Some(log) = point.log {
             state.log = Some(log);
         }
@@ -373,45 +381,47 @@ impl Journal {
             state
                 .log
                 .as_ref()
-                .map_or(0, |log| log.bytes_since(state.checkpoint)),
+                .map_or(0, |log| log.bytes_since(state.checkpoint_at)),
         );
         self.pace.checkpointed(&opened);
         *self.checkpoint_at.lock() = Some(Instant::now());
-        self.has_joined.store(true, Ordering::Release);
-        self.made.fetch_add(1, Ordering::AcqRel);
+        self.has_pin.store(true, Ordering::Release);
+        self.checkpoints.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
 
     /// Syncs the pages and the log, then writes the checkpoint that refers to them.
-    fn write_point(&self, point: &mut Point) -> Result<(), Failure> {
+    fn write_prepared(&self, point: &mut PreparedCheckpoint) -> Result<(), CommitError> {
         self.data.sync_data()?;
-        point.checkpoint.lengths = point.files.durable_lengths()?;
-        self.write_slot(&point.checkpoint)?;
+        point.checkpoint.lengths = point.files.sync_lengths()?;
+        self.write_checkpoint(&point.checkpoint)?;
         // Before the first commit that needs the log.
-        let usage = Usage::read(&self.data).map_err(|error| match error.kind() {
+        let usage = FileUsage::read(&self.data).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => {
                 let text = format!("data.mdb in {:?} is damaged: {error}.", self.dir);
-                Failure::Store(StoreError::Damaged(text))
+                CommitError::Store(StoreError::Damaged(text))
             }
-            _ => Failure::Disk(error),
+            _ => CommitError::Disk(error),
         })?;
-        if usage != Some(Usage::InUse) {
-            Usage::InUse.write(&self.data)?;
+        if usage != Some(FileUsage::InUse) {
+            FileUsage::InUse.write(&self.data)?;
         }
         Ok(())
     }
 
-    fn write_slot(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        self.slots.write(checkpoint).map_err(|error| match error {
-            // It is unknown which slot is on disk: fatal, as a failed sync of the data is.
-            StoreError::Io(text) => Failure::Disk(io::Error::other(text)),
-            error => error.into(),
-        })
+    fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), CommitError> {
+        self.checkpoint_file
+            .write(checkpoint)
+            .map_err(|error| match error {
+                // It is unknown which slot is on disk: fatal, as a failed sync of the data is.
+                StoreError::Io(text) => CommitError::Disk(io::Error::other(text)),
+                error => error.into(),
+            })
     }
 
     /// Takes the content of the next checkpoint, and the pin that protects it.
-    fn point(&self, gate: &Gate<Opened>) -> Result<Point, Failure> {
-        let opened = gate.enter();
+    fn prepare(&self, gate: &MapLock<OpenEnvironment>) -> Result<PreparedCheckpoint, CommitError> {
+        let opened = gate.read();
         let mut state = self.state();
         self.is_due.store(false, Ordering::Release);
         self.is_logged.store(false, Ordering::Release);
@@ -419,9 +429,13 @@ impl Journal {
         // after a process that was killed inside a write transaction.
         let transaction = opened.environment()?.begin_rw_txn()?;
         let next = transaction_id(&transaction);
-        let head = pages::head_of(&self.data, next - 1)
+        let head = pages::meta_page_of(&self.data, next - 1)
             .map_err(|damage| StoreError::Io(format!("data.mdb {damage}")))?;
-        let followed = state.log.as_mut().map(|log| log.follow(next)).transpose()?;
+        let followed = state
+            .log
+            .as_mut()
+            .map(|log| log.catch_up(next))
+            .transpose()?;
         let found = if followed == Some(true) {
             None
         } else {
@@ -437,8 +451,8 @@ impl Journal {
             identity: identity(&self.data)?.unwrap_or([0; IDENTITY_BYTES]),
             is_trusted: true,
             is_strict: self.is_strict()?,
-            head,
-            last_at: log.last_at(),
+            meta_page: head,
+            last_position: log.last_at(),
             lengths: [0; 2],
             notes_unlogged: true,
         };
@@ -448,7 +462,7 @@ impl Journal {
             opened.unpin_last();
             return Err(StoreError::Corrupt("a snapshot of another commit than the last").into());
         }
-        Ok(Point {
+        Ok(PreparedCheckpoint {
             checkpoint,
             files,
             log: found,
@@ -458,18 +472,21 @@ impl Journal {
 
     /// True if every process that writes after the next checkpoint syncs each record before its
     /// commit. A newcomer makes a checkpoint of its own before it writes.
-    fn is_strict(&self) -> Result<bool, Failure> {
+    fn is_strict(&self) -> Result<bool, CommitError> {
         let is_power = self.durability == Durability::Power;
         Ok(is_power
-            && (self.slots.read()?.is_none_or(|before| before.is_strict)
+            && (self
+                .checkpoint_file
+                .read()?
+                .is_none_or(|before| before.is_strict)
                 || self.locks.is_alone()?))
     }
 
     /// Returns the log with its tail before the record `next`: at the end of the records since the
     /// last checkpoint, of any process. Returns a new log if there is no checkpoint, or if a commit
     /// was made without a record.
-    fn find_log(&self, next: u64) -> Result<Log, Failure> {
-        let newest = self.slots.read()?;
+    fn find_log(&self, next: u64) -> Result<WriteAheadLog, CommitError> {
+        let newest = self.checkpoint_file.read()?;
         if let Some(checkpoint) = &newest {
             let Checkpoint {
                 epoch,
@@ -477,35 +494,42 @@ impl Journal {
                 number,
                 ..
             } = *checkpoint;
-            let mut log = Log::open(&self.dir, self.limit, epoch, position, number)?;
-            log.set_last_at(checkpoint.last_at);
-            if log.follow(next)? {
+            let mut log =
+                WriteAheadLog::open(&self.dir, self.generation_bytes, epoch, position, number)?;
+            log.set_last_position(checkpoint.last_position);
+            if log.catch_up(next)? {
                 return Ok(log);
             }
         }
         // A new epoch, as no other process knows of this log: records that others have written or
         // will write must not be taken for its own.
         let epoch = RandomState::new().hash_one((Instant::now(), next));
-        let position = newest.map_or(Position::new(1, 0), |checkpoint| {
+        let position = newest.map_or(LogPosition::new(1, 0), |checkpoint| {
             checkpoint.position.next_generation()
         });
-        Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
+        Ok(WriteAheadLog::open(
+            &self.dir,
+            self.generation_bytes,
+            epoch,
+            position,
+            next - 1,
+        )?)
     }
 
     /// Marks the checkpoint as untrusted. After a failed write or sync it is unknown which pages of
     /// the page cache are on disk: the next process to open the store goes back to the last
     /// checkpoint and the log.
     pub fn distrust(&self) {
-        let distrusted = || -> Result<(), Failure> {
-            let _turn = self.turn.lock();
-            let _held = self.locks.hold(Byte::Checkpoint)?;
+        let distrusted = || -> Result<(), CommitError> {
+            let _turn = self.checkpoint_lock.lock();
+            let _held = self.locks.lock(LockByte::Checkpoint)?;
             if let Some(mut checkpoint) = self
-                .slots
+                .checkpoint_file
                 .read()?
                 .filter(|checkpoint| checkpoint.is_trusted)
             {
                 checkpoint.is_trusted = false;
-                self.slots.write(&checkpoint)?;
+                self.checkpoint_file.write(&checkpoint)?;
             }
             Ok(())
         };
@@ -516,31 +540,35 @@ impl Journal {
 
     /// Ends this process's use of the store. The last process makes it a plain data file, without a
     /// log.
-    pub fn end(&self, gate: &Gate<Opened>, is_sound: bool) -> Result<(), Failure> {
-        let _turn = self.turn.lock();
-        gate.enter().unpin_all();
+    pub fn shutdown(
+        &self,
+        gate: &MapLock<OpenEnvironment>,
+        is_sound: bool,
+    ) -> Result<(), CommitError> {
+        let _turn = self.checkpoint_lock.lock();
+        gate.read().unpin_all();
         let log = self.state().log.take();
         if self.durability == Durability::Kill
             && let Some(log) = log
         {
             log.files().sync()?;
         }
-        let _opening = self.locks.hold(Byte::Opening)?;
-        if !self.slots.exist() || !self.locks.be_alone(Byte::Presence)? {
+        let _opening = self.locks.lock(LockByte::Opening)?;
+        if !self.checkpoint_file.exists() || !self.locks.try_lock(LockByte::Presence)? {
             return Ok(());
         }
         let ended = if is_sound
             && self
-                .slots
+                .checkpoint_file
                 .read()?
                 .is_some_and(|checkpoint| checkpoint.is_trusted)
         {
-            become_plain(&self.data, &self.slots, &self.dir).map_err(Failure::from)
+            mark_clean(&self.data, &self.checkpoint_file, &self.dir).map_err(CommitError::from)
         } else {
             Ok(())
         };
         // This process may still have open snapshots.
-        self.locks.be_present()?;
+        self.locks.lock_presence()?;
         ended
     }
 
@@ -550,28 +578,28 @@ impl Journal {
     }
 
     /// Waits until the checkpoint thread has something to do.
-    pub fn wait(&self) -> Wake {
+    pub fn wait_for_work(&self) -> CheckpointWake {
         let mut is_closed = self.is_closed.lock();
         if !*is_closed && !self.is_due() {
             if self.is_logged() {
-                self.changed.wait_for(&mut is_closed, QUIET);
-            } else if self.has_joined.load(Ordering::Acquire) {
-                self.changed.wait_for(&mut is_closed, IDLE_LOOK);
+                self.condvar.wait_for(&mut is_closed, IDLE_TIME);
+            } else if self.has_pin.load(Ordering::Acquire) {
+                self.condvar.wait_for(&mut is_closed, UNPIN_PERIOD);
             } else {
-                self.changed.wait(&mut is_closed);
+                self.condvar.wait(&mut is_closed);
             }
         }
         match *is_closed {
-            true => Wake::Closed,
-            false if self.is_due() => Wake::Due,
-            false => Wake::Tick,
+            true => CheckpointWake::Closed,
+            false if self.is_due() => CheckpointWake::Due,
+            false => CheckpointWake::Tick,
         }
     }
 
     /// Ends the background threads.
     pub fn close(&self) {
         *self.is_closed.lock() = true;
-        self.changed.notify_all();
+        self.condvar.notify_all();
     }
 
     /// True if something was logged since the last checkpoint.
@@ -587,21 +615,21 @@ impl Journal {
     /// Waits until the log thread has something to do; returns false once the journal is closed.
     pub fn wait_for_log(&self) -> bool {
         let mut is_closed = self.is_closed.lock();
-        while !*is_closed && !self.is_untidy.load(Ordering::Acquire) {
-            self.changed.wait(&mut is_closed);
+        while !*is_closed && !self.needs_upkeep.load(Ordering::Acquire) {
+            self.condvar.wait(&mut is_closed);
         }
         if self.durability == Durability::Kill && !*is_closed {
             // Waits so that many commits share a sync.
             let until = Instant::now() + SYNC_PAUSE;
-            while !*is_closed && !self.changed.wait_until(&mut is_closed, until).timed_out() {}
+            while !*is_closed && !self.condvar.wait_until(&mut is_closed, until).timed_out() {}
         }
         !*is_closed
     }
 
     /// Syncs the log if commits do not wait for that, and then writes more zeros ahead in it.
-    pub fn keep_up(&self, gate: &Gate<Opened>) -> io::Result<()> {
-        self.pace.follow(&gate.enter());
-        self.is_untidy.store(false, Ordering::Release);
+    pub fn maintain_log(&self, gate: &MapLock<OpenEnvironment>) -> io::Result<()> {
+        self.pace.update_due(&gate.read());
+        self.needs_upkeep.store(false, Ordering::Release);
         let Some((files, offset)) = self
             .state()
             .log
@@ -620,8 +648,8 @@ impl Journal {
         } else {
             2 * offset + LIMIT_BYTES_MIN
         };
-        match files.zero_ahead(wanted_bytes) {
-            Ok(true) => self.is_untidy.store(true, Ordering::Release),
+        match files.preallocate(wanted_bytes) {
+            Ok(true) => self.needs_upkeep.store(true, Ordering::Release),
             Ok(false) => {}
             Err(error) if is_full(&error) => {}
             // Its sync may have been told of a record's failure, which no later sync is told of.
@@ -631,9 +659,9 @@ impl Journal {
     }
 
     /// Releases the pin of a process that does not write, if it holds up others.
-    pub fn leave(&self, gate: &Gate<Opened>) -> Result<(), Failure> {
-        let _turn = self.turn.lock();
-        let opened = gate.enter();
+    pub fn unpin_idle(&self, gate: &MapLock<OpenEnvironment>) -> Result<(), CommitError> {
+        let _turn = self.checkpoint_lock.lock();
+        let opened = gate.read();
         let mut state = self.state();
         if self.is_logged() {
             return Ok(());
@@ -645,7 +673,7 @@ impl Journal {
         // Another process has committed, or may: its freed pages wait for this pin.
         if !is_last || !self.locks.is_alone()? {
             opened.unpin_all();
-            self.has_joined.store(false, Ordering::Release);
+            self.has_pin.store(false, Ordering::Release);
             state.operations = None;
         }
         Ok(())

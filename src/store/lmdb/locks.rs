@@ -18,7 +18,7 @@ pub(super) const LOCKS_FILE: &str = "log.lock";
 /// The bytes of the file, each a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
-pub(super) enum Byte {
+pub(super) enum LockByte {
     /// Held while the store is being opened or its last process ends.
     Opening = 0,
     /// Shared by every process that has the store open.
@@ -27,18 +27,18 @@ pub(super) enum Byte {
     Checkpoint = 2,
     /// The lease: shared by every process that has the store open, and held alone by one that
     /// caches what it reads, see `lease`. Taken before all others.
-    Door = 3,
+    Lease = 3,
 }
 
 /// The open file with its locks.
 #[derive(Debug)]
-pub(super) struct Locks(File);
+pub(super) struct FileLocks(File);
 
 /// A byte held exclusively, until dropped.
 #[derive(Debug)]
-pub(super) struct Held<'l>(&'l Locks, Byte);
+pub(super) struct LockedByte<'l>(&'l FileLocks, LockByte);
 
-impl Locks {
+impl FileLocks {
     pub fn open(directory: &DataDirectory) -> io::Result<Self> {
         open_to_write(&directory.path().join(LOCKS_FILE)).map(Self)
     }
@@ -57,29 +57,29 @@ impl Locks {
     }
 
     /// Waits for an exclusive lock on a byte, and holds it until the file is closed.
-    pub fn hold_for_good(&self, byte: Byte) -> io::Result<()> {
+    pub fn lock_until_close(&self, byte: LockByte) -> io::Result<()> {
         self.set(byte, libc::F_WRLCK, libc::F_OFD_SETLKW)
     }
 
     /// Waits for an exclusive lock on a byte, and holds it until the guard is dropped.
-    pub fn hold(&self, byte: Byte) -> io::Result<Held<'_>> {
-        self.hold_for_good(byte)?;
-        Ok(Held(self, byte))
+    pub fn lock(&self, byte: LockByte) -> io::Result<LockedByte<'_>> {
+        self.lock_until_close(byte)?;
+        Ok(LockedByte(self, byte))
     }
 
     /// Takes an exclusive lock on a byte; returns false, and changes nothing, if another process
     /// shares it.
-    pub fn be_alone(&self, byte: Byte) -> io::Result<bool> {
-        self.attempt(byte, libc::F_WRLCK)
+    pub fn try_lock(&self, byte: LockByte) -> io::Result<bool> {
+        self.try_set(byte, libc::F_WRLCK)
     }
 
     /// Takes a shared lock on a byte, also from an exclusive one; returns false if another process
     /// holds it exclusively.
-    pub fn try_share(&self, byte: Byte) -> io::Result<bool> {
-        self.attempt(byte, libc::F_RDLCK)
+    pub fn try_lock_shared(&self, byte: LockByte) -> io::Result<bool> {
+        self.try_set(byte, libc::F_RDLCK)
     }
 
-    fn attempt(&self, byte: Byte, kind: libc::c_int) -> io::Result<bool> {
+    fn try_set(&self, byte: LockByte, kind: libc::c_int) -> io::Result<bool> {
         match self.set(byte, kind, libc::F_OFD_SETLK) {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
@@ -91,7 +91,7 @@ impl Locks {
 
     /// True if no other process has the store open. One may be about to.
     pub fn is_alone(&self) -> io::Result<bool> {
-        let mut lock = lock_of(Byte::Presence, libc::F_WRLCK);
+        let mut lock = lock_of(LockByte::Presence, libc::F_WRLCK);
         // SAFETY: a descriptor that is open for the call; the lock lives through it.
         match unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } {
             0 => Ok(libc::c_int::from(lock.l_type) == libc::F_UNLCK),
@@ -100,8 +100,8 @@ impl Locks {
     }
 
     /// Shares [`Byte::Presence`], until the file is closed.
-    pub fn be_present(&self) -> io::Result<()> {
-        self.set(Byte::Presence, libc::F_RDLCK, libc::F_OFD_SETLKW)
+    pub fn lock_presence(&self) -> io::Result<()> {
+        self.set(LockByte::Presence, libc::F_RDLCK, libc::F_OFD_SETLKW)
     }
 
     /// Returns the file, for the mark that it holds.
@@ -109,7 +109,7 @@ impl Locks {
         &self.0
     }
 
-    fn set(&self, byte: Byte, kind: libc::c_int, command: libc::c_int) -> io::Result<()> {
+    fn set(&self, byte: LockByte, kind: libc::c_int, command: libc::c_int) -> io::Result<()> {
         let lock = lock_of(byte, kind);
         loop {
             // SAFETY: a descriptor that is open for the call; the lock lives through it.
@@ -129,7 +129,7 @@ impl Locks {
     clippy::cast_possible_truncation,
     reason = "constants, wider in C than the fields that they are for"
 )]
-fn lock_of(byte: Byte, kind: libc::c_int) -> libc::flock {
+fn lock_of(byte: LockByte, kind: libc::c_int) -> libc::flock {
     // SAFETY: consists of integers, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     (lock.l_type, lock.l_whence, lock.l_len) =
@@ -138,7 +138,7 @@ fn lock_of(byte: Byte, kind: libc::c_int) -> libc::flock {
     lock
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockedByte<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.0.set(self.1, libc::F_UNLCK, libc::F_OFD_SETLK) {
             log::error!("a lock of the store cannot be given back: {error}");

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use lmdb::Transaction as _;
 
+use super::checkpoint_file::{Checkpoint, CheckpointFile};
 use super::directory::DATA_FILE;
-use super::journal::Failure;
-use super::log::{Operation, Reader};
-use super::opened::Opened;
-use super::recovery::refused;
-use super::slots::{Checkpoint, Slots};
-use super::survey::survey;
+use super::journal::CommitError;
+use super::log::{LogReader, LoggedOperation};
+use super::open_environment::OpenEnvironment;
+use super::recovery::damaged_error;
+use super::recovery_analysis::analyze;
 use super::transaction::transaction_id;
 use crate::store::StoreError;
 
@@ -22,23 +22,23 @@ use crate::store::StoreError;
 ///
 /// # Errors
 /// `Damaged` with a sentence, or a failed read.
-pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
+pub(super) fn check_log(dir: &Path, opened: &OpenEnvironment) -> Result<(), CommitError> {
     let transaction = opened.environment()?.begin_rw_txn()?;
-    let survey = survey(dir, &File::open(dir.join(DATA_FILE))?)?;
+    let survey = analyze(dir, &File::open(dir.join(DATA_FILE))?)?;
     if let Some(what) = survey.damage {
-        return Err(refused(&what).into());
+        return Err(damaged_error(&what).into());
     }
-    let Some(checkpoint) = Slots::new(dir).read()? else {
+    let Some(checkpoint) = CheckpointFile::new(dir).read()? else {
         return Ok(());
     };
     let last_commit = transaction_id(&transaction) - 1;
-    let (last_record, changes) = Changes::read(dir, &checkpoint, last_commit)?;
+    let (last_record, changes) = LoggedChanges::read(dir, &checkpoint, last_commit)?;
     // A commit without a record precedes a checkpoint that is not there yet: newer values cannot be
     // told from wrong ones.
     if last_record < last_commit {
         return Ok(());
     }
-    Ok(compare(dir, &changes, |key| {
+    Ok(compare_data(dir, &changes, |key| {
         match transaction.get(opened.database, &key) {
             Ok(value) => Ok(Some(value)),
             Err(lmdb::Error::NotFound) => Ok(None),
@@ -48,12 +48,12 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
 }
 
 /// The last operation of a log's records on each key: the value's hash, or `None` for a deletion.
-pub(super) struct Changes {
+pub(super) struct LoggedChanges {
     hashes: RandomState,
-    after: BTreeMap<Vec<u8>, Option<u64>>,
+    last_values: BTreeMap<Vec<u8>, Option<u64>>,
 }
 
-impl Changes {
+impl LoggedChanges {
     /// Reads the records up to a commit; returns the number of the last record too.
     pub fn read(
         dir: &Path,
@@ -69,21 +69,27 @@ impl Changes {
             ..
         } = *checkpoint;
         let (_, last_record) =
-            Reader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
+            LogReader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
                 // The next record may be of a process that was killed before its commit.
                 payload
                     .by_ref()
                     .filter(|_| number <= last_commit)
                     .try_for_each(|operation| {
                         let (key, value) = match operation? {
-                            Operation::Put(key, value) => (key, Some(hashes.hash_one(value))),
-                            Operation::Delete(key) => (key, None),
+                            LoggedOperation::Put(key, value) => (key, Some(hashes.hash_one(value))),
+                            LoggedOperation::Delete(key) => (key, None),
                         };
                         after.insert(key.to_vec(), value);
                         Ok(())
                     })
             })?;
-        Ok((last_record, Self { hashes, after }))
+        Ok((
+            last_record,
+            Self {
+                hashes,
+                last_values: after,
+            },
+        ))
     }
 }
 
@@ -91,13 +97,13 @@ impl Changes {
 ///
 /// # Errors
 /// `Damaged` with a sentence if it does not; any error of `get`.
-pub(super) fn compare<'v>(
+pub(super) fn compare_data<'v>(
     dir: &Path,
-    changes: &Changes,
+    changes: &LoggedChanges,
     get: impl Fn(&[u8]) -> Result<Option<&'v [u8]>, StoreError>,
 ) -> Result<(), StoreError> {
     let mut others = 0;
-    for (key, value) in &changes.after {
+    for (key, value) in &changes.last_values {
         others += usize::from(get(key)?.map(|value| changes.hashes.hash_one(value)) != *value);
     }
     if others == 0 {

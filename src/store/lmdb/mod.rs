@@ -23,35 +23,35 @@
 //! for the opening after a power cut.
 //! - WRITEMAP turns a full disk into SIGBUS: it is not used.
 
+mod checkpoint_file;
 mod checkpointer;
 mod compact;
 mod directory;
-mod door;
 mod environment;
 mod error;
-mod gate;
-mod guard;
-mod heads;
 mod identity;
-mod in_place;
 mod journal;
-mod keeping;
+mod lease;
+mod lease_marker;
+mod lease_thread;
 mod locks;
 mod log;
 mod log_check;
-mod opened;
+mod map_lock;
+mod meta_pages;
+mod offline_store;
+mod open_environment;
 mod options;
 mod pace;
+mod page_tree;
 mod pages;
 mod pin;
 mod recovery;
-mod remains;
+mod recovery_analysis;
 mod reserve;
-mod slots;
-mod survey;
+mod sigbus;
 mod system;
 mod transaction;
-mod tree;
 mod usage;
 mod watch;
 
@@ -65,16 +65,16 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use self::checkpointer::Checkpointer;
-pub use self::compact::{Compaction, user_of};
+pub use self::compact::{Compaction, store_process};
 use self::environment::LmdbEnvironment;
-pub use self::in_place::InPlace;
-use self::keeping::Keeping;
+use self::lease_thread::LeaseThread;
+pub use self::offline_store::OfflineStore;
 pub use self::options::{LeaseLimits, LmdbOptions};
-use self::pages::Reach;
+use self::pages::WalkReach;
 use self::watch::Watcher;
-use super::commits::Commits;
-use super::writer::{Backend, Writer};
-use super::{BatchHook, Keeper, Read, Store, StoreError, StoreInfo, WriteJob};
+use super::commit_signal::CommitSignal;
+use super::writer::{Backend, WriterThread};
+use super::{BatchHook, LeaseHolder, Read, Store, StoreError, StoreInfo, WriteJob};
 
 /// The time and number of polls until a snapshot shows a commit that was announced.
 const READABLE_POLL: Duration = Duration::from_millis(1);
@@ -88,12 +88,12 @@ const READABLE_POLLS_MAX: u32 = 100;
 /// write fails.
 #[derive(Debug)]
 pub struct LmdbStore {
-    writer: Writer,
+    writer: WriterThread,
     /// Started by the first wait: most stores need no such thread.
     watcher: Mutex<Option<Watcher>>,
-    commits: Arc<Commits>,
+    commits: Arc<CommitSignal>,
     checkpointer: Mutex<Option<Checkpointer>>,
-    keeping: Mutex<Option<Keeping>>,
+    lease_thread: Mutex<Option<LeaseThread>>,
     environment: Arc<LmdbEnvironment>,
 }
 
@@ -104,14 +104,14 @@ impl LmdbStore {
     /// process has it open already, and if the files are not a store.
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
-        let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
+        let writer = WriterThread::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
         let checkpointer = Mutex::new(Some(Checkpointer::start(Arc::clone(&environment))?));
         Ok(Self {
             writer,
             watcher: Mutex::default(),
             commits: Arc::default(),
             checkpointer,
-            keeping: Mutex::default(),
+            lease_thread: Mutex::default(),
             environment,
         })
     }
@@ -121,7 +121,7 @@ impl LmdbStore {
     /// # Errors
     /// [`StoreError::Damaged`], or a failed snapshot.
     pub fn check_pages(&self) -> Result<(), StoreError> {
-        self.environment.check_pages(Reach::Whole)
+        self.environment.check_pages(WalkReach::Whole)
     }
 
     /// Checks the checkpoint and the log after it, and that the data file has their changes.
@@ -138,7 +138,7 @@ impl LmdbStore {
 ///
 /// # Errors
 /// The directory or the file is refused, or the system cannot open it.
-pub fn open_beside(dir: &Path, name: &str) -> Result<std::fs::File, StoreError> {
+pub fn open_extra_file(dir: &Path, name: &str) -> Result<std::fs::File, StoreError> {
     directory::open_file(dir, name)
 }
 
@@ -179,7 +179,7 @@ impl Store for LmdbStore {
             let commits = Arc::clone(&self.commits);
             *watcher = Some(Watcher::start(
                 Arc::clone(&self.environment),
-                Box::new(move || commits.announce()),
+                Box::new(move || commits.notify()),
             )?);
         }
         // Released before the wait, which may be long: `close` takes it.
@@ -196,15 +196,15 @@ impl Store for LmdbStore {
         Ok(id)
     }
 
-    fn keep_alone(&self, keeper: Arc<dyn Keeper>) {
-        match Keeping::start(Arc::clone(&self.environment.door), keeper) {
-            Ok(keeping) => *self.keeping.lock() = Some(keeping),
+    fn hold_lease(&self, keeper: Arc<dyn LeaseHolder>) {
+        match LeaseThread::start(Arc::clone(&self.environment.lease), keeper) {
+            Ok(keeping) => *self.lease_thread.lock() = Some(keeping),
             Err(error) => ::log::warn!("nothing is kept: {error}"),
         }
     }
 
-    fn stop_keeping(&self) {
-        let keeping = self.keeping.lock().take();
+    fn release_lease(&self) {
+        let keeping = self.lease_thread.lock().take();
         // Outside the lock, as it joins its thread.
         drop(keeping);
     }
@@ -215,11 +215,11 @@ impl Store for LmdbStore {
     }
 
     fn close(&self) {
-        self.stop_keeping();
+        self.release_lease();
         self.writer.close();
         if let Some(checkpointer) = self.checkpointer.lock().take() {
             drop(checkpointer);
-            self.environment.end();
+            self.environment.shutdown();
         }
         let watcher = self.watcher.lock().take();
         // Outside the lock, as it joins the watcher's thread.

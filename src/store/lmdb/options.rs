@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::{Durability, KEEP};
+use crate::store::{Durability, LEASE_TTL};
 
 /// Address space for the map of a new store, not disk space: the file grows with its content.
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
@@ -26,7 +26,7 @@ pub struct LmdbOptions {
     pub real_time: bool,
     /// True if the process will probably only read: it does not take the lease from a mount before
     /// its first write.
-    pub looks_only: bool,
+    pub passive: bool,
     /// True if damaged files are opened as far as they are whole, with a copy of them kept in a
     /// directory beside.
     pub salvage: bool,
@@ -39,23 +39,23 @@ pub struct LmdbOptions {
 pub struct LeaseLimits {
     /// The time from the end of a killed holder to the first write: [`KEEP`] if the holder is a
     /// mount.
-    pub keep: Duration,
+    pub ttl: Duration,
     /// The time that a holder may take to give way.
-    pub admission: Duration,
+    pub acquire_wait: Duration,
     /// The time between two checks whether a process is alone. A delay costs some speed only.
-    pub look_period: Duration,
+    pub poll_period: Duration,
     /// A system that reports a touched file within this time is trusted to report all.
-    pub hearing: Duration,
+    pub watch_wait: Duration,
 }
 
 impl Default for LeaseLimits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
-            keep: KEEP,
-            admission: seconds(10),
-            look_period: Duration::from_millis(500),
-            hearing: seconds(2),
+            ttl: LEASE_TTL,
+            acquire_wait: seconds(10),
+            poll_period: Duration::from_millis(500),
+            watch_wait: seconds(2),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Default for LmdbOptions {
             map_bytes: MAP_BYTES_DEFAULT,
             log_bytes: LOG_BYTES_DEFAULT,
             real_time: true,
-            looks_only: false,
+            passive: false,
             salvage: false,
             lease: LeaseLimits::default(),
         }

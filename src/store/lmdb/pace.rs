@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::opened::Opened;
+use super::open_environment::OpenEnvironment;
 use super::system::write_out;
 
 /// The part of a log generation that makes a checkpoint due. Fewer bytes do so if commits meanwhile
@@ -27,17 +27,17 @@ pub(super) const STEP_BYTES: u64 = 256 * 1024;
 
 /// The bytes written out at once before a checkpoint, and the time below which they were on disk
 /// already.
-const PACE_BYTES: u64 = 512 * 1024;
-const PACE_MIN: Duration = Duration::from_micros(100);
+const WRITE_BYTES: u64 = 512 * 1024;
+const WRITE_TIME_MIN: Duration = Duration::from_micros(100);
 
 /// A checkpoint is late if twice the due size is logged before it is done. Each commit then waits
 /// this long for each further due size: all wait a little, and none waits for all of it.
-const SLOW_STEP: Duration = Duration::from_millis(5);
-const SLOW_MAX: Duration = Duration::from_millis(20);
+const DELAY_STEP: Duration = Duration::from_millis(5);
+const DELAY_MAX: Duration = Duration::from_millis(20);
 
 /// The logged bytes, and the number of them that makes a checkpoint due.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct CheckpointPace {
     /// Bytes since the last checkpoint.
     log_bytes: AtomicU64,
     due_bytes: AtomicU64,
@@ -46,7 +46,7 @@ pub(super) struct Pace {
     freed_bytes_max: AtomicU64,
 }
 
-impl Pace {
+impl CheckpointPace {
     /// Makes the pace of a log with generations of `limit` bytes.
     pub fn new(limit: u64) -> Self {
         let due_bytes_max = limit / DUE_PART;
@@ -77,7 +77,7 @@ impl Pace {
     }
 
     /// Notes that a checkpoint was made, and the pages in use at that time.
-    pub fn checkpointed(&self, opened: &Opened) {
+    pub fn checkpointed(&self, opened: &OpenEnvironment) {
         let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
         self.freed_bytes_max.store(
             (live_bytes * FREED_PART.0 / FREED_PART.1).max(FREED_BYTES_MIN),
@@ -86,7 +86,7 @@ impl Pace {
     }
 
     /// Sets when the next checkpoint is due, by the rate at which commits free pages now.
-    pub fn follow(&self, opened: &Opened) {
+    pub fn update_due(&self, opened: &OpenEnvironment) {
         let (freed_bytes, log_bytes) = (opened.freed_bytes(), self.log_bytes());
         // A few logged bytes give no rate.
         if freed_bytes > 0 && log_bytes >= STEP_BYTES {
@@ -104,9 +104,9 @@ impl Pace {
     }
 
     /// Waits a moment before a commit if the checkpoint is late.
-    pub fn slow_down(&self) {
-        let wait = slow_by(self.log_bytes(), self.due_bytes());
-        if wait > PACE_MIN {
+    pub fn delay_commit(&self) {
+        let wait = commit_delay(self.log_bytes(), self.due_bytes());
+        if wait > WRITE_TIME_MIN {
             std::thread::sleep(wait);
         }
     }
@@ -118,7 +118,7 @@ impl Pace {
     /// # Errors
     /// The disk fails. The system reports such an error once to each descriptor: a later sync would
     /// not return it.
-    pub fn write_ahead(&self, file: &File, is_over: impl Fn() -> bool) -> io::Result<()> {
+    pub fn write_paced(&self, file: &File, is_over: impl Fn() -> bool) -> io::Result<()> {
         let (bytes, logged_before) = (
             file.metadata().map_or(0, |metadata| metadata.len()),
             self.log_bytes(),
@@ -126,12 +126,12 @@ impl Pace {
         let mut at = 0;
         while at < bytes && !is_over() {
             let begun = Instant::now();
-            match write_out(file, at, PACE_BYTES) {
+            match write_out(file, at, WRITE_BYTES) {
                 // Without this call, the checkpoint's sync does all the work.
                 Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
                 written => written?,
             }
-            at += PACE_BYTES;
+            at += WRITE_BYTES;
             let (took, logged_bytes) = (
                 begun.elapsed(),
                 self.log_bytes().saturating_sub(logged_before),
@@ -139,7 +139,7 @@ impl Pace {
             let is_late = u128::from(logged_bytes) * u128::from(bytes)
                 > u128::from(at) * u128::from(self.due_bytes());
             // For as long as the write took, so that the disk is free half of the time.
-            if took > PACE_MIN && !is_late {
+            if took > WRITE_TIME_MIN && !is_late {
                 std::thread::sleep(took);
             }
         }
@@ -148,13 +148,13 @@ impl Pace {
 }
 
 /// Returns the delay of a commit.
-fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
+fn commit_delay(log_bytes: u64, due_bytes: u64) -> Duration {
     let late_bytes = log_bytes.saturating_sub(due_bytes.saturating_mul(2));
     // In 128 bits, as the product of bytes and microseconds may exceed 64.
-    let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
+    let micros = u128::from(late_bytes) * DELAY_STEP.as_micros() / u128::from(due_bytes.max(1));
     u64::try_from(micros)
-        .map_or(SLOW_MAX, Duration::from_micros)
-        .min(SLOW_MAX)
+        .map_or(DELAY_MAX, Duration::from_micros)
+        .min(DELAY_MAX)
 }
 
 #[cfg(test)]
@@ -174,11 +174,11 @@ mod tests {
             (u64::MAX, 20_000),
         ] {
             assert_eq!(
-                slow_by(log_bytes, DUE),
+                commit_delay(log_bytes, DUE),
                 Duration::from_micros(micros),
                 "{log_bytes}"
             );
         }
-        assert_eq!(slow_by(1, 0), SLOW_STEP.min(SLOW_MAX));
+        assert_eq!(commit_delay(1, 0), DELAY_STEP.min(DELAY_MAX));
     }
 }

@@ -26,14 +26,14 @@ const VERSION: u32 = 1;
 /// Bytes of a page's header, of a node's, and of a meta page's content.
 pub(super) const PAGE_HEADER: usize = 16;
 const NODE_HEADER: usize = 8;
-pub(super) const HEAD_BYTES: usize = 152;
+pub(super) const META_BYTES: usize = 152;
 /// The number of meta pages, which are the first pages.
-const HEADS: u64 = 2;
+const META_PAGES: u64 = 2;
 
 const BRANCH: u16 = 0x01;
 const LEAF: u16 = 0x02;
 const OVERFLOW: u16 = 0x04;
-const HEAD: u16 = 0x08;
+const META: u16 = 0x08;
 /// A flag without meaning on disk.
 const DIRTY: u16 = 0x10;
 
@@ -49,11 +49,11 @@ const MAP_BYTES_MAX: u64 = 1 << 46;
 
 /// A bounded walk reads this many pages whatever the time, and goes on until `TIME_MAX`. It begins
 /// at the roots, so that it omits leaves of large stores only.
-const PAGES_AT_LEAST: u64 = 4096;
+const PAGES_MIN: u64 = 4096;
 const TIME_MAX: Duration = Duration::from_millis(20);
 
 /// The advice that follows a report of damage.
-pub(super) const RESTORE: &str = "Restore the data directory from a backup; or move its files away to begin with an empty database.";
+pub(super) const RESTORE_ADVICE: &str = "Restore the data directory from a backup; or move its files away to begin with an empty database.";
 
 /// The way in which a file is damaged. `Display` continues a sentence after its name.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub(super) enum Damage {
     #[error("is of another version of LMDB")]
     Version,
     #[error("is damaged: its head says what cannot be")]
-    Head,
+    Meta,
     #[error("was truncated: it ends after {file_bytes} bytes, and page {page} is in use")]
     Truncated { file_bytes: u64, page: u64 },
     #[error("is damaged: page {page} {what}")]
@@ -78,7 +78,7 @@ pub(super) enum Damage {
 
 /// One of the two trees, as a meta page has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tree {
+pub(super) struct TreeRoot {
     flags: u16,
     pub(super) depth: u16,
     /// `None` if the tree is empty.
@@ -87,38 +87,38 @@ pub(super) struct Tree {
 
 /// A meta page: one commit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct MetaPage {
     pub(super) page_bytes: usize,
-    free: Tree,
-    pub(super) main: Tree,
+    free: TreeRoot,
+    pub(super) main: TreeRoot,
     last_page: u64,
     pub(super) commit: u64,
 }
 
 /// The extent of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum WalkReach {
     Bounded,
     Whole,
 }
 
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    number(bytes, at).map(u16::from_ne_bytes)
+    array_at(bytes, at).map(u16::from_ne_bytes)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    number(bytes, at).map(u32::from_ne_bytes)
+    array_at(bytes, at).map(u32::from_ne_bytes)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    number(bytes, at).map(u64::from_ne_bytes)
+    array_at(bytes, at).map(u64::from_ne_bytes)
 }
 
-impl Tree {
+impl TreeRoot {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let root = u64_at(bytes, 40)?;
         Some(Self {
@@ -133,10 +133,10 @@ impl Tree {
     }
 }
 
-impl Head {
+impl MetaPage {
     /// Parses the content of a meta page, as far as LMDB checks it or relies on it at once.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Damage> {
-        let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & HEAD != 0)
+        let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & META != 0)
             && u32_at(bytes, 16) == Some(MAGIC);
         if !is_head {
             return Err(Damage::Foreign);
@@ -144,14 +144,14 @@ impl Head {
         if u32_at(bytes, 20) != Some(VERSION) {
             return Err(Damage::Version);
         }
-        Self::read(bytes).filter(Self::is_sound).ok_or(Damage::Head)
+        Self::read(bytes).filter(Self::is_sound).ok_or(Damage::Meta)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
         Some(Self {
             page_bytes: usize::try_from(u32_at(bytes, 40)?).ok()?,
-            free: Tree::parse(bytes.get(40..88)?)?,
-            main: Tree::parse(bytes.get(88..136)?)?,
+            free: TreeRoot::parse(bytes.get(40..88)?)?,
+            main: TreeRoot::parse(bytes.get(88..136)?)?,
             last_page: u64_at(bytes, 136)?,
             commit: u64_at(bytes, 144)?,
         })
@@ -161,7 +161,7 @@ impl Head {
         self.page_bytes.is_power_of_two()
             // LMDB makes no larger pages.
             && (512..=0x8000).contains(&self.page_bytes)
-            && self.last_page >= HEADS - 1
+            && self.last_page >= META_PAGES - 1
             && self.last_page < MAP_BYTES_MAX / self.page_bytes as u64
             && self.free.is_sound(INTEGER_KEY)
             && self.main.is_sound(0)
@@ -172,23 +172,23 @@ impl Head {
 ///
 /// # Errors
 /// [`Damage`] that LMDB would refuse or fail on.
-pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
+pub(super) fn meta_pages(file: &File) -> Result<[MetaPage; 2], Damage> {
     let file_bytes = file.metadata()?.len();
     if file_bytes == 0 {
         return Err(Damage::Empty);
     }
-    let first = Head::parse(&read(file, 0, HEAD_BYTES)?)?;
-    if file_bytes < HEADS * first.page_bytes as u64 {
+    let first = MetaPage::parse(&read_up_to(file, 0, META_BYTES)?)?;
+    if file_bytes < META_PAGES * first.page_bytes as u64 {
         return Err(Damage::Truncated {
             file_bytes,
             page: 1,
         });
     }
-    let second = Head::parse(&read(file, first.page_bytes as u64, HEAD_BYTES)?)?;
+    let second = MetaPage::parse(&read_up_to(file, first.page_bytes as u64, META_BYTES)?)?;
     if first.page_bytes == second.page_bytes {
         Ok([first, second])
     } else {
-        Err(Damage::Head)
+        Err(Damage::Meta)
     }
 }
 
@@ -197,7 +197,7 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
 /// # Errors
 /// As for [`heads`].
 pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
-    let [first, second] = heads(file)?;
+    let [first, second] = meta_pages(file)?;
     Ok(first.commit.max(second.commit))
 }
 
@@ -205,8 +205,8 @@ pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
 ///
 /// # Errors
 /// [`Damage`], also if the meta page is another commit's.
-pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Damage> {
-    let heads = heads(file)?;
+pub(super) fn meta_page_of(file: &File, commit: u64) -> Result<[u8; META_BYTES], Damage> {
+    let heads = meta_pages(file)?;
     // Both may show it; LMDB goes by the parity.
     let page = usize::from(!commit.is_multiple_of(2));
     let page = if heads[page].commit == commit {
@@ -214,21 +214,21 @@ pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Dama
     } else {
         1 - page
     };
-    let bytes = read(file, (page * heads[0].page_bytes) as u64, HEAD_BYTES)?;
+    let bytes = read_up_to(file, (page * heads[0].page_bytes) as u64, META_BYTES)?;
     bytes
         .try_into()
         .ok()
         .filter(|_| heads[page].commit == commit)
-        .ok_or(Damage::Head)
+        .ok_or(Damage::Meta)
 }
 
 /// Makes a commit the last one: writes its meta page to both places.
 ///
 /// # Errors
 /// [`Damage`] if `head` is not a meta page.
-pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damage> {
-    let parsed = Head::parse(head)?;
-    for page in 0..HEADS {
+pub(super) fn restore_meta(file: &File, head: &[u8; META_BYTES]) -> Result<u64, Damage> {
+    let parsed = MetaPage::parse(head)?;
+    for page in 0..META_PAGES {
         let mut bytes = *head;
         // It begins with the page's own number.
         bytes[..8].copy_from_slice(&page.to_ne_bytes());
@@ -245,13 +245,13 @@ pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
     let last = last_commit(file)?;
     // LMDB takes the meta page of the higher number.
     assert!(number >= last, "commit {last} cannot become {number}");
-    let mut head = head_of(file, last)?;
-    head[HEAD_BYTES - 8..].copy_from_slice(&number.to_ne_bytes());
-    restore(file, &head).map(drop)
+    let mut head = meta_page_of(file, last)?;
+    head[META_BYTES - 8..].copy_from_slice(&number.to_ne_bytes());
+    restore_meta(file, &head).map(drop)
 }
 
 /// Reads `bytes` bytes, or fewer at the end of the file.
-fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+fn read_up_to(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; bytes];
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -270,9 +270,9 @@ fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The first [`Damage`] found.
-pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>, Damage> {
+pub(super) fn walk(file: &File, commit: u64, reach: WalkReach) -> Result<Option<()>, Damage> {
     // LMDB goes by the parity.
-    let [first, second] = heads(file)?;
+    let [first, second] = meta_pages(file)?;
     let head = if commit.is_multiple_of(2) {
         first
     } else {
@@ -289,15 +289,15 @@ pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>,
 ///
 /// # Errors
 /// The first [`Damage`] found.
-pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Damage> {
+pub(super) fn walk_from(file: &File, head: MetaPage, reach: WalkReach) -> Result<(), Damage> {
     let file_bytes = file.metadata()?.len();
     let pages = (file_bytes / head.page_bytes as u64).min(head.last_page + 1);
     // A file that lost its end is walked as a whole.
-    let whole = reach == Reach::Whole || pages <= head.last_page;
-    let words = usize::try_from(pages / 64 + 1).map_err(|_| Damage::Head)?;
+    let whole = reach == WalkReach::Whole || pages <= head.last_page;
+    let words = usize::try_from(pages / 64 + 1).map_err(|_| Damage::Meta)?;
     let seen = vec![0; words];
     let started = Instant::now();
-    let mut walk = Walk {
+    let mut walk = PageChecker {
         file,
         head,
         file_bytes,
@@ -308,14 +308,14 @@ pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Dam
         started,
     };
     // A tree that leads to a meta page is damaged.
-    (0..HEADS).try_for_each(|page| walk.mark(page))?;
+    (0..META_PAGES).try_for_each(|page| walk.mark(page))?;
     walk.tree(head.free, true)?;
     walk.tree(head.main, false)
 }
 
-struct Walk<'f> {
+struct PageChecker<'f> {
     file: &'f File,
-    head: Head,
+    head: MetaPage,
     file_bytes: u64,
     /// The number of whole pages of the file, up to the last one in use.
     pages: u64,
@@ -327,7 +327,7 @@ struct Walk<'f> {
 }
 
 /// The target of a node.
-pub(super) enum Link {
+pub(super) enum NodeTarget {
     Child(u64),
     /// The first page of a long value, and its length in bytes.
     Long(u64, usize),
@@ -335,8 +335,8 @@ pub(super) enum Link {
     Value(std::ops::Range<usize>),
 }
 
-impl Walk<'_> {
-    fn tree(&mut self, tree: Tree, is_free: bool) -> Result<(), Damage> {
+impl PageChecker<'_> {
+    fn tree(&mut self, tree: TreeRoot, is_free: bool) -> Result<(), Damage> {
         let mut waiting: VecDeque<(u64, u16)> =
             tree.root.map(|root| (root, 1)).into_iter().collect();
         // Depth first needs less memory, breadth first finds more in less time.
@@ -345,8 +345,7 @@ impl Walk<'_> {
         } else {
             waiting.pop_front()
         } {
-            if !self.whole && self.looked_at >= PAGES_AT_LEAST && self.started.elapsed() >= TIME_MAX
-            {
+            if !self.whole && self.looked_at >= PAGES_MIN && self.started.elapsed() >= TIME_MAX {
                 return Ok(());
             }
             let bytes = self.page(page)?;
@@ -356,19 +355,19 @@ impl Walk<'_> {
             for (_, link) in nodes {
                 match link {
                     // Marked before it is read.
-                    Link::Child(child) => {
+                    NodeTarget::Child(child) => {
                         self.mark(child)?;
                         waiting.push_back((child, level + 1));
                     }
-                    Link::Long(first, length) => self.long_value(first, length, is_free)?,
-                    Link::Value(place) if is_free => {
+                    NodeTarget::Long(first, length) => self.long_value(first, length, is_free)?,
+                    NodeTarget::Value(place) if is_free => {
                         let list = bytes.get(place).ok_or(Damage::Page {
                             page,
                             what: "has an entry out of its bounds",
                         })?;
                         self.free_pages(page, list)?;
                     }
-                    Link::Value(_) => {}
+                    NodeTarget::Value(_) => {}
                 }
             }
             // All other pages are marked where they are found; no node leads to a root.
@@ -397,7 +396,7 @@ impl Walk<'_> {
             .ok()
             .and_then(|at| self.seen.get_mut(at));
         let (Some(word), bit) = (word, 1 << (page % 64)) else {
-            return Err(Damage::Head);
+            return Err(Damage::Meta);
         };
         if *word & bit != 0 {
             return Err(Damage::Page {
@@ -418,7 +417,7 @@ impl Walk<'_> {
                 page,
             });
         }
-        let bytes = read(
+        let bytes = read_up_to(
             self.file,
             page * self.head.page_bytes as u64,
             self.head.page_bytes,
@@ -450,7 +449,7 @@ impl Walk<'_> {
         if !is_free {
             return Ok(());
         }
-        let list = read(
+        let list = read_up_to(
             self.file,
             first * self.head.page_bytes as u64 + PAGE_HEADER as u64,
             length,
@@ -476,7 +475,7 @@ impl Walk<'_> {
         if !free.is_sorted_by(|one, next| one > next)
             || free
                 .iter()
-                .any(|page| !(HEADS..=self.head.last_page).contains(page))
+                .any(|page| !(META_PAGES..=self.head.last_page).contains(page))
         {
             return Err(wrong());
         }
@@ -493,7 +492,7 @@ pub(super) fn nodes(
     page: &[u8],
     is_leaf: bool,
     is_free: bool,
-) -> Result<Vec<(&[u8], Link)>, &'static str> {
+) -> Result<Vec<(&[u8], NodeTarget)>, &'static str> {
     let field = |at: usize| u16_at(page, at).map_or(0, usize::from);
     if u16_at(page, 10).map(|flags| flags & !DIRTY) != Some(if is_leaf { LEAF } else { BRANCH }) {
         return Err("is of the wrong kind");
@@ -536,7 +535,7 @@ pub(super) fn nodes(
 
 /// Parses the node at the beginning of `node`, which is `at` in its page: its target, key and
 /// length.
-fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(Link, &[u8], usize)> {
+fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(NodeTarget, &[u8], usize)> {
     let (lo, hi, flags) = (u16_at(node, 0)?, u16_at(node, 2)?, u16_at(node, 4)?);
     let key_bytes = usize::from(u16_at(node, 6)?);
     let after_key = NODE_HEADER + key_bytes;
@@ -545,20 +544,24 @@ fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(Link, &[u8], usize)
         .filter(|key| key.len() <= KEY_BYTES_MAX)?;
     let low = u64::from(lo) | u64::from(hi) << 16;
     if !is_leaf {
-        return Some((Link::Child(low | u64::from(flags) << 32), key, after_key));
+        return Some((
+            NodeTarget::Child(low | u64::from(flags) << 32),
+            key,
+            after_key,
+        ));
     }
     let length = usize::try_from(low).ok()?;
     match flags {
         0 => {
             node.get(after_key..after_key + length)?;
             Some((
-                Link::Value(at + after_key..at + after_key + length),
+                NodeTarget::Value(at + after_key..at + after_key + length),
                 key,
                 after_key + length,
             ))
         }
         LONG_VALUE => Some((
-            Link::Long(u64_at(node, after_key)?, length),
+            NodeTarget::Long(u64_at(node, after_key)?, length),
             key,
             after_key + 8,
         )),

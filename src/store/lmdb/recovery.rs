@@ -15,22 +15,22 @@ use std::sync::mpsc;
 
 use lmdb::{Error, Transaction as _, WriteFlags};
 
+use super::checkpoint_file::{CHECKPOINT_FILE, Checkpoint, CheckpointFile};
 use super::directory::{DATA_FILE, DataDirectory, LOCK_FILE};
 use super::error::store_error;
-use super::heads::damaged;
 use super::identity::{IDENTITY_BYTES, identity, is_same_file};
-use super::locks::{Byte, Locks};
-use super::log::{LOG_FILES, Operation, Payload, Reader, sync_logs};
-use super::opened::Opened;
+use super::locks::{FileLocks, LockByte};
+use super::log::{LOG_FILES, LogReader, LoggedOperation, RecordPayload, sync_logs};
+use super::meta_pages::damage_error;
+use super::open_environment::OpenEnvironment;
 use super::options::LmdbOptions;
-use super::pages::{self, Damage, Reach};
+use super::pages::{self, Damage, WalkReach};
+use super::recovery_analysis::{RecoveryAnalysis, RecoverySource, analyze};
 use super::reserve;
-use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
-use super::survey::{Start, Survey, survey};
-use super::system::{LOW_SPACE_BYTES, begin_write_out, disk_space};
-use super::usage::Usage;
+use super::system::{LOW_SPACE_BYTES, disk_space, start_write_out};
+use super::usage::FileUsage;
 use crate::store::StoreError;
-use crate::store::memory_limit::part_of_limit;
+use crate::store::memory_limit::limit_share;
 
 /// The part of the memory limit that the replay of one commit may take.
 const REPLAY_LIMIT_PARTS: u64 = 4;
@@ -38,12 +38,12 @@ const REPLAY_LIMIT_PARTS: u64 = 4;
 const OPERATION_BYTES: usize = 4096 + 64;
 
 /// The advice for damaged files.
-const SALVAGE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
+const SALVAGE_ADVICE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
      a copy of these files beside.";
 
 /// Returns the error for damage: `what` is damaged, and the advice.
-pub(super) fn refused(what: &str) -> StoreError {
-    StoreError::Damaged(format!("{what} {SALVAGE}"))
+pub(super) fn damaged_error(what: &str) -> StoreError {
+    StoreError::Damaged(format!("{what} {SALVAGE_ADVICE}"))
 }
 
 /// Makes the data file whole if its last process did not close it. The caller has the store alone.
@@ -53,8 +53,8 @@ pub(super) fn refused(what: &str) -> StoreError {
 /// # Errors
 /// The files are damaged, or there is no room on the disk.
 pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
-    let slots = Slots::new(directory.path());
-    let failed = |damage: Damage| damaged(directory, &damage);
+    let slots = CheckpointFile::new(directory.path());
+    let failed = |damage: Damage| damage_error(directory, &damage);
     let file = match OpenOptions::new()
         .read(true)
         .write(true)
@@ -69,30 +69,32 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
         }
         file => file.map_err(|error| failed(error.into()))?,
     };
-    let survey = survey(directory.path(), &file)?;
+    let survey = analyze(directory.path(), &file)?;
     if let Some(what) = &survey.damage {
         if !options.salvage {
-            return Err(refused(what));
+            return Err(damaged_error(what));
         }
         return salvage(directory, options, &file, &survey, what);
     }
     match survey.start {
-        Start::Data if !slots.exist() => Ok(()),
-        Start::Data => {
-            become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
+        RecoverySource::Data if !slots.exists() => Ok(()),
+        RecoverySource::Data => {
+            mark_clean(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
         }
         // Records after the checkpoint stay for the next power cut. They are synced, since their
         // process may have been killed before it did so.
-        Start::PageCache => sync_logs(directory.path()).map_err(|error| failed(error.into())),
-        Start::Checkpoint(checkpoint) => {
+        RecoverySource::PageCache => {
+            sync_logs(directory.path()).map_err(|error| failed(error.into()))
+        }
+        RecoverySource::Checkpoint(checkpoint) => {
             let reach = if is_copy(&file, &checkpoint) {
-                Reach::Whole
+                WalkReach::Whole
             } else {
-                Reach::Bounded
+                WalkReach::Bounded
             };
-            let commits = replay_on(directory, options, &file, &checkpoint, reach)?;
+            let commits = replay(directory, options, &file, &checkpoint, reach)?;
             log::info!("the store was not closed: {commits} commits were recovered from its log");
-            become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
+            mark_clean(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
         }
     }
 }
@@ -124,7 +126,7 @@ pub(super) fn recover_with_reserve(
     match recover(directory, options) {
         Err(StoreError::NoSpace | StoreError::Io(_)) if is_low() => {
             // The store takes back the rest once it is open.
-            reserve::give(directory);
+            reserve::release_file(directory);
             // LMDB reports a short write as EIO.
             recover(directory, options).map_err(|error| {
                 if is_low() && matches!(error, StoreError::Io(_)) {
@@ -143,25 +145,29 @@ fn salvage(
     directory: &DataDirectory,
     options: &LmdbOptions,
     file: &File,
-    survey: &Survey,
+    survey: &RecoveryAnalysis,
     what: &str,
 ) -> Result<(), StoreError> {
-    let failed = |damage: Damage| damaged(directory, &damage);
-    let kept = keep(directory.path())?;
-    let from_data = || as_it_is(file).map_err(failed);
-    let from_checkpoint = || match Slots::new(directory.path()).read()? {
+    let failed = |damage: Damage| damage_error(directory, &damage);
+    let kept = backup_files(directory.path())?;
+    let from_data = || restore_newest(file).map_err(failed);
+    let from_checkpoint = || match CheckpointFile::new(directory.path()).read()? {
         Some(checkpoint) => {
-            replay_on(directory, options, file, &checkpoint, Reach::Whole).map(drop)
+            replay(directory, options, file, &checkpoint, WalkReach::Whole).map(drop)
         }
-        None => Err(failed(Damage::Head)),
+        None => Err(failed(Damage::Meta)),
     };
-    if matches!(survey.start, Start::Checkpoint(_)) {
+    if matches!(survey.start, RecoverySource::Checkpoint(_)) {
         from_checkpoint().or_else(|_| from_data())?;
     } else {
         from_data().or_else(|error| from_checkpoint().map_err(|_| error))?;
     }
-    become_plain(file, &Slots::new(directory.path()), directory.path())
-        .map_err(|error| failed(error.into()))?;
+    mark_clean(
+        file,
+        &CheckpointFile::new(directory.path()),
+        directory.path(),
+    )
+    .map_err(|error| failed(error.into()))?;
     let last = pages::last_commit(file).map_err(failed)?;
     let missing = match survey.newest.filter(|newest| *newest > last) {
         Some(newest) => format!("commits {} to {newest} are missing", last + 1),
@@ -174,17 +180,18 @@ fn salvage(
 }
 
 /// Makes the newer meta page with whole pages the valid one.
-fn as_it_is(file: &File) -> Result<(), Damage> {
-    let mut heads = pages::heads(file)?;
+fn restore_newest(file: &File) -> Result<(), Damage> {
+    let mut heads = pages::meta_pages(file)?;
     heads.sort_by_key(|head| head.commit);
     let [older, newer] = heads;
-    let walk = |head: pages::Head| pages::walk_from(file, head, Reach::Whole).map(|()| head);
+    let walk =
+        |head: pages::MetaPage| pages::walk_from(file, head, WalkReach::Whole).map(|()| head);
     let head = walk(newer).or_else(|damage| walk(older).map_err(|_| damage))?;
-    pages::restore(file, &pages::head_of(file, head.commit)?).map(drop)
+    pages::restore_meta(file, &pages::meta_page_of(file, head.commit)?).map(drop)
 }
 
 /// Copies the files of a store into a directory beside them, named after the time.
-fn keep(dir: &Path) -> Result<PathBuf, StoreError> {
+fn backup_files(dir: &Path) -> Result<PathBuf, StoreError> {
     let kept = dir.join(format!(
         "damaged-{}",
         jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%fZ")
@@ -214,44 +221,47 @@ fn keep(dir: &Path) -> Result<PathBuf, StoreError> {
 ///
 /// # Errors
 /// As for [`recover`].
-pub(super) fn make_plain(directory: &DataDirectory, locks: &Locks) -> Result<bool, StoreError> {
-    let failed = |error: io::Error| damaged(directory, &error.into());
-    let _opening = locks.hold(Byte::Opening).map_err(failed)?;
-    if !locks.be_alone(Byte::Presence).map_err(failed)? {
+pub(super) fn ensure_clean(
+    directory: &DataDirectory,
+    locks: &FileLocks,
+) -> Result<bool, StoreError> {
+    let failed = |error: io::Error| damage_error(directory, &error.into());
+    let _opening = locks.lock(LockByte::Opening).map_err(failed)?;
+    if !locks.try_lock(LockByte::Presence).map_err(failed)? {
         return Ok(false);
     }
     recover(directory, &LmdbOptions::default())?;
-    let slots = Slots::new(directory.path());
-    if slots.exist() {
+    let slots = CheckpointFile::new(directory.path());
+    if slots.exists() {
         OpenOptions::new()
             .read(true)
             .write(true)
             .open(directory.data_file())
-            .and_then(|file| become_plain(&file, &slots, directory.path()))
+            .and_then(|file| mark_clean(&file, &slots, directory.path()))
             .map_err(failed)?;
     }
     Ok(true)
 }
 
 /// Replays the log on a checkpoint; returns the number of its commits.
-fn replay_on(
+fn replay(
     directory: &DataDirectory,
     options: &LmdbOptions,
     file: &File,
     checkpoint: &Checkpoint,
-    reach: Reach,
+    reach: WalkReach,
 ) -> Result<u64, StoreError> {
-    let failed = |damage: Damage| damaged(directory, &damage);
+    let failed = |damage: Damage| damage_error(directory, &damage);
     // Before LMDB follows its pages, and before anything is written.
-    let head = pages::Head::parse(&checkpoint.head)
+    let head = pages::MetaPage::parse(&checkpoint.meta_page)
         .ok()
         .filter(|head| head.commit == checkpoint.number);
-    pages::walk_from(file, head.ok_or_else(|| failed(Damage::Head))?, reach).map_err(failed)?;
-    pages::restore(file, &checkpoint.head).map_err(failed)?;
-    let opened = Opened::open(directory, options)?;
+    pages::walk_from(file, head.ok_or_else(|| failed(Damage::Meta))?, reach).map_err(failed)?;
+    pages::restore_meta(file, &checkpoint.meta_page).map_err(failed)?;
+    let opened = OpenEnvironment::open(directory, options)?;
     // Pinned before anything is written: the recovery must be able to start again.
     if opened.pin().map_err(store_error)? != checkpoint.number {
-        return Err(failed(Damage::Head));
+        return Err(failed(Damage::Meta));
     }
     let Checkpoint {
         position,
@@ -259,15 +269,15 @@ fn replay_on(
         number,
         ..
     } = *checkpoint;
-    let reader = Reader::open(directory.path())?;
+    let reader = LogReader::open(directory.path())?;
     // As few commits as possible: a page that many records change is written once. Their size is
     // limited by memory.
     let commit_bytes = usize::try_from(options.log_bytes / 4).unwrap_or(usize::MAX);
-    let held_bytes_max = part_of_limit(usize::MAX, REPLAY_LIMIT_PARTS);
-    let last = writing_out(file, |write_out| {
+    let held_bytes_max = limit_share(usize::MAX, REPLAY_LIMIT_PARTS);
+    let last = with_write_out(file, |write_out| {
         let (mut gathered, mut operations) = (Vec::new(), 0);
         let (_, last) = reader.replay(position, epoch, number, &mut |_, payload| {
-            operations += payload.gather(&mut gathered)?;
+            operations += payload.append_to(&mut gathered)?;
             if gathered.len() < commit_bytes
                 && gathered.len() + operations * OPERATION_BYTES < held_bytes_max
             {
@@ -290,11 +300,11 @@ fn replay_on(
 /// Runs `make` beside a thread that starts writing the file to the disk on request, so that the
 /// sync at the end has little to wait for. The system reports each disk error once, so it must not
 /// be lost here.
-fn writing_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<T> {
+fn with_write_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<T> {
     std::thread::scope(|scope| {
         let (wake, woken) = mpsc::sync_channel(1);
         let writer =
-            scope.spawn(move || woken.into_iter().try_for_each(|()| begin_write_out(file)));
+            scope.spawn(move || woken.into_iter().try_for_each(|()| start_write_out(file)));
         let made = make(&|| {
             // One queued request is enough.
             let _is_full = wake.try_send(());
@@ -316,9 +326,9 @@ fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
 }
 
 /// Applies the gathered operations as one commit and clears them; grows the map if needed.
-fn apply(opened: &Opened, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
+fn apply(opened: &OpenEnvironment, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
     while !gathered.is_empty() {
-        match commit(opened, Payload(gathered))? {
+        match commit(opened, RecordPayload(gathered))? {
             Ok(()) => gathered.clear(),
             Err(Error::MapFull) => {
                 let environment = opened.environment().map_err(store_error)?;
@@ -333,7 +343,10 @@ fn apply(opened: &Opened, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, StoreError> {
+fn commit(
+    opened: &OpenEnvironment,
+    payload: RecordPayload<'_>,
+) -> Result<Result<(), Error>, StoreError> {
     let mut transaction = match opened
         .environment()
         .and_then(lmdb::Environment::begin_rw_txn)
@@ -344,13 +357,13 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
     // Sorted by key, so that each page is visited once. The sort is stable: the operations on one
     // key keep their order.
     let mut operations = payload.collect::<Result<Vec<_>, _>>()?;
-    operations.sort_by_key(Operation::key);
+    operations.sort_by_key(LoggedOperation::key);
     for operation in operations {
         let done = match operation {
-            Operation::Put(key, value) => {
+            LoggedOperation::Put(key, value) => {
                 transaction.put(opened.database, &key, &value, WriteFlags::empty())
             }
-            Operation::Delete(key) => transaction.del(opened.database, &key, None),
+            LoggedOperation::Delete(key) => transaction.del(opened.database, &key, None),
         };
         if let Err(error) = done {
             return Ok(Err(error));
@@ -365,7 +378,7 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
 /// # Errors
 /// A sync or the removal failed: the checkpoint still counts, or has been removed from a whole data
 /// file.
-pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result<()> {
+pub(super) fn mark_clean(data: &File, slots: &CheckpointFile, dir: &Path) -> io::Result<()> {
     // The order matters: the data is on disk before the file says that it is closed, which it says
     // before the checkpoint is removed, which is removed before the log.
     data.sync_data()?;
@@ -376,8 +389,8 @@ pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result
         Err(error) => return Err(io::Error::other(error)),
     };
     let number = pages::last_commit(data).map_err(io::Error::other)?;
-    Usage::Closed { epoch, number }.write(data)?;
-    if slots.exist() {
+    FileUsage::Closed { epoch, number }.write(data)?;
+    if slots.exists() {
         slots.remove()?;
     }
     remove_logs(dir);
@@ -387,9 +400,9 @@ pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result
 /// Returns the epoch of the log after which a data file was closed; 0 if it does not say, so that no
 /// log is taken for the one of its last commit.
 fn closed_epoch(data: &File) -> io::Result<u64> {
-    match Usage::read(data) {
-        Ok(Some(Usage::Closed { epoch, .. })) => Ok(epoch),
-        Ok(Some(Usage::InUse) | None) => Ok(0),
+    match FileUsage::read(data) {
+        Ok(Some(FileUsage::Closed { epoch, .. })) => Ok(epoch),
+        Ok(Some(FileUsage::InUse) | None) => Ok(0),
         // Found by the analysis before: the file is being salvaged.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(0),
         Err(error) => Err(error),

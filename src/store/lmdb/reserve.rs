@@ -46,7 +46,7 @@ const LOCK_BYTES: u64 = 256 * 1024;
 pub(super) struct Reserve {
     /// `None` if there can be none.
     file: Option<File>,
-    wanted_bytes: u64,
+    target_bytes: u64,
 }
 
 impl Reserve {
@@ -72,13 +72,16 @@ impl Reserve {
         let total_bytes = disk.unwrap_or_default().total_bytes;
         let wanted_bytes =
             (total_bytes / DISK_PART).min(BYTES_MAX) / STEP_BYTES_MIN * STEP_BYTES_MIN;
-        let reserve = Self { file, wanted_bytes };
+        let reserve = Self {
+            file,
+            target_bytes: wanted_bytes,
+        };
         if let Err(error) = fill_lock_file(&directory.path().join(LOCK_FILE)) {
-            reserve.give();
+            reserve.release();
             let filled = fill_lock_file(&directory.path().join(LOCK_FILE));
             log::debug!("the lock file had no room ({error}); with the reserve: {filled:?}");
         }
-        reserve.take_back();
+        reserve.reclaim();
         reserve
     }
 
@@ -86,13 +89,13 @@ impl Reserve {
     pub fn missing_bytes(&self) -> u64 {
         let length = self.file.as_ref().map(File::metadata).transpose();
         match length {
-            Ok(Some(metadata)) => self.wanted_bytes.saturating_sub(metadata.len()),
+            Ok(Some(metadata)) => self.target_bytes.saturating_sub(metadata.len()),
             Ok(None) | Err(_) => 0,
         }
     }
 
     /// Gives its blocks to the file system. Called inside a write transaction.
-    pub fn give(&self) {
+    pub fn release(&self) {
         if let Some(Err(error)) = self.file.as_ref().map(|file| file.set_len(0)) {
             log::warn!("the room kept for deletes cannot be given: {error}");
         }
@@ -108,21 +111,21 @@ impl Reserve {
         if file.metadata()?.blocks().saturating_mul(512) >= used_bytes {
             return Ok(());
         }
-        self.give();
+        self.release();
         let filled = allocate(&file, 0, used_bytes, true);
-        self.take_back();
+        self.reclaim();
         filled
     }
 
     /// Takes the blocks that it lacks, as far as the disk has them. Called inside a write
     /// transaction, or while no other process has the store open.
-    pub fn take_back(&self) {
+    pub fn reclaim(&self) {
         let Some(file) = &self.file else { return };
         let missing_bytes = self.missing_bytes();
         if missing_bytes == 0 {
             return;
         }
-        if let Err(error) = grow(file, self.wanted_bytes, missing_bytes) {
+        if let Err(error) = grow(file, self.target_bytes, missing_bytes) {
             log::debug!(
                 "the room kept for deletes lacks {} bytes: {error}",
                 self.missing_bytes()
@@ -132,7 +135,7 @@ impl Reserve {
 }
 
 /// Gives the reserve of a data directory to the file system, before the store is opened.
-pub(super) fn give(directory: &DataDirectory) {
+pub(super) fn release_file(directory: &DataDirectory) {
     let path = directory.path().join(RESERVE_FILE);
     if let Err(error) = OpenOptions::new()
         .write(true)

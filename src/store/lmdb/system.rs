@@ -56,17 +56,17 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
 /// A file mapped into memory (mmap(2)), read-only. Access to a part that the file loses while it is
 /// mapped raises SIGBUS, see `sigbus`.
 #[derive(Debug)]
-pub(super) struct Mapped {
+pub(super) struct MappedFile {
     address: *mut libc::c_void,
     bytes: usize,
 }
 
 // SAFETY: read-only memory that belongs to no thread.
-unsafe impl Send for Mapped {}
+unsafe impl Send for MappedFile {}
 // SAFETY: as above.
-unsafe impl Sync for Mapped {}
+unsafe impl Sync for MappedFile {}
 
-impl Mapped {
+impl MappedFile {
     /// Maps a file that is not empty.
     pub fn open(file: &File) -> io::Result<Self> {
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
@@ -94,7 +94,7 @@ impl Mapped {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for MappedFile {
     fn drop(&mut self) {
         // SAFETY: mapped with this length, and no slice of it is left.
         unsafe { libc::munmap(self.address, self.bytes) };
@@ -173,7 +173,7 @@ pub(super) fn write_out(file: &File, from: u64, bytes: u64) -> io::Result<()> {
 
 /// Starts writing a file to the disk; waits only if more is in progress than the system takes. Does
 /// nothing if the system has no such call: a later sync has more to do.
-pub(super) fn begin_write_out(file: &File) -> io::Result<()> {
+pub(super) fn start_write_out(file: &File) -> io::Result<()> {
     match sync_file_range(file, 0, 0, libc::SYNC_FILE_RANGE_WRITE) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
         begun => begun,
@@ -209,7 +209,7 @@ pub(super) fn copy_used_pages(
 
 /// Sets round-robin real-time scheduling for the calling thread alone, not for its children. Does
 /// nothing if it is not allowed.
-pub(super) fn prefer_this_thread() {
+pub(super) fn set_real_time() {
     let parameter = libc::sched_param {
         sched_priority: REAL_TIME_PRIORITY,
     };

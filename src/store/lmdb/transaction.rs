@@ -10,24 +10,24 @@ use lmdb::{
 use lmdb_sys::{MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV, MDB_SET_RANGE};
 
 use super::error::store_error;
-use super::gate::Pass;
-use super::log::Operations;
-use super::opened::Opened;
+use super::log::LoggedOperations;
+use super::map_lock::MapGuard;
+use super::open_environment::OpenEnvironment;
 use crate::store::long_key::{RawRange, RawRead, RawVisit, RawWrite};
-use crate::store::writer::Transaction;
+use crate::store::writer::WriteTransaction;
 use crate::store::{Direction, KeyRange, StoreError};
 
 /// A read transaction.
 #[derive(Debug)]
-pub(super) struct Snapshot<'s> {
+pub(super) struct LmdbSnapshot<'s> {
     // Before `pass`: a transaction ends while the map lock is held.
     transaction: RoTransaction<'s>,
-    pass: Pass<'s, Opened>,
+    guard: MapGuard<'s, OpenEnvironment>,
 }
 
-impl<'s> Snapshot<'s> {
+impl<'s> LmdbSnapshot<'s> {
     /// Begins a transaction in the environment that `pass` holds.
-    pub fn begin(pass: Pass<'s, Opened>) -> Result<Self, Error> {
+    pub fn begin(pass: MapGuard<'s, OpenEnvironment>) -> Result<Self, Error> {
         let environment = &raw const *pass.environment()?;
         // SAFETY: the environment lives in the map lock, which lives for 's; it is replaced or
         // closed only under the exclusive lock, so not before `pass` is dropped, which is after the
@@ -36,14 +36,14 @@ impl<'s> Snapshot<'s> {
         let environment = unsafe { &*environment };
         Ok(Self {
             transaction: environment.begin_ro_txn()?,
-            pass,
+            guard: pass,
         })
     }
 }
 
-impl RawRead for Snapshot<'_> {
+impl RawRead for LmdbSnapshot<'_> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
-        found(self.transaction.get(self.pass.database, &key)).map_err(store_error)
+        optional(self.transaction.get(self.guard.database, &key)).map_err(store_error)
     }
 
     fn raw_commit_id(&self) -> u64 {
@@ -58,7 +58,7 @@ impl RawRead for Snapshot<'_> {
     ) -> Result<ControlFlow<()>, StoreError> {
         let cursor = self
             .transaction
-            .open_ro_cursor(self.pass.database)
+            .open_ro_cursor(self.guard.database)
             .map_err(store_error)?;
         walk(&cursor, range, direction, visit)
     }
@@ -66,46 +66,50 @@ impl RawRead for Snapshot<'_> {
 
 /// A write transaction.
 #[derive(Debug)]
-pub(super) struct Batch<'e> {
+pub(super) struct LmdbBatch<'e> {
     transaction: RwTransaction<'e>,
     database: Database,
     /// The operations done so far, for the log.
-    operations: Operations,
+    operations: LoggedOperations,
     /// True if the map was too small: every later error is a consequence, and the transaction has
     /// to run again on a larger map.
-    map_full: Cell<bool>,
+    is_map_full: Cell<bool>,
 }
 
-impl<'e> Batch<'e> {
-    pub fn new(transaction: RwTransaction<'e>, database: Database, operations: Operations) -> Self {
+impl<'e> LmdbBatch<'e> {
+    pub fn new(
+        transaction: RwTransaction<'e>,
+        database: Database,
+        operations: LoggedOperations,
+    ) -> Self {
         Self {
             transaction,
             database,
             operations,
-            map_full: Cell::new(false),
+            is_map_full: Cell::new(false),
         }
     }
 
     pub fn map_full(&self) -> bool {
-        self.map_full.get()
+        self.is_map_full.get()
     }
 
     /// Returns the transaction, to be committed, and its operations.
-    pub fn into_parts(self) -> (RwTransaction<'e>, Operations) {
+    pub fn into_parts(self) -> (RwTransaction<'e>, LoggedOperations) {
         (self.transaction, self.operations)
     }
 
     fn failed(&self, error: Error) -> StoreError {
         if error == Error::MapFull {
-            self.map_full.set(true);
+            self.is_map_full.set(true);
         }
         store_error(error)
     }
 }
 
-impl RawRead for Batch<'_> {
+impl RawRead for LmdbBatch<'_> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
-        found(self.transaction.get(self.database, &key)).map_err(|error| self.failed(error))
+        optional(self.transaction.get(self.database, &key)).map_err(|error| self.failed(error))
     }
 
     fn raw_commit_id(&self) -> u64 {
@@ -126,7 +130,7 @@ impl RawRead for Batch<'_> {
     }
 }
 
-impl RawWrite for Batch<'_> {
+impl RawWrite for LmdbBatch<'_> {
     fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         self.transaction
             .put(self.database, &key, &value, WriteFlags::empty())
@@ -155,7 +159,7 @@ pub(super) fn transaction_id(transaction: &impl lmdb::Transaction) -> u64 {
     unsafe { lmdb_sys::mdb_txn_id(transaction.txn()) as u64 }
 }
 
-fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+fn optional<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(Error::NotFound) => Ok(None),
@@ -163,14 +167,14 @@ fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-type Entry<'t> = (&'t [u8], &'t [u8]);
+type RawEntry<'t> = (&'t [u8], &'t [u8]);
 
 /// Moves a cursor; returns its entry, or `None` at the end.
 fn step<'t>(
     cursor: &RoCursor<'t>,
     key: Option<&[u8]>,
     operation: libc::c_uint,
-) -> Result<Option<Entry<'t>>, StoreError> {
+) -> Result<Option<RawEntry<'t>>, StoreError> {
     match cursor.get(key, None, operation) {
         Ok((Some(key), value)) => Ok(Some((key, value))),
         Ok((None, _)) => Err(StoreError::Corrupt("an entry without a key")),
@@ -180,7 +184,7 @@ fn step<'t>(
 }
 
 /// Returns the first entry at or after `key`.
-fn seek<'t>(cursor: &RoCursor<'t>, key: &[u8]) -> Result<Option<Entry<'t>>, StoreError> {
+fn seek<'t>(cursor: &RoCursor<'t>, key: &[u8]) -> Result<Option<RawEntry<'t>>, StoreError> {
     // LMDB has no empty key, not even to seek.
     if key.is_empty() {
         step(cursor, None, MDB_FIRST)
@@ -199,12 +203,12 @@ fn walk(
         Direction::Forward => (first(cursor, range.lower)?, MDB_NEXT),
         Direction::Reverse => (last(cursor, range.upper)?, MDB_PREV),
     };
-    let mut page = entry.map(|(key, _)| page_of(key));
+    let mut page = entry.map(|(key, _)| page_addr(key));
     while let Some((key, value)) = entry {
         // Not the first page: a short walk needs little of it.
-        if page != Some(page_of(key)) {
-            page = Some(page_of(key));
-            fetch(page_of(key));
+        if page != Some(page_addr(key)) {
+            page = Some(page_addr(key));
+            prefetch(page_addr(key));
         }
         let inside = match direction {
             Direction::Forward => is_below(key, range.upper),
@@ -223,10 +227,10 @@ fn walk(
 
 /// Bytes of a page of LMDB, and of a cache line of the processor.
 const PAGE_BYTES: usize = 4096;
-const LINE_BYTES: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// Returns the address of the page that a stored key is in.
-fn page_of(key: &[u8]) -> usize {
+fn page_addr(key: &[u8]) -> usize {
     key.as_ptr().addr() & !(PAGE_BYTES - 1)
 }
 
@@ -234,9 +238,9 @@ fn page_of(key: &[u8]) -> usize {
 /// each one when it is met takes most of the time of a walk through a large table.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-fn fetch(page: usize) {
+fn prefetch(page: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    for line in (page..page + PAGE_BYTES).step_by(LINE_BYTES) {
+    for line in (page..page + PAGE_BYTES).step_by(CACHE_LINE_BYTES) {
         // SAFETY: a hint, which reads nothing and is ignored where nothing is mapped.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(line)) }
     }
@@ -246,7 +250,10 @@ fn fetch(page: usize) {
 fn fetch(_page: usize) {}
 
 /// Returns the first entry that the lower bound admits.
-fn first<'t>(cursor: &RoCursor<'t>, lower: Bound<&[u8]>) -> Result<Option<Entry<'t>>, StoreError> {
+fn first<'t>(
+    cursor: &RoCursor<'t>,
+    lower: Bound<&[u8]>,
+) -> Result<Option<RawEntry<'t>>, StoreError> {
     match lower {
         Bound::Unbounded => step(cursor, None, MDB_FIRST),
         Bound::Included(bound) => seek(cursor, bound),
@@ -258,7 +265,10 @@ fn first<'t>(cursor: &RoCursor<'t>, lower: Bound<&[u8]>) -> Result<Option<Entry<
 }
 
 /// Returns the last entry that the upper bound admits.
-fn last<'t>(cursor: &RoCursor<'t>, upper: Bound<&[u8]>) -> Result<Option<Entry<'t>>, StoreError> {
+fn last<'t>(
+    cursor: &RoCursor<'t>,
+    upper: Bound<&[u8]>,
+) -> Result<Option<RawEntry<'t>>, StoreError> {
     let (Bound::Included(bound) | Bound::Excluded(bound)) = upper else {
         return step(cursor, None, MDB_LAST);
     };
@@ -288,7 +298,7 @@ fn is_above(key: &[u8], lower: Bound<&[u8]>) -> bool {
 }
 
 /// Puts the first entry again, the smallest change for LMDB.
-pub(super) fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
+pub(super) fn rewrite_first(batch: &mut dyn WriteTransaction) -> Result<(), StoreError> {
     let mut first = None;
     batch.walk(
         &KeyRange {

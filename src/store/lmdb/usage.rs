@@ -21,14 +21,14 @@ const IN_USE: u32 = 1;
 const CLOSED: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Usage {
+pub(super) enum FileUsage {
     /// The file is in use: the log and the checkpoint have the rest of its content.
     InUse,
     /// Complete on disk with the commit `number`, the last one after the log of this epoch.
     Closed { epoch: u64, number: u64 },
 }
 
-impl Usage {
+impl FileUsage {
     /// Reads the state; `None` if the file has none, as one of an earlier version.
     ///
     /// # Errors
@@ -101,21 +101,21 @@ mod tests {
     #[test]
     fn a_state_is_read_as_written_and_a_damaged_one_is_an_error() {
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(Usage::read(&file).unwrap(), None);
+        assert_eq!(FileUsage::read(&file).unwrap(), None);
         file.set_len(4096).unwrap();
-        assert_eq!(Usage::read(&file).unwrap(), None);
-        let closed = Usage::Closed {
+        assert_eq!(FileUsage::read(&file).unwrap(), None);
+        let closed = FileUsage::Closed {
             epoch: 7,
             number: 9,
         };
-        for usage in [Usage::InUse, closed] {
+        for usage in [FileUsage::InUse, closed] {
             usage.write(&file).unwrap();
-            assert_eq!(Usage::read(&file).unwrap(), Some(usage));
+            assert_eq!(FileUsage::read(&file).unwrap(), Some(usage));
         }
         for at in 8..32 {
             closed.write(&file).unwrap();
             file.write_all_at(&[0xA5], AT + at).unwrap();
-            let error = Usage::read(&file).unwrap_err();
+            let error = FileUsage::read(&file).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{at}");
         }
     }

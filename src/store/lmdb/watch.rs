@@ -14,7 +14,7 @@ use crate::store::worker::Worker;
 
 /// The time until a second look: a commit writes its pages before it is visible, so its first event
 /// may come too early.
-const SECOND_LOOK: Duration = Duration::from_millis(5);
+const RECHECK_DELAY: Duration = Duration::from_millis(5);
 
 /// A callback after commits of any process, including this one, on a thread of its own. Several
 /// commits may cause one call, and one commit two; [`crate::store::Store::commit_id`] is
@@ -38,8 +38,8 @@ impl Watcher {
         let (sender, receiver) = sync_channel(1);
         // The file, not its directory: each commit writes to the log there too.
         let data_file = environment.directory.data_file();
-        let mut files =
-            notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
+        let mut files = notify::recommended_watcher(move |event| on_event(&sender, event))
+            .map_err(watch_error)?;
         files
             .watch(&data_file, RecursiveMode::NonRecursive)
             .map_err(watch_error)?;
@@ -55,7 +55,7 @@ impl Watcher {
     }
 }
 
-fn mark(sender: &SyncSender<()>, event: notify::Result<Event>) {
+fn on_event(sender: &SyncSender<()>, event: notify::Result<Event>) {
     let relevant = match event {
         Ok(event) => {
             !matches!(event.kind, EventKind::Access(_))
@@ -83,7 +83,7 @@ fn run(environment: &LmdbEnvironment, marks: &Receiver<()>, mut last: u64, on_co
     while marks.recv().is_ok() {
         look();
         loop {
-            match marks.recv_timeout(SECOND_LOOK) {
+            match marks.recv_timeout(RECHECK_DELAY) {
                 Ok(()) => look(),
                 Err(RecvTimeoutError::Timeout) => {
                     look();

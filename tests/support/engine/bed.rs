@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ddbfs::database::layout::Layout;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Database, Source};
+use ddbfs::database::{Database, SourceName};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{
-    Metrics, PartitionContent, PartitionLimits, PartitionReport, TableMetrics, Window,
+use ddbfs::model::metrics::{
+    Metrics, PartitionContent, PartitionLimits, PartitionReport, Period, TableMetrics,
 };
 use ddbfs::model::schema::{BillingMode, ProvisionedThroughput};
 use ddbfs::model::{IndexName, Item};
@@ -56,7 +56,7 @@ impl Bed {
     /// Returns the consumed read and write units of the table's base (`""`) or an index.
     pub fn consumed(&self, index: &str) -> (f64, f64) {
         let metrics = self.table_metrics();
-        let name = |source: &&ddbfs::model::layout::SourceMetrics| {
+        let name = |source: &&ddbfs::model::metrics::SourceMetrics| {
             source.index.as_ref().map_or("", |name| name.as_str()) == index
         };
         let source = metrics.sources.iter().find(name).unwrap();
@@ -96,7 +96,7 @@ impl Bed {
 
     pub fn partitions(&self, index: &str) -> Vec<PartitionReport> {
         self.layout()
-            .partitions(&source(index), Window::Minute)
+            .partitions(&source(index), Period::Minute)
             .unwrap()
     }
 
@@ -135,8 +135,8 @@ impl Bed {
     }
 }
 
-pub fn source(index: &str) -> Source {
-    Source {
+pub fn source(index: &str) -> SourceName {
+    SourceName {
         table: table("Tab"),
         index: (!index.is_empty()).then(|| IndexName::new(index).unwrap()),
     }

@@ -33,7 +33,7 @@ impl Canvas {
     /// Draws a text at its base line in at most `room` pixels. A longer text is cut, and shown
     /// whole on hover.
     pub fn text(&mut self, x: f64, y: f64, classes: &str, room: f64, content: &str) {
-        let fitted = fitted(content, classes, room);
+        let fitted = fit(content, classes, room);
         let title = if fitted.contains('…') {
             format!("<title>{}</title>", escaped(content))
         } else {
@@ -62,21 +62,21 @@ impl Canvas {
     }
 
     /// Draws the sign of throttled requests, 10 pixels wide and 9 high.
-    pub fn stop(&mut self, middle: f64, top: f64) {
+    pub fn throttle_sign(&mut self, middle: f64, top: f64) {
         self.path("stop", &format!("M{middle:.1} {top:.1}l5 9h-10z"));
     }
 
     /// Draws the mark of a key: round for the hottest, square for the largest.
-    pub fn mark(&mut self, x: f64, y: f64, key: Mark) {
+    pub fn mark(&mut self, x: f64, y: f64, key: KeyMark) {
         let (class, label) = match key {
-            Mark::Hot(rank) => ("hotmark", char::from_digit(rank + 1, 10)),
-            Mark::Big(rank) => ("key", char::from_u32(u32::from('A') + rank)),
+            KeyMark::Hot(rank) => ("hotmark", char::from_digit(rank + 1, 10)),
+            KeyMark::Big(rank) => ("key", char::from_u32(u32::from('A') + rank)),
         };
         match key {
-            Mark::Hot(_) => self.put(format_args!(
+            KeyMark::Hot(_) => self.put(format_args!(
                 "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"/>"
             )),
-            Mark::Big(_) => self.rect(class, x - MARK, y - MARK, 2.0 * MARK, 2.0 * MARK),
+            KeyMark::Big(_) => self.rect(class, x - MARK, y - MARK, 2.0 * MARK, 2.0 * MARK),
         }
         debug_assert!(label.is_some(), "{key:?} has no label");
         let label = label.map(String::from).unwrap_or_default();
@@ -126,7 +126,7 @@ impl Canvas {
 
 /// A key's rank among the hottest, or among the largest, from 0.
 #[derive(Debug, Clone, Copy)]
-pub enum Mark {
+pub enum KeyMark {
     Hot(u32),
     Big(u32),
 }
@@ -226,7 +226,7 @@ fn ems(character: char, is_mono: bool) -> f64 {
 /// Returns a text that fits: without characters that break XML or turn the direction of the line,
 /// and with `…` for its middle if it is too long.
 #[must_use]
-pub fn fitted<'a>(text: &'a str, classes: &str, room: f64) -> Cow<'a, str> {
+pub fn fit<'a>(text: &'a str, classes: &str, room: f64) -> Cow<'a, str> {
     let text = clean(text);
     if width(&text, classes) <= room {
         return text;
@@ -275,7 +275,7 @@ pub fn escaped(text: &str) -> String {
 
 /// Returns `1 item`, `2 items`.
 #[must_use]
-pub fn counted(count: u64, what: &str) -> String {
+pub fn plural(count: u64, what: &str) -> String {
     format!(
         "{} {what}{}",
         thousands(count),
@@ -323,7 +323,7 @@ pub fn count(count: u64) -> String {
 
 /// Returns `1.5 KB`; a KB has 1,024 bytes.
 #[must_use]
-pub fn human(bytes: u64) -> String {
+pub fn human_bytes(bytes: u64) -> String {
     scaled(
         bytes as f64,
         1024.0,
@@ -375,7 +375,7 @@ mod tests {
         ];
         bytes
             .iter()
-            .for_each(|(count, expected)| assert_eq!(human(*count), *expected));
+            .for_each(|(count, expected)| assert_eq!(human_bytes(*count), *expected));
         let counts = [
             (0, "0"),
             (99_999, "99,999"),
@@ -414,7 +414,7 @@ mod tests {
             ("999".to_owned(), "1,234,567".to_owned())
         );
         assert_eq!(
-            (counted(1, "partition"), counted(0, "item")),
+            (plural(1, "partition"), plural(0, "item")),
             ("1 partition".to_owned(), "0 items".to_owned())
         );
     }
@@ -425,14 +425,14 @@ mod tests {
             escaped("a<b>&\"\u{7}\u{202E}\u{FFFF}"),
             "a&lt;b&gt;&amp;&quot;\u{FFFD}\u{FFFD}\u{FFFD}"
         );
-        assert_eq!(fitted("short", "mono", 100.0), "short");
+        assert_eq!(fit("short", "mono", 100.0), "short");
         for text in [
             "USER#0123456789/ORDER#2024-01-01/LINE#17".to_owned(),
             "ä".repeat(90),
             "鍵".repeat(40),
             "🔑x".repeat(30),
         ] {
-            let fitted = fitted(&text, "mono", 150.0);
+            let fitted = fit(&text, "mono", 150.0);
             assert!(
                 width(&fitted, "mono") <= 150.0 && width(&fitted, "mono") > 110.0,
                 "{fitted}"
@@ -443,7 +443,7 @@ mod tests {
                 "{fitted}"
             );
         }
-        assert_eq!(fitted("anything", "", 5.0), "…");
+        assert_eq!(fit("anything", "", 5.0), "…");
     }
 
     #[test]

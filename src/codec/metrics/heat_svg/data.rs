@@ -1,7 +1,7 @@
 //! The data of the picture of a table, and the heat of its partitions.
 
-use crate::model::layout::{
-    BigCollection, HotKey, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
+use crate::model::metrics::{
+    HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
 };
 use crate::model::schema::ProvisionedThroughput;
 
@@ -10,18 +10,18 @@ pub const KEYS_MAX: usize = 6;
 
 /// A table with its global indexes.
 #[derive(Debug, Clone)]
-pub struct Picture {
+pub struct HeatMap {
     pub table: String,
     /// The window in which the load is counted.
     pub span: TimeSpan,
     pub limits: PartitionLimits,
     /// The lanes, the base first.
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<HeatLane>,
 }
 
 /// A table's base or one of its global indexes.
 #[derive(Debug, Clone)]
-pub struct Lane {
+pub struct HeatLane {
     /// The path below the table's directory.
     pub title: String,
     /// The names of the key attributes.
@@ -34,14 +34,14 @@ pub struct Lane {
     /// The partitions in the order of the hash space.
     pub partitions: Vec<(PartitionReport, PartitionContent)>,
     /// The hottest keys, hottest first.
-    pub hot: Vec<Named<HotKey>>,
+    pub hot: Vec<NamedKey<HotKey>>,
     /// The largest keys, largest first.
-    pub big: Vec<Named<BigCollection>>,
+    pub big: Vec<NamedKey<LargeCollection>>,
 }
 
 /// A key's heat or size, with the key's name.
 #[derive(Debug, Clone)]
-pub struct Named<T> {
+pub struct NamedKey<T> {
     pub about: T,
     /// The digest of the partition key.
     pub digest: [u8; 16],
@@ -49,21 +49,21 @@ pub struct Named<T> {
 }
 
 /// Reads and writes: units a second, or shares of a limit.
-pub type Both = [f64; 2];
+pub type ReadWrite = [f64; 2];
 
 /// The limits of one partition in a second.
 #[derive(Debug, Clone, Copy)]
-pub struct Ceilings {
+pub struct LoadLimits {
     /// The even share of the provisioned units, at most the partition's own limit; on demand that
     /// limit.
-    pub share: Both,
+    pub share: ReadWrite,
     /// The partition's own limit.
-    pub hard: Both,
+    pub hard: ReadWrite,
 }
 
-impl Ceilings {
+impl LoadLimits {
     #[must_use]
-    pub fn of(lane: &Lane, limits: &PartitionLimits) -> Self {
+    pub fn of(lane: &HeatLane, limits: &PartitionLimits) -> Self {
         let hard = [limits.read_units_max, limits.write_units_max];
         let count = lane.partitions.len().max(1) as f64;
         let even = units(lane).map(|units| units / count);
@@ -79,7 +79,7 @@ impl Ceilings {
     /// share of them is of the mean. A partition's own limit, for reads and writes together, is
     /// lost with each second.
     #[must_use]
-    pub fn heat(&self, mean: Both, busiest: Both) -> f64 {
+    pub fn heat(&self, mean: ReadWrite, busiest: ReadWrite) -> f64 {
         let [read, write] = shares(mean, self.share);
         let together = |load| shares(load, self.hard).iter().sum::<f64>();
         read.max(write).max(together(mean)).max(together(busiest))
@@ -88,7 +88,7 @@ impl Ceilings {
 
 /// Returns the units a second of a lane.
 #[must_use]
-pub fn units(lane: &Lane) -> Both {
+pub fn units(lane: &HeatLane) -> ReadWrite {
     [
         lane.units.read_capacity_units as f64,
         lane.units.write_capacity_units as f64,
@@ -97,20 +97,20 @@ pub fn units(lane: &Lane) -> Both {
 
 /// Returns a load as shares of its limits; 0 where the limit is 0.
 #[must_use]
-pub fn shares(load: Both, of: Both) -> Both {
+pub fn shares(load: ReadWrite, of: ReadWrite) -> ReadWrite {
     let share = |load: f64, of: f64| if of > 0.0 { load / of } else { 0.0 };
     [share(load[0], of[0]), share(load[1], of[1])]
 }
 
 /// Returns the units a second of a load over `seconds`.
 #[must_use]
-pub fn rates(load: &Load, seconds: f64) -> Both {
+pub fn rates(load: &Load, seconds: f64) -> ReadWrite {
     [load.read / seconds, load.write / seconds]
 }
 
 /// Returns the load of that kind alone.
 #[must_use]
-pub fn only(kind: usize, load: Both) -> Both {
+pub fn only(kind: usize, load: ReadWrite) -> ReadWrite {
     std::array::from_fn(|at| if at == kind { load[at] } else { 0.0 })
 }
 

@@ -1,12 +1,14 @@
 //! A table's base or an index: its consumption of its units, its place in the hash space, its
 //! partitions as rows, and its outstanding keys.
 
-use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, count, counted, human, percent, rate};
+use super::canvas::{
+    Canvas, KeyMark, MARGIN, MARK, RIGHT, count, human_bytes, percent, plural, rate,
+};
 use super::data::{
-    Both, Ceilings, KEYS_MAX, Lane, Named, Picture, only, rates, shares, step, units,
+    HeatLane, HeatMap, KEYS_MAX, LoadLimits, NamedKey, ReadWrite, only, rates, shares, step, units,
 };
 use super::strip;
-use crate::model::layout::{BigCollection, HotKey, Load, PartitionContent, PartitionReport};
+use crate::model::metrics::{HotKey, LargeCollection, Load, PartitionContent, PartitionReport};
 
 const ROW: f64 = 22.0;
 const KEY_ROW: f64 = 21.0;
@@ -26,20 +28,26 @@ const ITEMS_END: f64 = 424.0;
 const KEY_SHARE_END: f64 = 476.0;
 const KEY_NAME: (f64, f64) = (484.0, 156.0);
 /// The left edges of the bars of reads and of writes.
-const LOADS: Both = [656.0, 850.0];
+const LOADS: ReadWrite = [656.0, 850.0];
 const LOAD_BAR: f64 = 90.0;
 /// The right edges of the rate and of the share, from the bar's left edge.
-const LOAD_ENDS: Both = [138.0, 184.0];
-const STOP: f64 = 1043.0;
+const LOAD_ENDS: ReadWrite = [138.0, 184.0];
+const THROTTLE_SIGN: f64 = 1043.0;
 
 /// The left edge of the second list of keys.
 const SECOND: f64 = 580.0;
 
 /// Draws a lane; returns its bottom edge.
-pub fn draw(canvas: &mut Canvas, picture: &Picture, lane: &Lane, rows_max: usize, top: f64) -> f64 {
-    let drawing = Drawing {
+pub fn draw(
+    canvas: &mut Canvas,
+    picture: &HeatMap,
+    lane: &HeatLane,
+    rows_max: usize,
+    top: f64,
+) -> f64 {
+    let drawing = LaneDrawing {
         lane,
-        ceilings: Ceilings::of(lane, &picture.limits),
+        ceilings: LoadLimits::of(lane, &picture.limits),
         picture,
     };
     drawing.head(canvas, top);
@@ -54,15 +62,15 @@ pub fn draw(canvas: &mut Canvas, picture: &Picture, lane: &Lane, rows_max: usize
     drawing.keys(canvas, rows + 14.0)
 }
 
-struct Drawing<'a> {
-    picture: &'a Picture,
-    lane: &'a Lane,
-    ceilings: Ceilings,
+struct LaneDrawing<'a> {
+    picture: &'a HeatMap,
+    lane: &'a HeatLane,
+    ceilings: LoadLimits,
 }
 
-impl Drawing<'_> {
+impl LaneDrawing<'_> {
     fn seconds(&self) -> f64 {
-        self.picture.span.window.seconds()
+        self.picture.span.period.seconds()
     }
 
     /// Draws the title, the content, and the consumption of its units.
@@ -73,11 +81,11 @@ impl Drawing<'_> {
         } else {
             ("on demand", " warm")
         };
-        let partitions = counted(self.lane.partitions.len() as u64, "partition");
+        let partitions = plural(self.lane.partitions.len() as u64, "partition");
         let lies = format!(
             "{partitions}, {}, {}",
-            counted(content.items, "item"),
-            human(content.billed_bytes)
+            plural(content.items, "item"),
+            human_bytes(content.billed_bytes)
         );
         canvas.text(MARGIN, top + 14.0, "lane", 366.0, &self.lane.title);
         canvas.text(
@@ -138,13 +146,13 @@ impl Drawing<'_> {
             .unwrap_or(0);
         let mut y = top + 16.0;
         for (report, content) in shown.iter().map(|at| &self.lane.partitions[*at]) {
-            let row = Row {
+            let row = PartitionRow {
                 report,
                 content,
                 largest: largest_key(self.lane, report),
                 bytes_max,
             };
-            canvas.group(&self.tip(&row), |canvas| self.row(canvas, y, &row));
+            canvas.group(&self.tooltip(&row), |canvas| self.row(canvas, y, &row));
             y += ROW;
         }
         let others = self
@@ -161,11 +169,11 @@ impl Drawing<'_> {
         y
     }
 
-    fn row(&self, canvas: &mut Canvas, y: f64, row: &Row<'_>) {
+    fn row(&self, canvas: &mut Canvas, y: f64, row: &PartitionRow<'_>) {
         let base = y + 14.0;
         let (load, busiest) = (
             rates(&row.report.load, self.seconds()),
-            rates(&row.report.busiest.load, 1.0),
+            rates(&row.report.peak.load, 1.0),
         );
         canvas.rect(
             &format!("h{}", step(self.ceilings.heat(load, busiest))),
@@ -219,7 +227,7 @@ impl Drawing<'_> {
         for kind in [0, 1] {
             self.load(canvas, kind, y, only(kind, load), only(kind, busiest));
         }
-        self.throttled(canvas, STOP, base, row.report.load.throttles());
+        self.throttled(canvas, THROTTLE_SIGN, base, row.report.load.throttles());
     }
 
     fn content(&self, canvas: &mut Canvas, base: f64, content: &PartitionContent) {
@@ -228,7 +236,7 @@ impl Drawing<'_> {
             base,
             "small end",
             BYTES_END - SIZE.0 - SIZE.1 - 6.0,
-            &human(content.billed_bytes),
+            &human_bytes(content.billed_bytes),
         );
         canvas.text(
             ITEMS_END,
@@ -241,7 +249,7 @@ impl Drawing<'_> {
 
     /// Draws the reads or writes of a partition: above against its limit, below against the
     /// partition's own limit.
-    fn load(&self, canvas: &mut Canvas, kind: usize, y: f64, load: Both, busiest: Both) {
+    fn load(&self, canvas: &mut Canvas, kind: usize, y: f64, load: ReadWrite, busiest: ReadWrite) {
         let (x, base) = (LOADS[kind], y + 14.0);
         self.bar(canvas, x, y + 3.0, LOAD_BAR, BAR, load, busiest);
         let of_hard = shares(load, self.ceilings.hard)[kind];
@@ -286,8 +294,8 @@ impl Drawing<'_> {
         y: f64,
         width: f64,
         height: f64,
-        load: Both,
-        busiest: Both,
+        load: ReadWrite,
+        busiest: ReadWrite,
     ) {
         let of_limit = |load| {
             shares(load, self.ceilings.share)
@@ -315,7 +323,7 @@ impl Drawing<'_> {
 
     fn throttled(&self, canvas: &mut Canvas, x: f64, base: f64, throttles: u64) {
         if throttles > 0 {
-            canvas.stop(x, base - 9.0);
+            canvas.throttle_sign(x, base - 9.0);
             canvas.text(x + 8.0, base, "small loud", 50.0, &count(throttles));
         }
     }
@@ -329,7 +337,7 @@ impl Drawing<'_> {
             base,
             "dim",
             SIZE.0 + SIZE.1 - NAME,
-            &format!("…{} in all", counted(others.len() as u64, "more partition")),
+            &format!("…{} in all", plural(others.len() as u64, "more partition")),
         );
         self.content(canvas, base, &content);
         let asked = rates(&load, self.seconds());
@@ -342,33 +350,33 @@ impl Drawing<'_> {
                 &rate(asked[kind]),
             );
         }
-        self.throttled(canvas, STOP, base, load.throttles());
+        self.throttled(canvas, THROTTLE_SIGN, base, load.throttles());
     }
 
     /// Returns all numbers of a row, for its hover text.
-    fn tip(&self, row: &Row<'_>) -> String {
+    fn tooltip(&self, row: &PartitionRow<'_>) -> String {
         let ([read, write], [most_read, most_write]) = (
             rates(&row.report.load, self.seconds()),
-            rates(&row.report.busiest.load, 1.0),
+            rates(&row.report.peak.load, 1.0),
         );
         format!(
             "p{:02}: {}, {}; {} RCU/s and {} WCU/s, in its busiest second {} and {}; {} of what a partition gives; {} throttled; by {}",
             row.report.id,
-            counted(row.content.items, "item"),
-            human(row.content.billed_bytes),
+            plural(row.content.items, "item"),
+            human_bytes(row.content.billed_bytes),
             rate(read),
             rate(write),
             rate(most_read),
             rate(most_write),
             percent(row.report.share),
-            counted(row.report.load.throttles(), "request"),
+            plural(row.report.load.throttles(), "request"),
             row.report.origin.name()
         )
     }
 
     /// Draws the hottest keys, and beside them the largest.
     fn keys(&self, canvas: &mut Canvas, top: f64) -> f64 {
-        let window = self.picture.span.window.name();
+        let window = self.picture.span.period.name();
         canvas.text(
             MARGIN,
             top + 12.0,
@@ -421,17 +429,17 @@ impl Drawing<'_> {
         top + 20.0 + KEY_ROW * rows as f64
     }
 
-    fn hot(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &Named<HotKey>) {
+    fn hot(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &NamedKey<HotKey>) {
         let base = y + 14.0;
         let (load, busiest) = (
             rates(&key.about.load, self.seconds()),
-            rates(&key.about.busiest.load, 1.0),
+            rates(&key.about.peak.load, 1.0),
         );
         let of_limit = shares(load, self.ceilings.share)
             .into_iter()
             .fold(0.0, f64::max);
         let whole = sums(self.lane.partitions.iter()).1.weight();
-        canvas.mark(MARGIN + MARK, y + 10.0, Mark::Hot(rank));
+        canvas.mark(MARGIN + MARK, y + 10.0, KeyMark::Hot(rank));
         canvas.text(MARGIN + 24.0, base, "mono", 150.0, &key.name);
         canvas.text(
             212.0,
@@ -453,11 +461,11 @@ impl Drawing<'_> {
         self.throttled(canvas, 516.0, base, key.about.load.throttles());
     }
 
-    fn big(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &Named<BigCollection>) {
+    fn big(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &NamedKey<LargeCollection>) {
         let base = y + 14.0;
         let whole = sums(self.lane.partitions.iter()).0.billed_bytes.max(1);
         let share = (key.about.billed_bytes as f64 / whole as f64).min(1.0);
-        canvas.mark(SECOND + MARK, y + 10.0, Mark::Big(rank));
+        canvas.mark(SECOND + MARK, y + 10.0, KeyMark::Big(rank));
         canvas.text(SECOND + 24.0, base, "mono", 186.0, &key.name);
         canvas.text(
             796.0,
@@ -473,17 +481,17 @@ impl Drawing<'_> {
             base,
             "small end",
             58.0,
-            &human(key.about.billed_bytes),
+            &human_bytes(key.about.billed_bytes),
         );
         canvas.text(RIGHT, base, "small end", 52.0, &count(key.about.items));
     }
 }
 
 /// A partition as a row.
-struct Row<'a> {
+struct PartitionRow<'a> {
     report: &'a PartitionReport,
     content: &'a PartitionContent,
-    largest: Option<&'a Named<BigCollection>>,
+    largest: Option<&'a NamedKey<LargeCollection>>,
     /// The bytes of the lane's largest partition.
     bytes_max: u64,
 }
@@ -504,8 +512,11 @@ fn sums<'a>(
 }
 
 /// Returns the largest key that begins in a partition, or that the partition is a part of.
-fn largest_key<'a>(lane: &'a Lane, report: &PartitionReport) -> Option<&'a Named<BigCollection>> {
-    let is_part = |key: &Named<BigCollection>| {
+fn largest_key<'a>(
+    lane: &'a HeatLane,
+    report: &PartitionReport,
+) -> Option<&'a NamedKey<LargeCollection>> {
+    let is_part = |key: &NamedKey<LargeCollection>| {
         report.range.from.len() > key.digest.len() && report.range.from.starts_with(&key.digest)
     };
     lane.big

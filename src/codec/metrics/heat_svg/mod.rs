@@ -14,11 +14,11 @@ mod strip;
 #[path = "../heat_svg_tests.rs"]
 mod tests;
 
-use canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, counted, rate};
-use data::{Picture, STEPS, rates};
+use canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT, plural, rate};
+use data::{HeatMap, STEPS, rates};
 
 use crate::codec::calendar::iso;
-use crate::model::layout::{Load, PartitionLimits};
+use crate::model::metrics::{Load, PartitionLimits};
 
 const HEAD: f64 = 160.0;
 const LANE_GAP: f64 = 30.0;
@@ -33,7 +33,7 @@ const LANE_ROWS: std::ops::RangeInclusive<usize> = 4..=16;
 
 /// Renders the picture of a table.
 #[must_use]
-pub fn render(picture: &Picture) -> String {
+pub fn render(picture: &HeatMap) -> String {
     let mut canvas = Canvas::default();
     head(&mut canvas, picture);
     legend(&mut canvas, &picture.limits);
@@ -55,7 +55,7 @@ pub fn render(picture: &Picture) -> String {
     canvas.finish(&format!("Heat of {}", picture.table), bottom + 26.0)
 }
 
-fn head(canvas: &mut Canvas, picture: &Picture) {
+fn head(canvas: &mut Canvas, picture: &HeatMap) {
     canvas.text(MARGIN, 42.0, "big", 500.0, &picture.table);
     let mut load = Load::default();
     picture
@@ -64,10 +64,10 @@ fn head(canvas: &mut Canvas, picture: &Picture) {
         .flat_map(|lane| &lane.partitions)
         .for_each(|(report, _)| load.add(&report.load));
     let (window, [read, write]) = (
-        picture.span.window.name(),
-        rates(&load, picture.span.window.seconds()),
+        picture.span.period.name(),
+        rates(&load, picture.span.period.seconds()),
     );
-    let says = match load.is_none() {
+    let says = match load.is_zero() {
         true => format!("nothing was asked for in the last {window}; what lies in it is shown"),
         false => format!(
             "last {window}, on average: {} RCU/s, {} WCU/s",
@@ -83,13 +83,13 @@ fn head(canvas: &mut Canvas, picture: &Picture) {
     );
     canvas.text(MARGIN, 82.0, "small dim", 400.0, &span);
     if load.throttles() > 0 {
-        canvas.stop(MARGIN + 5.0, 90.0);
+        canvas.throttle_sign(MARGIN + 5.0, 90.0);
         canvas.text(
             MARGIN + 16.0,
             100.0,
             "loud",
             400.0,
-            &format!("{} throttled", counted(load.throttles(), "request")),
+            &format!("{} throttled", plural(load.throttles(), "request")),
         );
     }
 }
@@ -126,7 +126,10 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
         "mean load of its limit, an even share of the units; tick: busiest second",
     );
     canvas.bar("h2", MARGIN, second - 5.0, 46.0, 3.0, 0.25);
-    let hard = format!("the same of what a partition gives: {}", gives(limits));
+    let hard = format!(
+        "the same of what a partition gives: {}",
+        limits_text(limits)
+    );
     says(canvas, (MARGIN, second), &hard);
     canvas.bar("size", LEGEND, first - 9.0, 46.0, 10.0, 0.9);
     canvas.rect("key", LEGEND, first - 9.0, 24.0, 10.0);
@@ -135,19 +138,19 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
         (LEGEND, first),
         "bytes, full for the largest partition; the strong part is one key",
     );
-    canvas.mark(LEGEND + MARK, second - 4.0, Mark::Hot(0));
-    canvas.mark(LEGEND + 3.0 * MARK + 6.0, second - 4.0, Mark::Big(0));
+    canvas.mark(LEGEND + MARK, second - 4.0, KeyMark::Hot(0));
+    canvas.mark(LEGEND + 3.0 * MARK + 6.0, second - 4.0, KeyMark::Big(0));
     says(
         canvas,
         (LEGEND, second),
         "a key that is asked for most, a large one, where its hash is",
     );
-    canvas.stop(LEGEND + 440.0, second - 9.0);
+    canvas.throttle_sign(LEGEND + 440.0, second - 9.0);
     canvas.text(LEGEND + 450.0, second, "small dim", 60.0, "throttled");
 }
 
 /// Returns `3,000 RCU/s, 1,000 WCU/s`.
-fn gives(limits: &PartitionLimits) -> String {
+fn limits_text(limits: &PartitionLimits) -> String {
     format!(
         "{} RCU/s, {} WCU/s",
         rate(limits.read_units_max),

@@ -1,8 +1,8 @@
 //! The hash space of a table or index as one strip, coloured by heat, with the places of its keys
 //! above and throttled partitions below.
 
-use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT};
-use super::data::{Ceilings, KEYS_MAX, Lane, hash_share, rates, step};
+use super::canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT};
+use super::data::{HeatLane, KEYS_MAX, LoadLimits, hash_share, rates, step};
 
 const LEFT: f64 = MARGIN + 84.0;
 const WIDTH: f64 = RIGHT - LEFT;
@@ -11,14 +11,14 @@ const WIDTH: f64 = RIGHT - LEFT;
 const PARTS: usize = 243;
 const HEIGHT: f64 = 14.0;
 /// The least distance between the signs of throttled partitions.
-const STOP_GAP: f64 = 14.0;
+const SIGN_GAP: f64 = 14.0;
 /// The most partitions with drawn boundaries.
 const CUTS_MAX: usize = 80;
 /// The height of the strip with its marks.
 pub const WHOLE_HEIGHT: f64 = 52.0;
 
 /// Draws the strip.
-pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, top: f64) {
+pub fn draw(canvas: &mut Canvas, lane: &HeatLane, ceilings: &LoadLimits, seconds: f64, top: f64) {
     let strip = top + 2.0 * MARK + 8.0;
     canvas.text(
         MARGIN,
@@ -40,7 +40,7 @@ pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64,
         }
     }
     marks(canvas, lane, top + MARK, strip);
-    stops(canvas, lane, strip + HEIGHT + 3.0);
+    throttle_signs(canvas, lane, strip + HEIGHT + 3.0);
 }
 
 fn x_of(share: f64) -> f64 {
@@ -48,13 +48,10 @@ fn x_of(share: f64) -> f64 {
 }
 
 /// Draws each part in the colour of its hottest partition.
-fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, y: f64) {
+fn colours(canvas: &mut Canvas, lane: &HeatLane, ceilings: &LoadLimits, seconds: f64, y: f64) {
     let mut parts = [0; PARTS];
     for (report, _) in &lane.partitions {
-        let heat = step(ceilings.heat(
-            rates(&report.load, seconds),
-            rates(&report.busiest.load, 1.0),
-        ));
+        let heat = step(ceilings.heat(rates(&report.load, seconds), rates(&report.peak.load, 1.0)));
         let from = hash_share(&report.range.from);
         let to = report.range.to.as_deref().map_or(1.0, hash_share).max(from);
         for (place, part) in parts.iter_mut().enumerate() {
@@ -82,15 +79,15 @@ fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, 
 }
 
 /// Draws the keys of the lists below, each as near to the place of its hash as the others allow.
-fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
+fn marks(canvas: &mut Canvas, lane: &HeatLane, y: f64, strip: f64) {
     let hot = (0..)
-        .map(Mark::Hot)
+        .map(KeyMark::Hot)
         .zip(lane.hot.iter().map(|key| key.digest));
     let big = (0..)
-        .map(Mark::Big)
+        .map(KeyMark::Big)
         .zip(lane.big.iter().map(|key| key.digest));
     let limited = hot.take(KEYS_MAX).chain(big.take(KEYS_MAX));
-    let mut marks: Vec<(f64, Mark)> = limited
+    let mut marks: Vec<(f64, KeyMark)> = limited
         .map(|(mark, digest)| (x_of(hash_share(&digest)), mark))
         .collect();
     marks.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -125,7 +122,7 @@ fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
 }
 
 /// Draws a sign below each partition that throttled; neighbours share one.
-fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
+fn throttle_signs(canvas: &mut Canvas, lane: &HeatLane, y: f64) {
     let mut last = f64::NEG_INFINITY;
     for (report, _) in lane
         .partitions
@@ -135,8 +132,8 @@ fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
         let to = report.range.to.as_deref().map_or(1.0, hash_share);
         let middle =
             x_of(f64::midpoint(hash_share(&report.range.from), to)).clamp(LEFT + 5.0, RIGHT - 5.0);
-        if middle - last >= STOP_GAP {
-            canvas.stop(middle, y);
+        if middle - last >= SIGN_GAP {
+            canvas.throttle_sign(middle, y);
             last = middle;
         }
     }

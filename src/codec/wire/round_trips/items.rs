@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::super::{Body, Context, answer, batches, pages};
+use super::super::{Body, Context, batches, pages, response};
 use super::{answered, answered_by, asked, document, index_name, table};
 use crate::codec::json::document::Document;
-use crate::codec::record::Row;
+use crate::codec::record::ResultRow;
 use crate::codec::test_items::{item, value};
 use crate::model::api::common::*;
 use crate::model::api::*;
@@ -207,7 +207,7 @@ proptest! {
             consumed_capacity: consumed(),
         };
         let mut writer = pages::PageWriter::new(None);
-        items.iter().for_each(|item| writer.row(Row::Item(item)));
+        items.iter().for_each(|item| writer.row(ResultRow::Item(item)));
         let body = Document::parse(writer.finish(&page, &context()).unwrap()).unwrap();
         let mut found = Vec::new();
         let read = pages::read(body.root(), &page.table_name, |_| Ok(()), &mut |row| found.push(row.to_item().unwrap()));
@@ -230,13 +230,13 @@ proptest! {
             consumed_capacity: vec![consumed(), ConsumedCapacity::default()],
         };
         let names = vec!["Orders".to_owned(), "Other".to_owned()];
-        let context = Context { named: names.clone(), ..context() };
+        let context = Context { table_names: names.clone(), ..context() };
         let mut writer = batches::BatchWriter::new(&get, context.clone());
-        writer.row(0, Row::Item(&one));
-        writer.row(1, Row::Item(&other));
+        writer.row(0, ResultRow::Item(&one));
+        writer.row(1, ResultRow::Item(&other));
         let body = Document::parse(writer.finish(&page).unwrap()).unwrap();
         let mut found = Vec::new();
-        let read = batches::read_got(body.root(), &get, &mut |place, row| {
+        let read = batches::read_get_response(body.root(), &get, &mut |place, row| {
             found.push((place, row.to_item().unwrap()));
             true
         });
@@ -257,7 +257,7 @@ proptest! {
         answered_by(
             &response,
             |it, out| it.write_body(&context, out),
-            |json| batches::read_written(json, &write),
+            |json| batches::read_write_response(json, &write),
         );
     }
 
@@ -364,8 +364,8 @@ proptest! {
         let record = StreamRecord {
             event_id: "0123456789abcdef0123456789abcdef".to_owned(),
             event: if new_image.is_some() { StreamEvent::Insert } else { StreamEvent::Remove },
-            origin: if of_service { Origin::TimeToLive } else { Origin::Client },
-            sequence_number: SequenceNumber::of(version),
+            origin: if of_service { ChangeOrigin::TimeToLive } else { ChangeOrigin::Client },
+            sequence_number: SequenceNumber::from_version(version),
             created_ms: 1_700_000_000_000,
             view_type: StreamViewType::NewImage,
             keys,
@@ -389,8 +389,8 @@ fn streams() {
     for position in [
         ShardPosition::TrimHorizon,
         ShardPosition::Latest,
-        ShardPosition::AtSequenceNumber(SequenceNumber::of(7)),
-        ShardPosition::AfterSequenceNumber(SequenceNumber::of(8)),
+        ShardPosition::AtSequenceNumber(SequenceNumber::from_version(7)),
+        ShardPosition::AfterSequenceNumber(SequenceNumber::from_version(8)),
         ShardPosition::AtTimestamp(1_700_000_000_125),
     ] {
         let request = GetShardIteratorRequest {
@@ -421,7 +421,7 @@ fn streams() {
         home: "arn:aws:dynamodb:eu-west-1:1:".to_owned(),
         ..context()
     };
-    let body = document(|out| super::super::write(&request, &elsewhere, out));
+    let body = document(|out| super::super::encode(&request, &elsewhere, out));
     assert!(
         body.text()
             .starts_with(r#"{"StreamArn":"arn:aws:dynamodb:eu-west-1:1:table/Orders/stream/"#),
@@ -432,7 +432,7 @@ fn streams() {
         shard_id: shard_id.clone(),
         parent_shard_id,
         range: ShardRange {
-            starting: SequenceNumber::of(1),
+            starting: SequenceNumber::from_version(1),
             ending,
         },
     };
@@ -446,7 +446,7 @@ fn streams() {
             key_type: KeyType::Hash,
         }],
         shards: vec![
-            shard(None, Some(SequenceNumber::of(9))),
+            shard(None, Some(SequenceNumber::from_version(9))),
             shard(Some(shard_id.clone()), None),
         ],
         last_evaluated_shard_id: Some(shard_id.clone()),
@@ -470,7 +470,7 @@ fn streams() {
 fn what_is_no_answer_is_told() {
     let unreadable = |body: &str| {
         let body = Document::parse(body.as_bytes().to_vec()).unwrap();
-        let told = answer::<GetItemResponse>(body.root())
+        let told = decode_response::<GetItemResponse>(body.root())
             .map(|response| response.item)
             .unwrap_err();
         assert!(

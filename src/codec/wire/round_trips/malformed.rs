@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use serde_json::{Value, json};
 
-use super::super::{answer, batches, pages};
+use super::super::{batches, pages, response};
 use super::table;
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::*;
@@ -17,7 +17,7 @@ fn check<T: Debug>(
     read: impl FnOnce(Json<'_>) -> Result<T, Error>,
     why: Option<&str>,
 ) {
-    let read = read(Document::of(body).root()).map_err(|error| error.to_string());
+    let read = read(Document::from_value(body).root()).map_err(|error| error.to_string());
     match (read, why) {
         (Ok(_), None) => {}
         (Err(text), Some(why)) if text.contains(why) => {}
@@ -43,7 +43,7 @@ fn descriptions() {
     let with = |place: &str, value: Value, why: Option<&str>| {
         let mut body = json!({ "Table": table });
         *body.pointer_mut(place).unwrap() = value;
-        check(&body, answer::<DescribeTableResponse>, why);
+        check(&body, decode_response::<DescribeTableResponse>, why);
     };
     with("/Table/ItemCount", json!(7), None);
     with(
@@ -129,7 +129,7 @@ fn unprocessed_parts() {
         fault: None,
         return_consumed_capacity: ReturnConsumedCapacity::None,
     };
-    let read = |json: Json<'_>| batches::read_got(json, &get, &mut |_, _| true);
+    let read = |json: Json<'_>| batches::read_get_response(json, &get, &mut |_, _| true);
     let keys = json!({ "Keys": [{}] });
     check(
         &json!({ "Responses": { "Orders": [] }, "UnprocessedKeys": { "Orders": keys } }),
@@ -171,7 +171,7 @@ fn unprocessed_parts() {
         return_consumed_capacity: ReturnConsumedCapacity::None,
         return_item_collection_metrics: false,
     };
-    let read = |json: Json<'_>| batches::read_written(json, &write);
+    let read = |json: Json<'_>| batches::read_write_response(json, &write);
     check(&json!({ "UnprocessedItems": {} }), read, None);
     check(
         &json!({ "UnprocessedItems": { "Orders": {} } }),
@@ -194,7 +194,7 @@ fn stream_records() {
     let with = |place: &str, value: Value, why: Option<&str>| {
         let mut body = json!({ "Records": [record] });
         *body.pointer_mut(place).unwrap() = value;
-        check(&body, answer::<GetRecordsResponse>, why);
+        check(&body, decode_response::<GetRecordsResponse>, why);
     };
     with("/Records/0/eventID", json!("2"), None);
     with("/Records/0/eventID", Value::Null, Some("it has no eventID"));

@@ -8,7 +8,7 @@ mod tables;
 
 use std::fmt::Debug;
 
-use super::{Context, Declared, answer, ask, request, write};
+use super::{Context, Declared, encode_request, request, response, write};
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{IndexName, TableName};
@@ -22,7 +22,7 @@ pub(super) fn document(write: impl FnOnce(&mut Vec<u8>)) -> Document {
 #[track_caller]
 pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
     assert_eq!(
-        &request::<R>(document(|out| ask(made, out)).root()).unwrap(),
+        &request::<R>(document(|out| encode_request(made, out)).root()).unwrap(),
         made
     );
 }
@@ -31,7 +31,11 @@ pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
 #[track_caller]
 pub(super) fn answered<R: Declared + PartialEq + Debug>(response: &R) {
     let context = Context::of_table("Orders", ReturnConsumedCapacity::Indexes);
-    answered_by(response, |it, out| write(it, &context, out), answer);
+    answered_by(
+        response,
+        |it, out| encode(it, &context, out),
+        decode_response,
+    );
 }
 
 #[track_caller]

@@ -1,6 +1,6 @@
 //! Requests and responses of tables as resources, of backups and of imports.
 
-use super::super::{ask, request};
+use super::super::{encode_request, request};
 use super::{answered, asked, document, index_name, table};
 use crate::model::api::backup::*;
 use crate::model::api::resource::*;
@@ -80,7 +80,7 @@ fn backups() {
     answered(&CreateBackupResponse {
         details: details.clone(),
     });
-    let failure = Some(Failure {
+    let failure = Some(JobFailure {
         code: "Internal".to_owned(),
         message: "a disk".to_owned(),
     });
@@ -133,7 +133,8 @@ fn imports() {
         ..plain.clone()
     };
     for made in [plain, whole] {
-        let read: ImportRequest = request(document(|out| ask(&made, out)).root()).unwrap();
+        let read: ImportRequest =
+            request(document(|out| encode_request(&made, out)).root()).unwrap();
         assert_eq!(
             ImportRequest {
                 echo: made.echo.clone(),

@@ -1,7 +1,7 @@
 //! Tables and times to live.
 
 use super::super::shape::Members;
-use super::super::{ask, table_description};
+use super::super::{encode_request, table_description};
 use super::{answered, asked, document, index_name, table};
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::{IndexChange, IndexUpdate, ProjectionType, StreamSpecification};
@@ -300,7 +300,7 @@ fn descriptions() {
             ..table_description.clone()
         };
         let deleted = document(|out| {
-            ask(
+            encode_request(
                 &DeleteTableResponse {
                     table_description: going.clone(),
                 },
@@ -312,7 +312,7 @@ fn descriptions() {
             .structure("TableDescription")
             .unwrap();
         assert_eq!(
-            table_description::read_going(members, table_description),
+            table_description::read_deleted(members, table_description),
             going
         );
     }

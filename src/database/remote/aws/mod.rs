@@ -16,9 +16,9 @@
 //! repeat   the retry policy
 //! ```
 
-mod exchange;
-mod place;
-mod repeat;
+mod endpoint;
+mod http;
+mod retry;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,42 +30,42 @@ use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-use super::service::{Answer as Body, Service, is_read};
+use super::transport::{AnswerBody as Body, Transport, is_read};
 use crate::codec::digest::{Digest, digest};
-use crate::codec::wire::answer;
-use crate::database::caller::Caller;
+use crate::codec::wire::response;
+use crate::database::cancel::CancelToken;
 use crate::model::Error;
 use crate::model::error::RemoteError;
-use exchange::{Answer, Connections, Fault, Request};
-pub use place::{AwsOptions, OpenError, TIMEOUT};
-use place::{Identities, Place};
-use repeat::{Attempts, Next, Why};
+use endpoint::{AwsEndpoint, CredentialCache};
+pub use endpoint::{AwsOpenError, AwsOptions, TIMEOUT};
+use http::{AwsRequest, ConnectionPool, HttpAnswer, SendError};
+use retry::{Attempts, RetryDecision, RetryReason};
 
 /// A service over HTTP.
 #[derive(Debug)]
-pub struct Aws {
+pub struct AwsTransport {
     /// The runtime; `None` only while `Aws` is dropped.
     runtime: Option<Runtime>,
-    asked: Arc<Asked>,
+    shared: Arc<AwsShared>,
 }
 
 #[derive(Debug)]
-struct Asked {
-    place: Place,
-    identities: Identities,
-    connections: Connections,
+struct AwsShared {
+    endpoint: AwsEndpoint,
+    credentials: CredentialCache,
+    connections: ConnectionPool,
     timeout: Duration,
-    throttling: Throttling,
-    skew: Skew,
-    in_vain: InVain,
+    throttling: ThrottleLog,
+    skew: ClockSkew,
+    recent_timeouts: RecentTimeouts,
 }
 
 /// The seconds that the service's clock is ahead of ours, once the service refused a signature for
 /// it.
 #[derive(Debug, Default)]
-struct Skew(AtomicI64);
+struct ClockSkew(AtomicI64);
 
-impl Skew {
+impl ClockSkew {
     fn learn(&self, service_time: SystemTime) {
         let now = SystemTime::now();
         let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
@@ -92,47 +92,47 @@ impl Skew {
     }
 }
 
-impl Aws {
+impl AwsTransport {
     /// Finds endpoint, region and credentials; an error names the missing setting. Sends no request
     /// to the service.
-    pub fn open(options: &AwsOptions) -> Result<Self, OpenError> {
+    pub fn open(options: &AwsOptions) -> Result<Self, AwsOpenError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("ddbfs-remote")
             .enable_all()
             .build()
-            .map_err(OpenError::Runtime)?;
-        let (place, identities) = runtime.block_on(place::find(options))?;
-        let connections = Connections::new(&place, options.timeout)?;
-        let asked = Asked {
-            place,
-            identities,
+            .map_err(AwsOpenError::Runtime)?;
+        let (place, identities) = runtime.block_on(endpoint::find_endpoint(options))?;
+        let connections = ConnectionPool::new(&place, options.timeout)?;
+        let asked = AwsShared {
+            endpoint: place,
+            credentials: identities,
             connections,
             timeout: options.timeout,
-            throttling: Throttling::default(),
-            skew: Skew::default(),
-            in_vain: InVain::default(),
+            throttling: ThrottleLog::default(),
+            skew: ClockSkew::default(),
+            recent_timeouts: RecentTimeouts::default(),
         };
         Ok(Self {
             runtime: Some(runtime),
-            asked: Arc::new(asked),
+            shared: Arc::new(asked),
         })
     }
 
     /// Returns the endpoint as messages name it.
     #[must_use]
     pub fn endpoint(&self) -> String {
-        self.asked.place.to_string()
+        self.shared.endpoint.to_string()
     }
 
     /// Returns the region for which requests are signed.
     #[must_use]
     pub fn region(&self) -> &str {
-        &self.asked.place.region
+        &self.shared.endpoint.region
     }
 }
 
-impl Drop for Aws {
+impl Drop for AwsTransport {
     fn drop(&mut self) {
         // Does not wait for the tasks: a blocking drop inside another runtime would panic.
         if let Some(runtime) = self.runtime.take() {
@@ -141,73 +141,79 @@ impl Drop for Aws {
     }
 }
 
-impl Service for Aws {
-    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Body, Error> {
+impl Transport for AwsTransport {
+    fn call(
+        &self,
+        caller: &CancelToken,
+        operation: &'static str,
+        body: &[u8],
+    ) -> Result<Body, Error> {
         let Some(runtime) = &self.runtime else {
-            return Err(given_up());
+            return Err(shutting_down());
         };
-        let again = InVain::of(caller, operation, body);
+        let again = RecentTimeouts::key(caller, operation, body);
         // Fails at once if the same thread just waited in vain for the same request.
         if let Some(error) = again
             .as_ref()
-            .and_then(|again| self.asked.in_vain.take(again))
+            .and_then(|again| self.shared.recent_timeouts.take(again))
         {
             return Err(error);
         }
         let begun = Instant::now();
-        let (request, asked) = (Request::new(operation, body), Arc::clone(&self.asked));
+        let (request, asked) = (AwsRequest::new(operation, body), Arc::clone(&self.shared));
         let (sender, receiver) = sync_channel(1);
         let task = runtime.spawn(async move {
             // The receiver is gone if the caller has stopped waiting.
-            let _ = sender.send(asked.ask(request).await);
+            let _ = sender.send(asked.send_with_retries(request).await);
         });
         let answer = caller.receive(&receiver).inspect_err(|_| task.abort())?;
         // No message means that the task panicked, or that the runtime is shutting down.
-        let answer = answer.unwrap_or_else(|| Err(given_up()));
+        let answer = answer.unwrap_or_else(|| Err(shutting_down()));
         // Only a long wait is remembered: after a quick failure the second request may succeed.
         if let (Some(again), Err(error)) = (again, &answer)
-            && begun.elapsed() >= self.asked.timeout / 2
+            && begun.elapsed() >= self.shared.timeout / 2
         {
-            self.asked.in_vain.note(again, error.clone());
+            self.shared.recent_timeouts.insert(again, error.clone());
         }
         answer.map(Body::from)
     }
 
-    fn throttles(&self) -> u64 {
-        self.asked.throttling.retries()
+    fn throttle_count(&self) -> u64 {
+        self.shared.throttling.retries()
     }
 }
 
-fn given_up() -> Error {
+fn shutting_down() -> Error {
     RemoteError::unreachable("the request was given up: this ddbfs is ending").into()
 }
 
 // Sends a request, with retries, until there is an answer or the time is over.
-impl Asked {
+impl AwsShared {
     /// Asks until there is an answer or the time is over.
-    async fn ask(&self, mut request: Request) -> Result<Vec<u8>, Error> {
+    async fn send_with_retries(&self, mut request: AwsRequest) -> Result<Vec<u8>, Error> {
         let deadline = Instant::now() + self.timeout;
-        let (mut attempts, mut last) = (Attempts::default(), None::<repeat::Why>);
+        let (mut attempts, mut last) = (Attempts::default(), None::<retry::RetryReason>);
         loop {
-            let outcome = tokio::time::timeout_at(deadline, self.attempt(&request, deadline)).await;
             let outcome =
-                outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
-            match repeat::judge(&mut request, &mut attempts, outcome) {
-                Next::Answer(body) => return Ok(body),
-                Next::Refused(answer) => {
-                    return Err(answer::read_error(answer.status, &answer.body));
+                tokio::time::timeout_at(deadline, self.send_once(&request, deadline)).await;
+            let outcome =
+                outcome.unwrap_or_else(|_| Err(SendError::Lost("no word came in time".to_owned())));
+            match retry::decide(&mut request, &mut attempts, outcome) {
+                RetryDecision::Answer(body) => return Ok(body),
+                RetryDecision::Refused(answer) => {
+                    return Err(response::decode_error(answer.status, &answer.body));
                 }
-                Next::Again { why, delay } => {
+                RetryDecision::Retry { why, delay } => {
                     // Logged before the deadline is checked, so that a time-out by throttling is
                     // explained.
-                    self.throttling.say(&self.place, &request, &why);
+                    self.throttling.log(&self.endpoint, &request, &why);
                     if Instant::now() + delay >= deadline {
                         // The time may end within an attempt: the service's last refusal then says
                         // more than its silence.
                         let why = last
                             .filter(|_| request.is_read() && Instant::now() >= deadline)
                             .unwrap_or(why);
-                        return Err(why.error(&self.place, &attempts, self.timeout, &request));
+                        return Err(why.error(&self.endpoint, &attempts, self.timeout, &request));
                     }
                     self.throttling.count(&why);
                     if let Some(time) = why.service_time() {
@@ -215,24 +221,28 @@ impl Asked {
                     }
                     // The next attempt fetches new credentials.
                     if why.is_expired() {
-                        self.identities.forget().await;
+                        self.credentials.invalidate().await;
                     }
                     // Only a throttling explains a later time-out better than the silence does.
                     last = Some(why).filter(|why| why.throttled().is_some());
                     tokio::time::sleep(delay).await;
                 }
-                Next::Unknown(why) => {
-                    return Err(why.error(&self.place, &attempts, self.timeout, &request));
+                RetryDecision::GiveUp(why) => {
+                    return Err(why.error(&self.endpoint, &attempts, self.timeout, &request));
                 }
             }
         }
     }
 
     /// Sends a request once.
-    async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answer, Fault> {
-        let identity = self.identities.get().await.map_err(Fault::Unsent)?;
-        let signed = exchange::sign(request, &self.place, &identity, self.skew.now())
-            .map_err(Fault::Unsent)?;
+    async fn send_once(
+        &self,
+        request: &AwsRequest,
+        deadline: Instant,
+    ) -> Result<HttpAnswer, SendError> {
+        let identity = self.credentials.get().await.map_err(SendError::NotSent)?;
+        let signed = http::sign(request, &self.endpoint, &identity, self.skew.now())
+            .map_err(SendError::NotSent)?;
         self.connections
             .send(signed, request.answer_bytes_max(), deadline)
             .await
@@ -241,90 +251,90 @@ impl Asked {
 
 /// The time within which a repeated request comes from the kernel, not from a program that tries
 /// again.
-const AT_ONCE: Duration = Duration::from_secs(3);
+const KERNEL_RETRY_WINDOW: Duration = Duration::from_secs(3);
 /// The limit of remembered failures, one for each waiting thread.
-const NOTED_MAX: usize = 64;
+const TIMEOUTS_MAX: usize = 64;
 
 /// A request of a thread.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Of {
+pub struct ThreadRequest {
     thread: u32,
     request: Digest,
 }
 
 /// Requests that timed out a moment ago, with their errors.
 #[derive(Debug, Default)]
-pub struct InVain(Mutex<VecDeque<(Of, Instant, Error)>>);
+pub struct RecentTimeouts(Mutex<VecDeque<(ThreadRequest, Instant, Error)>>);
 
 // Returns the identity of a request, if it reads and a thread of a program waits for it.
-impl InVain {
+impl RecentTimeouts {
     /// Returns the identity of a request, if it reads and a thread of a program waits for it.
-    pub fn of(caller: &Caller, operation: &str, body: &[u8]) -> Option<Of> {
-        let Caller::Thread { id, .. } = caller else {
+    pub fn key(caller: &CancelToken, operation: &str, body: &[u8]) -> Option<ThreadRequest> {
+        let CancelToken::Thread { id, .. } = caller else {
             return None;
         };
-        is_read(operation).then(|| Of {
+        is_read(operation).then(|| ThreadRequest {
             thread: *id,
             request: digest(&[operation.as_bytes(), body].concat()),
         })
     }
 
     /// Remembers the error of a request that was waited for.
-    pub fn note(&self, of: Of, error: Error) {
+    pub fn insert(&self, of: ThreadRequest, error: Error) {
         let mut noted = self.0.lock();
         noted.push_back((of, Instant::now(), error));
-        if noted.len() > NOTED_MAX {
+        if noted.len() > TIMEOUTS_MAX {
             noted.pop_front();
         }
     }
 
     /// Returns the error of the same request a moment ago, once.
-    pub fn take(&self, of: &Of) -> Option<Error> {
+    pub fn take(&self, of: &ThreadRequest) -> Option<Error> {
         let mut noted = self.0.lock();
         // An older entry belongs to a system call that has ended.
-        noted.retain(|(_, at, _)| at.elapsed() < AT_ONCE);
+        noted.retain(|(_, at, _)| at.elapsed() < KERNEL_RETRY_WINDOW);
         let at = noted.iter().position(|(noted, ..)| noted == of)?;
         noted.remove(at).map(|(.., error)| error)
     }
 }
 
 /// The minimum interval of log messages about throttling.
-const SAID_EVERY: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Rate-limited log messages about throttling, and a counter of retries.
 #[derive(Debug, Default)]
-pub struct Throttling {
-    said: Mutex<Said>,
+pub struct ThrottleLog {
+    state: Mutex<ThrottleLogState>,
     retries: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Said {
+struct ThrottleLogState {
     at: Option<Instant>,
     /// The throttled requests since the last message.
     count: u64,
 }
 
-impl Throttling {
+impl ThrottleLog {
     /// Returns the number of throttled requests that were retried so far.
     pub fn retries(&self) -> u64 {
         self.retries.load(Ordering::Relaxed)
     }
 
     /// Counts a retry, if it is for throttling.
-    pub fn count(&self, why: &Why) {
+    pub fn count(&self, why: &RetryReason) {
         self.retries
             .fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
     }
 
     /// Logs a retry, if it is for throttling and the last message is old enough.
-    pub fn say(&self, place: &Place, request: &Request, why: &Why) {
+    pub fn log(&self, place: &AwsEndpoint, request: &AwsRequest, why: &RetryReason) {
         let Some(exception) = why.throttled() else {
             return;
         };
-        let mut said = self.said.lock();
+        let mut said = self.state.lock();
         said.count += 1;
-        if said.at.is_some_and(|at| at.elapsed() < SAID_EVERY) {
+        if said.at.is_some_and(|at| at.elapsed() < LOG_INTERVAL) {
             return;
         }
         let count = std::mem::take(&mut said.count);

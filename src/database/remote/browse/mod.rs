@@ -11,31 +11,31 @@
 //! ```
 //! No lock is held over a request.
 
-mod beside;
+mod cache;
 mod listing;
-mod look;
+mod local_state;
 mod operations;
-mod pages;
-mod readers;
+mod own_writes;
+mod prefetch;
+mod reads;
 mod source;
 mod tables;
 mod walks;
-mod writes;
 
 use crate::database::prelude::*;
-use beside::Beside;
-use pages::{Commits, Pages};
-use readers::{Readers, Siblings};
-use tables::{Asker, Tables};
-use walks::{Tolls, Walks};
+use cache::{EntryCache, RemoteCommits};
+use local_state::LocalState;
+use prefetch::{FilePrefetch, FolderPrefetch};
+use tables::{ServiceHandle, TableCache};
+use walks::{ScanCosts, SuspendedWalks};
 
-use crate::database::caller::Caller;
+use crate::database::cancel::CancelToken;
 use crate::database::layout::Layout;
 use crate::model::clock::{Clock, SystemClock};
 use std::ops::Deref;
 
 /// The default size of the item cache, in bytes.
-const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 /// The default time to live of cached reads.
 const TTL_DEFAULT: Duration = Duration::from_secs(1);
 /// The default limit of read units for one listing or scan.
@@ -54,8 +54,8 @@ pub struct RemoteOptions {
     /// True if writes are allowed.
     pub is_writable: bool,
     /// True if pages, files and folders are prefetched.
-    pub reads_ahead: bool,
-    pub held_bytes: usize,
+    pub prefetches: bool,
+    pub cache_bytes: usize,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -66,8 +66,8 @@ impl Default for RemoteOptions {
             scan_limit: SCAN_LIMIT_DEFAULT,
             tables: Vec::new(),
             is_writable: false,
-            reads_ahead: true,
-            held_bytes: HELD_BYTES_DEFAULT,
+            prefetches: true,
+            cache_bytes: CACHE_BYTES_DEFAULT,
             clock: Arc::new(SystemClock),
         }
     }
@@ -75,32 +75,32 @@ impl Default for RemoteOptions {
 
 /// A remote service as a `Database` and `Browse`, for one caller; see the module.
 pub struct RemoteDatabase {
-    shared: Arc<Shared>,
+    shared: Arc<RemoteShared>,
     /// The service, with waits that the caller can cancel.
     service: Arc<dyn Database>,
-    caller: Caller,
+    caller: CancelToken,
     layout: Option<Arc<dyn Layout>>,
 }
 
 /// The state that the handles of different callers share.
-pub struct Shared {
+pub struct RemoteShared {
     /// The service for prefetches, which no caller waits for.
-    service_ahead: Arc<dyn Database>,
+    prefetch_service: Arc<dyn Database>,
     options: RemoteOptions,
-    tables: Arc<Tables>,
-    pages: Arc<Pages>,
-    walks: Walks,
-    tolls: Tolls,
-    readers: Readers,
-    siblings: Siblings,
-    beside: Arc<Beside>,
-    commits: Arc<Commits>,
+    tables: Arc<TableCache>,
+    cache: Arc<EntryCache>,
+    walks: SuspendedWalks,
+    scan_costs: ScanCosts,
+    file_prefetch: FilePrefetch,
+    folder_prefetch: FolderPrefetch,
+    local_state: Arc<LocalState>,
+    commits: Arc<RemoteCommits>,
 }
 
 impl Deref for RemoteDatabase {
-    type Target = Shared;
+    type Target = RemoteShared;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &RemoteShared {
         &self.shared
     }
 }
@@ -114,7 +114,7 @@ impl std::fmt::Debug for RemoteDatabase {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for RemoteShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared")
             .field("options", &self.options)
@@ -127,35 +127,35 @@ impl RemoteDatabase {
     #[must_use]
     pub fn new(service: Arc<dyn Database>, options: RemoteOptions) -> Self {
         let clock = || Arc::clone(&options.clock);
-        let commits = Arc::new(Commits::new(options.ttl, clock()));
-        let shared = Shared {
-            tables: Arc::new(Tables::new(
+        let commits = Arc::new(RemoteCommits::new(options.ttl, clock()));
+        let shared = RemoteShared {
+            tables: Arc::new(TableCache::new(
                 options.tables.clone(),
                 options.ttl,
                 clock(),
                 Arc::clone(&commits),
             )),
-            pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
-            walks: Walks::default(),
-            tolls: Tolls::default(),
-            readers: Readers::default(),
-            siblings: Siblings::default(),
-            beside: Arc::default(),
+            cache: Arc::new(EntryCache::new(options.ttl, options.cache_bytes, clock())),
+            walks: SuspendedWalks::default(),
+            scan_costs: ScanCosts::default(),
+            file_prefetch: FilePrefetch::default(),
+            folder_prefetch: FolderPrefetch::default(),
+            local_state: Arc::default(),
             commits,
             // A prefetch has no caller, so nothing cancels it.
-            service_ahead: Arc::clone(&service),
+            prefetch_service: Arc::clone(&service),
             options,
         };
         Self {
             shared: Arc::new(shared),
             service,
-            caller: Caller::default(),
+            caller: CancelToken::default(),
             layout: None,
         }
     }
 
     /// Returns a handle with waits that the caller can cancel.
-    fn called_by(&self, caller: &Caller) -> Self {
+    fn with_caller(&self, caller: &CancelToken) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
             service: self
@@ -171,8 +171,8 @@ impl RemoteDatabase {
         }
     }
 
-    fn asker(&self) -> Asker<'_> {
-        Asker {
+    fn service_handle(&self) -> ServiceHandle<'_> {
+        ServiceHandle {
             service: &*self.service,
             caller: &self.caller,
         }

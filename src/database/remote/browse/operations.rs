@@ -8,16 +8,16 @@
 use std::time::Instant;
 
 use super::RemoteDatabase;
-use super::writes::{GuardedWrite, Target, Writes, guarded};
+use super::own_writes::{GuardedWrite, OwnWrites, WriteTarget, guarded};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
-use crate::codec::wire::{self, answer};
-use crate::database::caller::{Caller, Pauses};
-use crate::database::item_writes::{Effect, item_writes, of_action, of_batch};
+use crate::codec::wire::{self, response};
+use crate::database::cancel::{Backoff, CancelToken};
+use crate::database::item_writes::{ItemEffect, action_write, batch_writes, item_writes};
 use crate::database::layout::Layout;
 use crate::database::prelude::*;
-use crate::database::remote::service::{is_read, is_select, statements};
-use crate::database::{BatchRows, Done, Rows};
+use crate::database::remote::transport::{is_read, is_select, partiql_statements};
+use crate::database::{BatchRowSink, Done, RowSink};
 use crate::expr::partiql;
 use crate::model::api::operation::Way;
 use crate::model::api::{
@@ -32,7 +32,7 @@ use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 
 /// The scope of the cache that a call may invalidate.
-pub(super) enum Changed {
+pub(super) enum InvalidationScope {
     /// The items of these tables.
     Tables(Vec<TableName>),
     Definitions,
@@ -50,36 +50,36 @@ impl Database for RemoteDatabase {
             Call::CreateTable(request, done) => done.tell(self.create_table(request)),
             Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
             Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
-            Call::Verbatim(request, done) => self.pass(request, done),
+            Call::Verbatim(request, done) => self.pass_verbatim(request, done),
             Call::DescribeTimeToLive(request, done) => {
-                done.tell(self.tables.time_to_live(self.asker(), request))
+                done.tell(self.tables.time_to_live(self.service_handle(), request))
             }
-            call => self.hand_on(call),
+            call => self.forward(call),
         }
     }
 
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
-        rows: &mut BatchRows<'_>,
+        rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
         self.service.batch_get_rows(request, rows)
     }
 
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         self.service.query_rows(request, rows)
     }
 
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         self.service.scan_rows(request, rows)
     }
 
-    fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn Database>> {
-        Some(Arc::new(self.called_by(caller)))
+    fn for_caller(&self, caller: &CancelToken) -> Option<Arc<dyn Database>> {
+        Some(Arc::new(self.with_caller(caller)))
     }
 
-    fn is_elsewhere(&self) -> bool {
-        self.service.is_elsewhere()
+    fn is_remote(&self) -> bool {
+        self.service.is_remote()
     }
 
     fn layout(&self) -> Option<&dyn Layout> {
@@ -89,65 +89,71 @@ impl Database for RemoteDatabase {
 
 impl RemoteDatabase {
     /// Invalidates the definitions after one was changed here.
-    pub(super) fn changed<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
-        self.tables.changed();
+    pub(super) fn invalidate_definitions<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        self.tables.invalidate();
         self.commits.add();
         outcome
     }
 
     /// Checks PartiQL statements before they run; returns the tables of those that write, which are
     /// to be invalidated.
-    pub(super) fn statements<'s>(
+    pub(super) fn check_statements<'s>(
         &self,
         statements: impl Iterator<Item = &'s str>,
     ) -> Result<Vec<TableName>, Error> {
         let writing: Vec<&str> = statements.filter(|text| !is_select(text)).collect();
         if !writing.is_empty() {
-            self.may_write()?;
+            self.check_writable()?;
         }
         Ok(writing.into_iter().filter_map(partiql::table_of).collect())
     }
 
     /// Forwards a call; its end invalidates the cache, unless the call only reads.
-    fn hand_on(&self, call: Call) {
+    fn forward(&self, call: Call) {
         let changed = match &call {
             Call::ExecuteStatement(request, _) => self
-                .statements(std::iter::once(&*request.statement))
-                .map(Changed::Tables),
+                .check_statements(std::iter::once(&*request.statement))
+                .map(InvalidationScope::Tables),
             Call::BatchExecuteStatement(request, _) => self
-                .statements(request.statements.iter().map(|one| &*one.statement))
-                .map(Changed::Tables),
+                .check_statements(request.statements.iter().map(|one| &*one.statement))
+                .map(InvalidationScope::Tables),
             Call::ExecuteTransaction(request, _) => self
-                .statements(request.statements.iter().map(|one| &*one.statement))
-                .map(Changed::Tables),
+                .check_statements(request.statements.iter().map(|one| &*one.statement))
+                .map(InvalidationScope::Tables),
             _ if call.way() == Way::Reads => return self.service.start(call),
-            _ => self.may_write().map(|()| Changed::Definitions),
+            _ => self
+                .check_writable()
+                .map(|()| InvalidationScope::Definitions),
         };
-        self.end_with(call, changed);
+        self.forward_and_invalidate(call, changed);
     }
 
     /// Forwards an allowed call; its end invalidates the scope of the cache that it may have
     /// changed.
-    pub(super) fn end_with(&self, call: Call, changed: Result<Changed, Error>) {
+    pub(super) fn forward_and_invalidate(
+        &self,
+        call: Call,
+        changed: Result<InvalidationScope, Error>,
+    ) {
         let changed = match changed {
             Ok(changed) => changed,
             Err(error) => return call.refuse(error),
         };
         let (tables, pages, commits) = (
             Arc::clone(&self.tables),
-            Arc::clone(&self.pages),
+            Arc::clone(&self.cache),
             Arc::clone(&self.commits),
         );
         // Invalidated whatever the outcome: a failed request may have been executed.
         self.service.start(call.heard(move |_| {
             match changed {
-                Changed::Tables(written) => {
-                    written.iter().for_each(|table| pages.forget_table(table))
-                }
-                Changed::Definitions => tables.changed(),
-                Changed::Anything => {
-                    pages.forget_all();
-                    tables.changed();
+                InvalidationScope::Tables(written) => written
+                    .iter()
+                    .for_each(|table| pages.invalidate_table(table)),
+                InvalidationScope::Definitions => tables.invalidate(),
+                InvalidationScope::Anything => {
+                    pages.invalidate_all();
+                    tables.invalidate();
                 }
             }
             commits.add();
@@ -156,27 +162,32 @@ impl RemoteDatabase {
 
     /// Adds the preconditions of a transaction's actions to their conditions; returns the items and
     /// their changes.
-    fn guard_all(&self, request: &mut TransactWriteItemsRequest) -> Result<Vec<Target>, Error> {
-        self.may_write()?;
+    fn guard_all(
+        &self,
+        request: &mut TransactWriteItemsRequest,
+    ) -> Result<Vec<WriteTarget>, Error> {
+        self.check_writable()?;
         // The local engine allows the mount larger transactions of its own; a service does not.
         if request.transact_items.len() > TRANSACTION_ITEMS_MAX {
             return Err(TransactionError::TooLarge.into());
         }
         let (mut targets, mut reasons, mut has_failed) = (Vec::new(), Vec::new(), false);
         for write in &mut request.transact_items {
-            let (item, effect) = of_action(&write.action);
+            let (item, effect) = action_write(&write.action);
             // Every action gets a reason, as in the service's own answer.
-            reasons.push(match self.guard(guarded!(write, item, effect)) {
-                Ok(target) => {
-                    targets.extend(target);
-                    CancellationReason::None
-                }
-                Err(Error::ConditionalCheckFailed { item }) => {
-                    has_failed = true;
-                    CancellationReason::ConditionalCheckFailed { item }
-                }
-                Err(error) => return Err(error),
-            });
+            reasons.push(
+                match self.apply_precondition(guarded!(write, item, effect)) {
+                    Ok(target) => {
+                        targets.extend(target);
+                        CancellationReason::None
+                    }
+                    Err(Error::ConditionalCheckFailed { item }) => {
+                        has_failed = true;
+                        CancellationReason::ConditionalCheckFailed { item }
+                    }
+                    Err(error) => return Err(error),
+                },
+            );
         }
         if has_failed {
             Err(Cancellation(reasons).into())
@@ -186,45 +197,46 @@ impl RemoteDatabase {
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        self.may_write()?;
+        self.check_writable()?;
         let table = request.table_name.clone();
         // A deleted table of the same name may have left items.
-        self.pages.forget_table(&table);
+        self.cache.invalidate_table(&table);
         let created = self.service.create_table(request);
         if created.is_ok() {
-            self.settle(&table, TableStatus::Creating);
+            self.wait_active(&table, TableStatus::Creating);
         }
-        self.changed(created)
+        self.invalidate_definitions(created)
     }
 
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
-        self.may_write()?;
+        self.check_writable()?;
         let table = request.table_name.clone();
         let updated = self.service.update_table(request);
         // Waits, because the next change is refused before the table is active.
         if updated.is_ok() {
-            self.settle(&table, TableStatus::Updating);
+            self.wait_active(&table, TableStatus::Updating);
         }
-        self.changed(updated)
+        self.invalidate_definitions(updated)
     }
 
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
-        self.may_write()?;
+        self.check_writable()?;
         let table = request.table_name.clone();
         let deleted = self.service.delete_table(request);
         // After the delete, so that reads under way are not cached either.
-        self.pages.forget_table(&table);
+        self.cache.invalidate_table(&table);
         if deleted.is_ok() {
-            self.settle(&table, TableStatus::Deleting);
-            self.beside.forget_table(&table);
+            self.wait_active(&table, TableStatus::Deleting);
+            self.local_state.remove_table(&table);
         }
-        self.changed(deleted)
+        self.invalidate_definitions(deleted)
     }
 
     fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
-        let target = self.guard(guarded!(request, &request.item, Some(Effect::Put)));
-        let end = |writes: Writes, put: Result<PutItemResponse, Error>| {
-            let version = writes.end(put.is_ok());
+        let target =
+            self.apply_precondition(guarded!(request, &request.item, Some(ItemEffect::Put)));
+        let end = |writes: OwnWrites, put: Result<PutItemResponse, Error>| {
+            let version = writes.finish(put.is_ok());
             put.map(|put| PutItemResponse {
                 version: version.unwrap_or(put.version),
                 ..put
@@ -235,9 +247,10 @@ impl RemoteDatabase {
 
     fn delete_item(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         let wants_old = request.return_values == ReturnValues::AllOld;
-        let target = self.guard(guarded!(request, &request.key, Some(Effect::Delete)));
-        let end = move |writes: Writes, deleted: Result<DeleteItemResponse, Error>| {
-            writes.end(deleted.is_ok());
+        let target =
+            self.apply_precondition(guarded!(request, &request.key, Some(ItemEffect::Delete)));
+        let end = move |writes: OwnWrites, deleted: Result<DeleteItemResponse, Error>| {
+            writes.finish(deleted.is_ok());
             deleted.map(|deleted| DeleteItemResponse {
                 attributes: deleted.attributes.filter(|_| wants_old),
                 ..deleted
@@ -253,17 +266,18 @@ impl RemoteDatabase {
 
     fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         let is_asked = request.return_values != UpdateReturnValues::None;
-        let target = self.guard(guarded!(request, &request.key, Some(Effect::Update)));
+        let target =
+            self.apply_precondition(guarded!(request, &request.key, Some(ItemEffect::Update)));
         // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;
         }
         let tells_new = request.return_values == UpdateReturnValues::AllNew;
-        let end = move |mut writes: Writes, updated: Result<UpdateItemResponse, Error>| {
+        let end = move |mut writes: OwnWrites, updated: Result<UpdateItemResponse, Error>| {
             if let (Ok(updated), true) = (&updated, tells_new) {
-                writes.came_to(updated.attributes.clone());
+                writes.set_result(updated.attributes.clone());
             }
-            let version = writes.end(updated.is_ok());
+            let version = writes.finish(updated.is_ok());
             updated.map(|updated| UpdateItemResponse {
                 version,
                 attributes: updated.attributes.filter(|_| is_asked),
@@ -275,25 +289,26 @@ impl RemoteDatabase {
 
     fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
         let targets = self
-            .may_write()
-            .and_then(|()| self.targets(of_batch(&request)));
+            .check_writable()
+            .and_then(|()| self.targets(batch_writes(&request)));
         let names: Vec<TableName> = request
             .request_items
             .iter()
             .map(|writes| writes.table_name.clone())
             .collect();
-        let end = move |mut writes: Writes, written: Result<BatchWriteItemResponse, Error>| {
+        let end = move |mut writes: OwnWrites, written: Result<BatchWriteItemResponse, Error>| {
             if let Ok(response) = &written {
                 // An unprocessed item keeps a state that is unknown here.
-                writes.leave(|table, key| {
+                writes.mark_unprocessed(|table, key| {
                     let left = names
                         .iter()
                         .zip(&response.unprocessed_items)
                         .filter(|(name, _)| *name == table);
-                    left.flat_map(|(_, left)| left).any(|left| is_of(left, key))
+                    left.flat_map(|(_, left)| left)
+                        .any(|left| writes_key(left, key))
                 });
             }
-            writes.end(written.is_ok());
+            writes.finish(written.is_ok());
             written
         };
         self.write(done, targets, end, |done| {
@@ -307,8 +322,8 @@ impl RemoteDatabase {
         done: Done<TransactWriteItemsResponse>,
     ) {
         let targets = self.guard_all(&mut request);
-        let end = |writes: Writes, written: Result<TransactWriteItemsResponse, Error>| {
-            writes.end(written.is_ok());
+        let end = |writes: OwnWrites, written: Result<TransactWriteItemsResponse, Error>| {
+            writes.finish(written.is_ok());
             written
         };
         self.write(done, targets, end, |done| {
@@ -318,7 +333,7 @@ impl RemoteDatabase {
 }
 
 /// True if this is the write of the item under this key.
-fn is_of(write: &WriteRequest, key: &crate::model::Key) -> bool {
+fn writes_key(write: &WriteRequest, key: &crate::model::Key) -> bool {
     // The key's attribute names are not at hand here. A match of any attribute is enough, because
     // too many matches only invalidate too much.
     let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
@@ -330,43 +345,53 @@ fn is_of(write: &WriteRequest, key: &crate::model::Key) -> bool {
 }
 
 impl RemoteDatabase {
-    pub(super) fn pass(&self, request: VerbatimRequest, done: Done<Vec<u8>>) {
+    pub(super) fn pass_verbatim(&self, request: VerbatimRequest, done: Done<Vec<u8>>) {
         if is_read(request.operation) {
             return self.service.start(Call::Verbatim(request, done));
         }
         let document = match Document::parse(request.body.clone()) {
             Ok(document) => document,
-            Err(error) => return done.tell(Err(answer::unreadable(error))),
+            Err(error) => return done.tell(Err(response::unreadable(error))),
         };
-        let statements = statements(document.root());
+        let statements = partiql_statements(document.root());
         if !statements.is_empty() {
             // Refused if they write and the mount is read-only.
-            let changed = self.statements(statements.into_iter()).map(Changed::Tables);
-            return self.end_with(Call::Verbatim(request, done), changed);
+            let changed = self
+                .check_statements(statements.into_iter())
+                .map(InvalidationScope::Tables);
+            return self.forward_and_invalidate(Call::Verbatim(request, done), changed);
         }
-        if let Err(error) = self.may_write() {
+        if let Err(error) = self.check_writable() {
             return done.tell(Err(error));
         }
-        let written = as_write(request.operation, document.root())
+        let written = parse_write(request.operation, document.root())
             .map(|call| self.targets(item_writes(&call)));
         match written {
-            Some(Ok(targets)) => self.pass_writes(request, targets, done),
+            Some(Ok(targets)) => self.pass_item_writes(request, targets, done),
             // An operation on tables, or one that is unknown here.
-            _ => self.end_with(Call::Verbatim(request, done), Ok(Changed::Anything)),
+            _ => self.forward_and_invalidate(
+                Call::Verbatim(request, done),
+                Ok(InvalidationScope::Anything),
+            ),
         }
     }
 
-    fn pass_writes(&self, mut request: VerbatimRequest, targets: Vec<Target>, done: Done<Vec<u8>>) {
+    fn pass_item_writes(
+        &self,
+        mut request: VerbatimRequest,
+        targets: Vec<WriteTarget>,
+        done: Done<Vec<u8>>,
+    ) {
         // The new item costs nothing, and updates the cache.
         let is_update = request.operation == "UpdateItem";
         let asking = if is_update {
-            edit::asking(&request.body, "ReturnValues", "ALL_NEW")
+            edit::with_member(&request.body, "ReturnValues", "ALL_NEW")
         } else {
             None
         };
         let is_asking = asking.is_some();
         request.body = asking.unwrap_or(request.body);
-        let end = move |mut writes: Writes, outcome: Result<Vec<u8>, Error>| {
+        let end = move |mut writes: OwnWrites, outcome: Result<Vec<u8>, Error>| {
             let told = outcome
                 .as_ref()
                 .ok()
@@ -374,20 +399,20 @@ impl RemoteDatabase {
             let member = |name: &str| told.as_ref()?.root().get(name);
             if let Some(item) = member("Attributes")
                 .filter(|_| is_asking)
-                .and_then(|item| answer::item_of(item).ok())
+                .and_then(|item| response::read_item(item).ok())
             {
-                writes.came_to(Some(item));
+                writes.set_result(Some(item));
             }
             if member("UnprocessedItems")
                 .and_then(Json::as_object)
                 .is_some_and(|left| !left.is_empty())
             {
-                writes.leave(|_, _| true);
+                writes.mark_unprocessed(|_, _| true);
             }
-            writes.end(outcome.is_ok());
+            writes.finish(outcome.is_ok());
             outcome.map(|answer| {
                 if is_asking {
-                    edit::without(&answer, "Attributes")
+                    edit::without_member(&answer, "Attributes")
                 } else {
                     answer
                 }
@@ -398,7 +423,7 @@ impl RemoteDatabase {
 }
 
 /// Decodes a request, if it writes items.
-fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
+fn parse_write(operation: &str, json: Json<'_>) -> Option<Call> {
     macro_rules! read {
         ($($name:ident),*) => {
             match operation {
@@ -417,26 +442,26 @@ fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
 }
 
 /// The backoff of polls for a table's status.
-const LOOK_MIN: Duration = Duration::from_millis(10);
-const LOOK_MAX: Duration = Duration::from_millis(500);
+const POLL_MIN: Duration = Duration::from_millis(10);
+const POLL_MAX: Duration = Duration::from_millis(500);
 /// The limit of a wait for a table's status; then the call returns anyway.
-const PATIENCE: Duration = Duration::from_secs(120);
+const STATUS_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl RemoteDatabase {
     /// Waits while the table is CREATING, UPDATING or DELETING, as given; at most until the caller
     /// stops waiting.
-    pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
-        let (begun, mut pauses) = (Instant::now(), Pauses::new(LOOK_MIN, LOOK_MAX));
+    pub(super) fn wait_active(&self, table: &TableName, status: TableStatus) {
+        let (begun, mut pauses) = (Instant::now(), Backoff::new(POLL_MIN, POLL_MAX));
         // An interrupted wait ends quietly: the operation itself has succeeded.
-        while self.has(table, status)
-            && begun.elapsed() < PATIENCE
+        while self.has_status(table, status)
+            && begun.elapsed() < STATUS_TIMEOUT
             && pauses.wait(&self.caller).is_ok()
         {}
     }
 
     /// True if the table has the status. A table that was just created may not be listed yet.
-    fn has(&self, table: &TableName, status: TableStatus) -> bool {
-        match self.service.described(table) {
+    fn has_status(&self, table: &TableName, status: TableStatus) -> bool {
+        match self.service.find_table(table) {
             Ok(Some(table)) => table.status == status,
             Ok(None) => status == TableStatus::Creating,
             Err(_) => false,

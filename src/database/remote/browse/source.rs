@@ -1,13 +1,13 @@
 //! The keys of a table or an index, and its reads as requests of the API.
 
-use super::tables::Described;
+use super::tables::DescribedTable;
 use crate::codec::record::{Record, encode};
 use crate::database::prelude::*;
-use crate::database::{EntryKey, PartitionKey, Position, Rows};
+use crate::database::{EntryKey, ListPosition, PartitionKey, RowSink};
 use crate::engine::base::item_key::{KeyRole, is_empty_key, key_bytes, key_of_parameter};
-use crate::engine::index::first_names;
+use crate::engine::index::leading_names;
 use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
-use crate::expr::write::Writer;
+use crate::expr::write::ExpressionWriter;
 use crate::expr::{KeyConditionShape, ProjectionPaths, SortRange};
 use crate::model::api::{
     ConditionParameter, QueryRequest, ReturnConsumedCapacity, ScanRequest, TableStatus,
@@ -17,20 +17,20 @@ use crate::model::{DocumentPath, IndexKind, IndexSchema, Key, KeyAttribute};
 
 /// A source that can be read, with its definition.
 #[derive(Debug, Clone)]
-pub struct Readable {
-    pub source: Source,
-    pub described: Arc<Described>,
+pub struct ReadableSource {
+    pub source: SourceName,
+    pub described: Arc<DescribedTable>,
     /// The position of the index in the schema.
     index: Option<usize>,
 }
 
-impl Readable {
+impl ReadableSource {
     /// Finds a source in its table; `None` while the table or the index is being created or
     /// deleted: it exists and shows nothing.
     ///
     /// # Errors
     /// `ResourceNotFound` if the table has no such index.
-    pub fn new(source: &Source, described: Arc<Described>) -> Result<Option<Self>, Error> {
+    pub fn new(source: &SourceName, described: Arc<DescribedTable>) -> Result<Option<Self>, Error> {
         let index = match &source.index {
             None => None,
             Some(name) => {
@@ -59,7 +59,7 @@ impl Readable {
     }
 
     /// Returns the number of items and their billed bytes, up to six hours old.
-    pub fn counted(&self) -> (u64, u64) {
+    pub fn counters(&self) -> (u64, u64) {
         let of_index = self
             .index
             .and_then(|place| self.described.table.indexes.get(place));
@@ -80,7 +80,7 @@ impl Readable {
 
     /// True if its entries are in collections. In a table without sort key each item is its own
     /// collection.
-    pub fn is_grouped(&self) -> bool {
+    pub fn has_collections(&self) -> bool {
         self.index.is_some() || self.described.schema.key.sort.is_some()
     }
 
@@ -102,7 +102,7 @@ impl Readable {
     pub fn key_names(&self) -> Vec<&str> {
         let key = &self.described.schema.key;
         match self.index() {
-            Some(index) => first_names(key, index),
+            Some(index) => leading_names(key, index),
             None => key
                 .attributes()
                 .map(|attribute| attribute.name.as_str())
@@ -163,7 +163,7 @@ impl Readable {
     }
 
     /// Returns the key attributes of an entry, as the start key of the page after it.
-    pub fn start_after(&self, item: &Item) -> Item {
+    pub fn start_key(&self, item: &Item) -> Item {
         let names = self.key_names();
         Item(
             item.0
@@ -196,7 +196,7 @@ impl Readable {
     }
 
     /// Returns the query of one entry, by its key in the source.
-    pub fn query_of_entry(&self, partition: &PartitionKey, sort: &[AttributeValue]) -> ReadRequest {
+    pub fn entry_query(&self, partition: &PartitionKey, sort: &[AttributeValue]) -> ReadRequest {
         let keys = self
             .partition()
             .iter()
@@ -220,8 +220,8 @@ impl Readable {
     }
 
     /// Returns the projection to key attributes.
-    pub fn keys_alone(&self) -> ProjectionPaths {
-        ProjectionPaths::of_attributes(
+    pub fn key_projection(&self) -> ProjectionPaths {
+        ProjectionPaths::from_attributes(
             self.key_names()
                 .into_iter()
                 .map(DocumentPath::top_level)
@@ -231,7 +231,7 @@ impl Readable {
 }
 
 /// Encodes a position: the keys of the entry there.
-pub fn position(keys: &Item) -> Box<[u8]> {
+pub fn encode_position(keys: &Item) -> Box<[u8]> {
     encode(keys, &[], 0, 0).into()
 }
 
@@ -239,7 +239,7 @@ pub fn position(keys: &Item) -> Box<[u8]> {
 ///
 /// # Errors
 /// `Corrupt` if the bytes are not a position of this database.
-pub fn keys_at(position: &Position) -> Result<Item, Error> {
+pub fn decode_position(position: &ListPosition) -> Result<Item, Error> {
     Ok(Record::parse(&position.0).and_then(|record| record.to_item())?)
 }
 
@@ -255,13 +255,13 @@ pub fn base_entry(key: Key) -> EntryKey {
 ///
 /// # Errors
 /// Those of [`page`] and of `each`; `Corrupt` of an item that cannot be decoded.
-pub fn items(
+pub fn read_items(
     service: &dyn Database,
     request: &ReadRequest,
     each: &mut dyn FnMut(Item) -> Result<(), Error>,
 ) -> Result<Page, Error> {
     let mut read = Ok(());
-    let page = page(service, request, &mut |row| {
+    let page = read_page(service, request, &mut |row| {
         if read.is_ok() {
             read = row.to_item().map_err(Error::from).and_then(&mut *each);
         }
@@ -273,12 +273,12 @@ pub fn items(
 ///
 /// # Errors
 /// Those of the operations; `Unavailable` if the API cannot express the request.
-pub fn page(
+pub fn read_page(
     service: &dyn Database,
     request: &ReadRequest,
-    rows: &mut Rows<'_>,
+    rows: &mut RowSink<'_>,
 ) -> Result<Page, Error> {
-    let mut writer = Writer::default();
+    let mut writer = ExpressionWriter::default();
     let filter = match &request.filter {
         Some(ReadFilter { condition, .. }) => {
             ConditionParameter::Expression(writer.condition(condition)?)

@@ -1,12 +1,12 @@
 //! A short-lived cache of table definitions. An own change invalidates it.
 
-use crate::database::caller::Caller;
+use crate::database::cancel::CancelToken;
 use crate::database::prelude::*;
 use crate::model::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
 
-use super::pages::Commits;
-use super::pages::Flights;
+use super::cache::RemoteCommits;
+use super::cache::SingleFlight;
 use crate::model::TableSchema;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
@@ -22,51 +22,51 @@ const OTHER_ANSWER: Error = Error::Store(StoreError::Corrupt("the cached definit
 /// A service with the caller that asks it.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations)]
-pub struct Asker<'a> {
+pub struct ServiceHandle<'a> {
     pub service: &'a dyn Database,
-    pub caller: &'a Caller,
+    pub caller: &'a CancelToken,
 }
 
 /// A described table.
 #[derive(Debug)]
-pub struct Described {
+pub struct DescribedTable {
     /// The schema; the same `Arc` as long as it is equal.
     pub schema: Arc<TableSchema>,
     pub table: TableDescription,
 }
 
 #[derive(Debug, Clone)]
-enum Known {
+enum CachedAnswer {
     Names(Arc<Vec<TableName>>),
-    Table(Option<Arc<Described>>),
+    Table(Option<Arc<DescribedTable>>),
     TimeToLive(DescribeTimeToLiveResponse),
 }
 
 /// The cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum About {
+enum TableCacheKey {
     Names,
     Table(TableName),
     TimeToLive(TableName),
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TableCacheState {
     /// Cached answers with the time of their request in milliseconds since the epoch, and the own
     /// writes until then.
-    known: HashMap<About, (u64, u64, Known)>,
+    answers: HashMap<TableCacheKey, (u64, u64, CachedAnswer)>,
     /// The own changes so far: an answer to a request of before a change is not cached after it.
     changes: u64,
 }
 
 /// The cache; see the module.
 #[derive(Debug)]
-pub struct Tables {
+pub struct TableCache {
     // Requests under way, by cache key and the number of own writes that the answer must reflect.
-    state: Mutex<State>,
+    state: Mutex<TableCacheState>,
     /// Requests under way, by cache key and the number of own writes that the answer must reflect.
-    flights: Flights<(About, u64), Known>,
-    commits: Arc<Commits>,
+    flights: SingleFlight<(TableCacheKey, u64), CachedAnswer>,
+    commits: Arc<RemoteCommits>,
     /// Patterns of the visible tables, in which `*` stands for any characters; all tables are
     /// visible if there are none.
     patterns: Vec<String>,
@@ -74,17 +74,17 @@ pub struct Tables {
     clock: Arc<dyn Clock>,
 }
 
-impl Tables {
+impl TableCache {
     pub fn new(
         patterns: Vec<String>,
         ttl: Duration,
         clock: Arc<dyn Clock>,
-        commits: Arc<Commits>,
+        commits: Arc<RemoteCommits>,
     ) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
         Self {
             state: Mutex::default(),
-            flights: Flights::default(),
+            flights: SingleFlight::default(),
             commits,
             patterns,
             ttl_ms,
@@ -93,25 +93,25 @@ impl Tables {
     }
 
     /// True if the table is visible.
-    pub fn shows(&self, table: &str) -> bool {
+    pub fn is_visible(&self, table: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| matches(pattern, table))
     }
 
     /// Returns the names of the visible tables in byte order.
-    pub fn names(&self, asker: Asker<'_>) -> Result<Arc<Vec<TableName>>, Error> {
-        match self.known(asker.caller, About::Names, 0, || {
-            Ok(Known::Names(Arc::new(self.list(asker)?)))
+    pub fn names(&self, asker: ServiceHandle<'_>) -> Result<Arc<Vec<TableName>>, Error> {
+        match self.cached(asker.caller, TableCacheKey::Names, 0, || {
+            Ok(CachedAnswer::Names(Arc::new(self.list(asker)?)))
         })? {
-            Known::Names(names) => Ok(names),
-            Known::Table(_) | Known::TimeToLive(_) => Err(OTHER_ANSWER),
+            CachedAnswer::Names(names) => Ok(names),
+            CachedAnswer::Table(_) | CachedAnswer::TimeToLive(_) => Err(OTHER_ANSWER),
         }
     }
 
-    fn list(&self, asker: Asker<'_>) -> Result<Vec<TableName>, Error> {
+    fn list(&self, asker: ServiceHandle<'_>) -> Result<Vec<TableName>, Error> {
         let (mut names, mut request) = (BTreeSet::new(), ListTablesRequest::default());
         loop {
             let page = asker.service.list_tables(request)?;
-            for name in page.table_names.iter().filter(|name| self.shows(name)) {
+            for name in page.table_names.iter().filter(|name| self.is_visible(name)) {
                 names.insert(TableName::new(name).map_err(|fault| {
                     RemoteError::unreadable(format_args!("{name:?} names no table: {fault}"))
                 })?);
@@ -137,85 +137,85 @@ impl Tables {
     /// Returns a table, if it exists and is visible.
     pub fn table(
         &self,
-        asker: Asker<'_>,
+        asker: ServiceHandle<'_>,
         table: &TableName,
-    ) -> Result<Option<Arc<Described>>, Error> {
+    ) -> Result<Option<Arc<DescribedTable>>, Error> {
         self.described(asker, table, 0)
     }
 
     /// Returns a table with its counters as of after all own writes.
-    pub fn counted(
+    pub fn table_after_writes(
         &self,
-        asker: Asker<'_>,
+        asker: ServiceHandle<'_>,
         table: &TableName,
-    ) -> Result<Option<Arc<Described>>, Error> {
+    ) -> Result<Option<Arc<DescribedTable>>, Error> {
         self.described(asker, table, self.commits.own_writes())
     }
 
     fn described(
         &self,
-        asker: Asker<'_>,
+        asker: ServiceHandle<'_>,
         table: &TableName,
         own_writes: u64,
-    ) -> Result<Option<Arc<Described>>, Error> {
-        if !self.shows(table.as_str()) {
+    ) -> Result<Option<Arc<DescribedTable>>, Error> {
+        if !self.is_visible(table.as_str()) {
             return Ok(None);
         }
-        let about = About::Table(table.clone());
+        let about = TableCacheKey::Table(table.clone());
         // The former schema keeps its `Arc` if nothing changed.
-        let before = match self.state.lock().known.get(&about) {
-            Some((.., Known::Table(Some(before)))) => Some(Arc::clone(before)),
+        let before = match self.state.lock().answers.get(&about) {
+            Some((.., CachedAnswer::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
         };
-        let known = self.known(asker.caller, about, own_writes, || {
-            let table = asker.service.described(table)?;
-            Ok(Known::Table(table.map(|table| {
+        let known = self.cached(asker.caller, about, own_writes, || {
+            let table = asker.service.find_table(table)?;
+            Ok(CachedAnswer::Table(table.map(|table| {
                 Arc::new(described(table, before.as_deref()))
             })))
         })?;
         match known {
-            Known::Table(table) => Ok(table),
-            Known::Names(_) | Known::TimeToLive(_) => Err(OTHER_ANSWER),
+            CachedAnswer::Table(table) => Ok(table),
+            CachedAnswer::Names(_) | CachedAnswer::TimeToLive(_) => Err(OTHER_ANSWER),
         }
     }
 
     pub fn time_to_live(
         &self,
-        asker: Asker<'_>,
+        asker: ServiceHandle<'_>,
         request: DescribeTimeToLiveRequest,
     ) -> Result<DescribeTimeToLiveResponse, Error> {
-        let about = About::TimeToLive(request.table_name.clone());
-        match self.known(asker.caller, about, 0, || {
+        let about = TableCacheKey::TimeToLive(request.table_name.clone());
+        match self.cached(asker.caller, about, 0, || {
             asker
                 .service
                 .describe_time_to_live(request.clone())
-                .map(Known::TimeToLive)
+                .map(CachedAnswer::TimeToLive)
         })? {
-            Known::TimeToLive(response) => Ok(response),
-            Known::Names(_) | Known::Table(_) => Err(OTHER_ANSWER),
+            CachedAnswer::TimeToLive(response) => Ok(response),
+            CachedAnswer::Names(_) | CachedAnswer::Table(_) => Err(OTHER_ANSWER),
         }
     }
 
     /// Invalidates all answers after an own change.
-    pub fn changed(&self) {
+    pub fn invalidate(&self) {
         let mut state = self.state.lock();
         state.changes += 1;
         // The expired entries stay, because new schemas are compared with theirs.
         state
-            .known
+            .answers
             .values_mut()
             .for_each(|(asked_ms, ..)| *asked_ms = 0);
         self.flights.let_go_of(|_| true);
     }
 
-    fn known(
+    fn cached(
         &self,
-        caller: &Caller,
-        about: About,
+        caller: &CancelToken,
+        about: TableCacheKey,
         own_writes: u64,
-        ask: impl FnOnce() -> Result<Known, Error>,
-    ) -> Result<Known, Error> {
-        if let Some(known) = self.fresh(&about, own_writes) {
+        ask: impl FnOnce() -> Result<CachedAnswer, Error>,
+    ) -> Result<CachedAnswer, Error> {
+        if let Some(known) = self.get_valid(&about, own_writes) {
             return Ok(known);
         }
         let flight = (about, own_writes);
@@ -230,31 +230,31 @@ impl Tables {
             // A change during the request makes the answer stale.
             if state.changes == changes {
                 state
-                    .known
+                    .answers
                     .insert(flight.0.clone(), (asked_ms, own_writes, known.clone()));
             }
             Ok(known)
         })
     }
 
-    fn fresh(&self, about: &About, own_writes: u64) -> Option<Known> {
+    fn get_valid(&self, about: &TableCacheKey, own_writes: u64) -> Option<CachedAnswer> {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
-        let (asked_ms, seen, known) = state.known.get(about)?;
+        let (asked_ms, seen, known) = state.answers.get(about)?;
         // The counters of a table must reflect the own writes that the reader knows of.
         (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms))
             .then(|| known.clone())
     }
 }
 
-fn described(table: TableDescription, before: Option<&Described>) -> Described {
+fn described(table: TableDescription, before: Option<&DescribedTable>) -> DescribedTable {
     let schema = before
         .filter(|before| *before.schema == table.schema && before.table.table_id == table.table_id);
     let schema = schema.map_or_else(
         || Arc::new(table.schema.clone()),
         |before| Arc::clone(&before.schema),
     );
-    Described { schema, table }
+    DescribedTable { schema, table }
 }
 
 /// True if the name matches the pattern, in which `*` stands for any characters.

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::pages::Pages;
-use super::source::{self, Readable, position};
+use super::cache::EntryCache;
+use super::source::{self, ReadableSource, encode_position};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
-use crate::database::bounded::OfEntries;
-use crate::database::caller::Caller;
+use crate::database::cancel::CancelToken;
+use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
-use crate::database::{Entries, EntryKey, EntryStat, Position};
+use crate::database::{EntryKey, EntryRange, EntryStat, ListPosition};
 use crate::expr::read_request::ReadRequest;
 use crate::model::error::StoreError;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
@@ -21,23 +21,23 @@ use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
 /// The limit of listings that wait for their readers.
 const WALKS_MAX: usize = 64;
 /// The time in milliseconds for which a listing waits.
-const WALK_MS: u64 = 10_000;
+const SUSPENDED_MS: u64 = 10_000;
 /// The limit of concurrent prefetches.
-const AHEAD_MAX: usize = 16;
+const PREFETCHES_MAX: usize = 16;
 /// The limit of remembered collections of a listing: the items of one collection come one after the
 /// other.
 const COLLECTIONS_SEEN_MAX: usize = 10_000;
 
 /// The subject of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    Entries(Entries),
+pub enum ListSubject {
+    Entries(EntryRange),
     Collections,
 }
 
 /// An entry of a page.
 #[derive(Debug)]
-pub struct Row {
+pub struct ListRow {
     pub key: EntryKey,
     /// The stat of the entry; `None` if only keys are listed.
     pub stat: Option<EntryStat>,
@@ -45,59 +45,59 @@ pub struct Row {
 }
 
 /// The rows of a page, the start of the next page, and the cost.
-pub type Fetched = Result<(VecDeque<Row>, Option<Item>, Toll), Error>;
+pub type FetchedPage = Result<(VecDeque<ListRow>, Option<Item>, ScanCost), Error>;
 
 /// The source of the next page.
 #[derive(Debug, Default)]
-pub enum Next {
+pub enum NextPage {
     From(Option<Item>),
-    Ahead(Receiver<Fetched>),
+    Prefetched(Receiver<FetchedPage>),
     #[default]
     Done,
 }
 
 /// A listing under way.
 #[derive(Debug, Default)]
-pub struct Walk {
-    pub rows: VecDeque<Row>,
-    pub next: Next,
+pub struct ListWalk {
+    pub rows: VecDeque<ListRow>,
+    pub next: NextPage,
     pub pages: usize,
-    pub toll: Toll,
-    pub seen: OfEntries<Digest, (), COLLECTIONS_SEEN_MAX>,
+    pub cost: ScanCost,
+    pub seen: LruMap<Digest, (), COLLECTIONS_SEEN_MAX>,
 }
 
 /// A listing that waits for its reader to continue after a position; `at_ms` is the time since
 /// when, by the clock.
 #[derive(Debug)]
-pub struct Waiting {
-    pub source: Source,
-    pub listed: Listed,
+pub struct SuspendedWalk {
+    pub source: SourceName,
+    pub listed: ListSubject,
     /// The last row read; `None` if no reader has begun.
     pub after: Option<Box<[u8]>>,
     pub at_ms: u64,
     /// The own writes of this mount before the request.
     pub own_writes: u64,
-    pub walk: Walk,
+    pub walk: ListWalk,
 }
 
 /// The listings that wait for their readers, the oldest first.
 #[derive(Debug, Default)]
-pub struct Walks {
-    waiting: Mutex<VecDeque<Waiting>>,
-    pub ahead: Arc<AtomicUsize>,
+pub struct SuspendedWalks {
+    waiting: Mutex<VecDeque<SuspendedWalk>>,
+    pub prefetches: Arc<AtomicUsize>,
 }
 
-impl Walks {
+impl SuspendedWalks {
     pub fn take(
         &self,
-        source: &Source,
-        listed: &Listed,
-        after: Option<&Position>,
+        source: &SourceName,
+        listed: &ListSubject,
+        after: Option<&ListPosition>,
         now_ms: u64,
-    ) -> Option<Waiting> {
+    ) -> Option<SuspendedWalk> {
         let mut waiting = self.waiting.lock();
-        waiting.retain(|one| now_ms < one.at_ms.saturating_add(WALK_MS));
-        let is_it = |one: &Waiting| {
+        waiting.retain(|one| now_ms < one.at_ms.saturating_add(SUSPENDED_MS));
+        let is_it = |one: &SuspendedWalk| {
             one.after.as_ref() == after.map(|after| &after.0)
                 && one.source == *source
                 && one.listed == *listed
@@ -106,7 +106,7 @@ impl Walks {
         waiting.remove(at)
     }
 
-    pub fn put(&self, one: Waiting) {
+    pub fn put(&self, one: SuspendedWalk) {
         let mut waiting = self.waiting.lock();
         waiting.push_back(one);
         // Dropped after the lock: a prefetched page may be large.
@@ -122,23 +122,23 @@ impl Walks {
 
 /// A reader of pages.
 #[derive(Clone)]
-pub struct Fetcher {
+pub struct PageFetcher {
     pub service: Arc<dyn Database>,
-    pub pages: Arc<Pages>,
-    pub source: Readable,
+    pub cache: Arc<EntryCache>,
+    pub source: ReadableSource,
     pub request: ReadRequest,
 }
 
-impl Fetcher {
-    pub fn fetch(mut self, start: Option<Item>) -> Fetched {
-        let began = self.pages.begin();
+impl PageFetcher {
+    pub fn fetch(mut self, start: Option<Item>) -> FetchedPage {
+        let began = self.cache.begin();
         self.request.exclusive_start_key = start;
         let mut rows = VecDeque::new();
-        let page = source::items(&*self.service, &self.request, &mut |item| {
+        let page = source::read_items(&*self.service, &self.request, &mut |item| {
             rows.extend(self.row(began, &item)?);
             Ok(())
         })?;
-        let toll = Toll::of(&self.request, &page);
+        let toll = ScanCost::of(&self.request, &page);
         Ok((rows, page.last_evaluated_key, toll))
     }
 
@@ -146,28 +146,28 @@ impl Fetcher {
     /// this mount deleted and an eventually consistent read still shows.
     fn row(
         &self,
-        began: crate::database::remote::browse::pages::Began,
+        began: crate::database::remote::browse::cache::ReadStart,
         item: &Item,
-    ) -> Result<Option<Row>, Error> {
+    ) -> Result<Option<ListRow>, Error> {
         let key = self.source.key_of(item)?;
-        let place = position(&self.source.start_after(item));
+        let place = encode_position(&self.source.start_key(item));
         if self.request.projection.is_some() {
-            return Ok(Some(Row {
+            return Ok(Some(ListRow {
                 key,
                 stat: None,
                 place,
             }));
         }
         let held_at = (self.source.source.clone(), key);
-        if !self.request.consistent_read && self.pages.is_just_deleted(&held_at) {
+        if !self.request.consistent_read && self.cache.is_just_deleted(&held_at) {
             return Ok(None);
         }
-        let record = self.pages.record(item, &self.source.key_names());
+        let record = self.cache.record(item, &self.source.key_names());
         let stat = EntryStat::from(&Record::parse(&record)?);
         let key = held_at.1.clone();
-        self.pages
-            .keep(began, held_at, Some(record), self.request.consistent_read);
-        Ok(Some(Row {
+        self.cache
+            .insert(began, held_at, Some(record), self.request.consistent_read);
+        Ok(Some(ListRow {
             key,
             stat: Some(stat),
             place,
@@ -176,23 +176,23 @@ impl Fetcher {
 }
 
 /// Counts a prefetch thread until it ends, also by a panic.
-struct Counted(Arc<AtomicUsize>);
+struct PrefetchThread(Arc<AtomicUsize>);
 
-impl Drop for Counted {
+impl Drop for PrefetchThread {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// Fetches a page on a thread of its own; `None` if no thread is available.
-pub fn on_thread(
+pub fn spawn_fetch(
     ahead: &Arc<AtomicUsize>,
-    fetch: impl FnOnce() -> Fetched + Send + 'static,
-) -> Option<Receiver<Fetched>> {
+    fetch: impl FnOnce() -> FetchedPage + Send + 'static,
+) -> Option<Receiver<FetchedPage>> {
     // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
     // together.
-    let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX;
-    let counted = Counted(Arc::clone(ahead));
+    let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
+    let counted = PrefetchThread(Arc::clone(ahead));
     if is_full {
         return None;
     }
@@ -211,42 +211,46 @@ pub fn on_thread(
     Some(fetched)
 }
 
-impl Walk {
+impl ListWalk {
     /// Moves to the next page; returns false if there is none.
-    pub fn turn(&mut self, fetcher: &Fetcher, caller: &Caller) -> Result<bool, Error> {
-        let fetched = match std::mem::replace(&mut self.next, Next::Done) {
-            Next::Done => return Ok(false),
-            Next::From(start) => fetcher.clone().fetch(start),
+    pub fn next_page(
+        &mut self,
+        fetcher: &PageFetcher,
+        caller: &CancelToken,
+    ) -> Result<bool, Error> {
+        let fetched = match std::mem::replace(&mut self.next, NextPage::Done) {
+            NextPage::Done => return Ok(false),
+            NextPage::From(start) => fetcher.clone().fetch(start),
             // No message means that the thread panicked.
-            Next::Ahead(fetched) => caller
+            NextPage::Prefetched(fetched) => caller
                 .receive(&fetched)?
                 .unwrap_or_else(|| Err(StoreError::Closed.into())),
         };
         let (rows, last, toll) = fetched?;
-        (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
-        self.next = last.map_or(Next::Done, |last| Next::From(Some(last)));
+        (self.rows, self.pages, self.cost) = (rows, self.pages + 1, self.cost.plus(toll));
+        self.next = last.map_or(NextPage::Done, |last| NextPage::From(Some(last)));
         Ok(true)
     }
 
     /// Prefetches the next page, if a thread is available.
-    pub fn look_ahead(
+    pub fn prefetch(
         &mut self,
-        fetcher: &Fetcher,
+        fetcher: &PageFetcher,
         service: &Arc<dyn Database>,
         ahead: &Arc<AtomicUsize>,
     ) {
-        let Next::From(start) = &self.next else {
+        let NextPage::From(start) = &self.next else {
             return;
         };
         let (fetcher, start) = (
-            Fetcher {
+            PageFetcher {
                 service: Arc::clone(service),
                 ..fetcher.clone()
             },
             start.clone(),
         );
-        if let Some(fetched) = on_thread(ahead, move || fetcher.fetch(start)) {
-            self.next = Next::Ahead(fetched);
+        if let Some(fetched) = spawn_fetch(ahead, move || fetcher.fetch(start)) {
+            self.next = NextPage::Prefetched(fetched);
         }
     }
 
@@ -261,18 +265,18 @@ impl Walk {
 }
 
 /// The units of an eventually consistent read of 4 KB.
-pub const UNITS_A_READ: f64 = 0.5;
+pub const EVENTUAL_READ_UNITS: f64 = 0.5;
 /// The limit of continuable reads with a remembered cost.
-const TOLLS_MAX: usize = 256;
+const SCAN_COSTS_MAX: usize = 256;
 
 /// The cost of a listing or scan so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Toll {
+pub struct ScanCost {
     pub units: f64,
     pub items: u64,
 }
 
-impl Toll {
+impl ScanCost {
     /// Returns the cost of a page, estimated from its bytes if the service does not report it.
     pub fn of(request: &ReadRequest, page: &Page) -> Self {
         // A page that ends early without a limit has read 1 MB, whatever it returned.
@@ -286,7 +290,7 @@ impl Toll {
             * if request.consistent_read {
                 1.0
             } else {
-                UNITS_A_READ
+                EVENTUAL_READ_UNITS
             };
         let told = page.consumed_capacity.total();
         Self {
@@ -297,7 +301,7 @@ impl Toll {
     }
 
     #[must_use]
-    pub fn and(self, page: Self) -> Self {
+    pub fn plus(self, page: Self) -> Self {
         Self {
             units: self.units + page.units,
             items: self.items + page.items,
@@ -307,20 +311,20 @@ impl Toll {
 
 /// The cost of continuable reads, by their next page; the oldest first.
 #[derive(Debug, Default)]
-pub struct Tolls(Mutex<VecDeque<(ReadRequest, Toll)>>);
+pub struct ScanCosts(Mutex<VecDeque<(ReadRequest, ScanCost)>>);
 
-impl Tolls {
+impl ScanCosts {
     /// Returns the cost of a read before this page.
-    pub fn before(&self, request: &ReadRequest) -> Toll {
+    pub fn before(&self, request: &ReadRequest) -> ScanCost {
         if request.exclusive_start_key.is_none() {
-            Toll::default()
+            ScanCost::default()
         } else {
             self.find(request)
         }
     }
 
     /// Remembers the cost of a read that continues after these keys.
-    pub fn keep(&self, request: &ReadRequest, last: &Item, toll: Toll) {
+    pub fn insert(&self, request: &ReadRequest, last: &Item, toll: ScanCost) {
         self.put(
             ReadRequest {
                 exclusive_start_key: Some(last.clone()),
@@ -331,15 +335,15 @@ impl Tolls {
     }
 
     /// Returns the cost of the sample that is being taken of a table in many reads.
-    pub fn of_sample(&self, table: &TableName) -> Toll {
-        self.find(&sample_of(table))
+    pub fn sample(&self, table: &TableName) -> ScanCost {
+        self.find(&sample_key(table))
     }
 
-    pub fn keep_sample(&self, table: &TableName, toll: Toll) {
-        self.put(sample_of(table), toll);
+    pub fn keep_sample(&self, table: &TableName, toll: ScanCost) {
+        self.put(sample_key(table), toll);
     }
 
-    fn find(&self, read: &ReadRequest) -> Toll {
+    fn find(&self, read: &ReadRequest) -> ScanCost {
         self.0
             .lock()
             .iter()
@@ -348,17 +352,17 @@ impl Tolls {
             .unwrap_or_default()
     }
 
-    fn put(&self, read: ReadRequest, toll: Toll) {
+    fn put(&self, read: ReadRequest, toll: ScanCost) {
         let mut tolls = self.0.lock();
         tolls.retain(|(of, _)| *of != read);
         tolls.push_back((read, toll));
-        if tolls.len() > TOLLS_MAX {
+        if tolls.len() > SCAN_COSTS_MAX {
             tolls.pop_front();
         }
     }
 }
 
 /// Returns the key for all reads of a sample: no continued read lacks a start key.
-fn sample_of(table: &TableName) -> ReadRequest {
+fn sample_key(table: &TableName) -> ReadRequest {
     ReadRequest::scan(table.clone(), None)
 }

@@ -1,15 +1,15 @@
 //! The requests that differ from their declarations, each under the name of its method.
 
-use super::{Client, DETAIL, check};
+use super::{Client, DETAIL, check_fault};
 use crate::codec::json::document::Json;
 use crate::codec::json::edit;
-use crate::codec::wire::items::ASKED_AGAIN;
-use crate::codec::wire::{self, answer, batches, table_description};
+use crate::codec::wire::items::RETRIED;
+use crate::codec::wire::{self, batches, response, table_description};
 use crate::database::prelude::*;
 use crate::database::remote::shards::{self, Streams};
 use crate::model::api::*;
 use crate::model::error::{InUseError, RemoteCause, ValueError};
-use crate::model::layout::MeteredOperation;
+use crate::model::metrics::MeteredOperation;
 
 /// The error of a request with a precondition.
 const PRECONDITION: Error = Error::Unavailable(
@@ -28,7 +28,7 @@ pub fn create_table(
     client: &Client,
     request: CreateTableRequest,
 ) -> Result<CreateTableResponse, Error> {
-    let answer = client.ask_table(
+    let answer = client.call_table(
         "CreateTable",
         &request,
         &request.table_name,
@@ -49,7 +49,7 @@ pub fn describe_table(
     client: &Client,
     request: DescribeTableRequest,
 ) -> Result<DescribeTableResponse, Error> {
-    let table = client.ask_table("DescribeTable", &request, &request.table_name, "Table")?;
+    let table = client.call_table("DescribeTable", &request, &request.table_name, "Table")?;
     Ok(DescribeTableResponse { table })
 }
 
@@ -59,7 +59,7 @@ pub fn list_tables(
 ) -> Result<ListTablesResponse, Error> {
     let page: ListTablesResponse = client.call_declared("ListTables", &request)?;
     if let Some(last) = &page.last_evaluated_table_name {
-        client.shared.chains.follow(
+        client.shared.cycles.record_page(
             request.exclusive_start_table_name.map(String::into_bytes),
             last.as_bytes(),
         )?;
@@ -85,10 +85,10 @@ pub fn delete_table(
     }
     let table_description = client.call(
         "DeleteTable",
-        |out| wire::ask(&request, out),
+        |out| wire::encode_request(&request, out),
         |json| {
-            Ok(table_description::read_going(
-                answer::structure(answer::members(json)?, "TableDescription")?,
+            Ok(table_description::read_deleted(
+                response::structure(response::members(json)?, "TableDescription")?,
                 before,
             ))
         },
@@ -106,7 +106,7 @@ pub fn get_item(client: &Client, request: GetItemRequest) -> Result<GetItemRespo
     answer
         .item
         .iter()
-        .try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
+        .try_for_each(|item| response::check_key(item, &request.key, is_whole))?;
     Ok(answer)
 }
 
@@ -143,7 +143,7 @@ pub fn update_item(
     answer
         .attributes
         .iter()
-        .try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
+        .try_for_each(|item| response::check_key(item, &request.key, is_whole))?;
     Ok(answer)
 }
 
@@ -157,8 +157,8 @@ pub fn batch_write_item(
     };
     client.call(
         "BatchWriteItem",
-        |out| wire::ask(&request, out),
-        |json| batches::read_written(json, &request),
+        |out| wire::encode_request(&request, out),
+        |json| batches::read_write_response(json, &request),
     )
 }
 
@@ -166,7 +166,7 @@ pub fn transact_get_items(
     client: &Client,
     request: TransactGetItemsRequest,
 ) -> Result<TransactGetItemsResponse, Error> {
-    check(request.fault.clone())?;
+    check_fault(request.fault.clone())?;
     let request = TransactGetItemsRequest {
         return_consumed_capacity: DETAIL,
         ..request
@@ -175,11 +175,13 @@ pub fn transact_get_items(
     // Responses have no keys of their own when an item is missing: only their order relates them to
     // the request.
     if answer.responses.len() != request.transact_items.len() {
-        return Err(answer::unreadable("it has not one response for each item"));
+        return Err(response::unreadable(
+            "it has not one response for each item",
+        ));
     }
     for (get, item) in request.transact_items.iter().zip(&answer.responses) {
         item.iter().try_for_each(|item| {
-            answer::check_key(item, &get.key, get.projection_expression.is_none())
+            response::check_key(item, &get.key, get.projection_expression.is_none())
         })?;
     }
     Ok(answer)
@@ -189,7 +191,7 @@ pub fn transact_write_items(
     client: &Client,
     request: TransactWriteItemsRequest,
 ) -> Result<TransactWriteItemsResponse, Error> {
-    check(request.fault.clone())?;
+    check_fault(request.fault.clone())?;
     request
         .transact_items
         .iter()
@@ -210,7 +212,7 @@ pub fn update_table(
             "replicas are not changed through a remote mount; use the service's own tools for them",
         ));
     }
-    let table_description = client.ask_table(
+    let table_description = client.call_table(
         "UpdateTable",
         &request,
         &request.table_name,
@@ -226,13 +228,13 @@ pub fn list_streams(
     let home = request
         .exclusive_start
         .as_ref()
-        .map(|stream| client.home(&stream.table_name))
+        .map(|stream| client.arn_prefix(&stream.table_name))
         .transpose()?
         .unwrap_or_default();
     client.call(
         "ListStreams",
         |out| {
-            wire::write(
+            wire::encode(
                 &request,
                 &wire::Context {
                     home,
@@ -248,8 +250,8 @@ pub fn list_streams(
                 .and_then(|mut streams| streams.next());
             first
                 .into_iter()
-                .for_each(|stream| client.learn(stream, "StreamArn"));
-            wire::answer(json)
+                .for_each(|stream| client.learn_arn_prefix(stream, "StreamArn"));
+            wire::decode_response(json)
         },
     )
 }
@@ -281,7 +283,7 @@ pub fn batch_execute_statement(
         _ => client.call_declared("BatchExecuteStatement", &request)?,
     };
     if answer.responses.len() != request.statements.len() {
-        return Err(answer::unreadable(
+        return Err(response::unreadable(
             "it has not one response for each statement",
         ));
     }
@@ -308,28 +310,28 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
         .iter()
         .any(|known| known.name() == *operation);
     let asking = if is_charged {
-        edit::asking(body, "ReturnConsumedCapacity", "INDEXES")
+        edit::with_member(body, "ReturnConsumedCapacity", "INDEXES")
     } else {
         None
     };
-    let answer =
-        client
-            .shared
-            .service
-            .call(&client.caller, operation, asking.as_deref().unwrap_or(body))?;
+    let answer = client.shared.transport.call(
+        &client.caller,
+        operation,
+        asking.as_deref().unwrap_or(body),
+    )?;
     // Some operations answer with an empty body.
     if answer.bytes() > 0 && !answer.is_json() {
-        return Err(answer::unreadable("it is no JSON"));
+        return Err(response::unreadable("it is no JSON"));
     }
     let mut told = answer.into_text();
     if asking.is_some() {
-        told = edit::without(&told, "ConsumedCapacity");
+        told = edit::without_member(&told, "ConsumedCapacity");
     }
     // The mark of the retry policy is for the typed client; a verbatim answer must not show it.
     let is_marked =
-        *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
+        *operation == "DeleteItem" && memchr::memmem::find(&told, RETRIED.as_bytes()).is_some();
     Ok(if is_marked {
-        edit::without(&told, ASKED_AGAIN)
+        edit::without_member(&told, RETRIED)
     } else {
         told
     })
@@ -368,33 +370,33 @@ pub fn get_records(
     client: &Client,
     request: GetRecordsRequest,
 ) -> Result<GetRecordsResponse, Error> {
-    shards::records(&AsTold(client), request)
+    shards::combined_records(&ServiceStreams(client), request)
 }
 
 pub fn get_shard_iterator(
     client: &Client,
     request: GetShardIteratorRequest,
 ) -> Result<GetShardIteratorResponse, Error> {
-    shards::iterator(&AsTold(client), request)
+    shards::combined_iterator(&ServiceStreams(client), request)
 }
 
 pub fn describe_stream(
     client: &Client,
     request: DescribeStreamRequest,
 ) -> Result<DescribeStreamResponse, Error> {
-    shards::describe(&AsTold(client), &request)
+    shards::describe(&ServiceStreams(client), &request)
 }
 
 /// Streams with the real shards of the service.
-struct AsTold<'c>(&'c Client);
+struct ServiceStreams<'c>(&'c Client);
 
-impl Streams for AsTold<'_> {
+impl Streams for ServiceStreams<'_> {
     fn describe_stream(
         &self,
         request: DescribeStreamRequest,
     ) -> Result<DescribeStreamResponse, Error> {
         self.0
-            .of_stream("DescribeStream", &request.stream, &request)
+            .call_of_stream("DescribeStream", &request.stream, &request)
     }
 
     fn get_shard_iterator(
@@ -402,7 +404,7 @@ impl Streams for AsTold<'_> {
         request: GetShardIteratorRequest,
     ) -> Result<GetShardIteratorResponse, Error> {
         self.0
-            .of_stream("GetShardIterator", &request.stream, &request)
+            .call_of_stream("GetShardIterator", &request.stream, &request)
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {

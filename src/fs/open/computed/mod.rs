@@ -16,14 +16,14 @@
 mod open;
 mod spool;
 
-pub use open::{Answer, OpenComputed};
-pub use spool::{DISK_BYTES_MAX, Spool, Spools};
+pub use open::{ComputedRead, OpenComputed};
+pub use spool::{DISK_BYTES_MAX, Spool, SpoolSet};
 
 use std::fmt;
 use std::time::Instant;
 
-use super::part;
-use crate::fs::{mount::Mount, prelude::*, process::has_signal, query::Wanted};
+use super::sub_range;
+use crate::fs::{mount::Mount, prelude::*, process::has_pending_signal, query::IsWanted};
 
 /// Makes the bytes of a file, from the first to the last.
 pub trait Producer: fmt::Debug + Send {
@@ -32,7 +32,7 @@ pub trait Producer: fmt::Debug + Send {
     ///
     /// # Errors
     /// The source of the bytes is gone, or refuses.
-    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool>;
+    fn produce(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool>;
 
     /// Returns the capacity that all steps consumed, in the form of `capacity.json`, once after the
     /// end.
@@ -53,44 +53,44 @@ pub type Wake = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// The condition of a waiting call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum WaitFor {
     /// The spool has a byte at this offset, or it is known that it will have none.
     Byte(u64),
     /// The size of the file is known, or it is known that none is shown.
     Size,
 }
 
-struct Waiting {
+struct ComputationWaiter {
     /// The thread that called.
     thread: u32,
-    until: Until,
+    until: WaitFor,
     wake: Wake,
 }
 
 /// The progress of a computation.
 #[derive(Debug)]
-enum Progress {
-    Going,
+enum ComputationProgress {
+    Running,
     /// All bytes are in the spool. The value is the capacity that the run consumed.
-    Whole(Option<Arc<Vec<u8>>>),
+    Complete(Option<Arc<Vec<u8>>>),
     /// The result is too long, or the spool has no room; the first reader beyond the spool takes
     /// the rest on.
-    Beyond(Option<FsError>, Option<Box<Window>>),
+    Overflowed(Option<FsError>, Option<Box<ComputedWindow>>),
 }
 
-struct Run {
+struct ComputationState {
     /// `None` while a step is made.
     producer: Option<Box<dyn Producer>>,
-    progress: Progress,
+    progress: ComputationProgress,
     /// Each bill, with the offset at which the bytes of its step begin.
     bills: Vec<(u64, Bill)>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<ComputationWaiter>,
 }
 
 /// A run of a [`Producer`], shared by all readers of the same file.
 pub struct Computation {
     spool: Spool,
-    state: Mutex<Run>,
+    state: Mutex<ComputationState>,
 }
 
 impl fmt::Debug for Computation {
@@ -104,10 +104,10 @@ impl fmt::Debug for Computation {
 impl Computation {
     /// Makes a computation that has no bytes yet.
     #[must_use]
-    pub fn new(producer: Box<dyn Producer>, spools: &Arc<Spools>) -> Self {
-        let state = Run {
+    pub fn new(producer: Box<dyn Producer>, spools: &Arc<SpoolSet>) -> Self {
+        let state = ComputationState {
             producer: Some(producer),
-            progress: Progress::Going,
+            progress: ComputationProgress::Running,
             bills: Vec::new(),
             waiting: Vec::new(),
         };
@@ -121,16 +121,16 @@ impl Computation {
     #[must_use]
     pub fn size(&self) -> Option<Result<u64>> {
         match &self.state.lock().progress {
-            Progress::Going => None,
-            Progress::Whole(_) => Some(Ok(self.spool.len())),
-            Progress::Beyond(None, _) => Some(Ok(0)),
-            Progress::Beyond(Some(error), _) => Some(Err(error.clone())),
+            ComputationProgress::Running => None,
+            ComputationProgress::Complete(_) => Some(Ok(self.spool.len())),
+            ComputationProgress::Overflowed(None, _) => Some(Ok(0)),
+            ComputationProgress::Overflowed(Some(error), _) => Some(Err(error.clone())),
         }
     }
 
     /// True if a call waits for it.
     #[must_use]
-    pub fn is_awaited(&self) -> bool {
+    pub fn has_waiters(&self) -> bool {
         let state = self.state.lock();
         state.producer.is_none() || !state.waiting.is_empty()
     }
@@ -138,22 +138,22 @@ impl Computation {
     /// True if nothing is left to do.
     #[must_use]
     pub fn is_ended(&self) -> bool {
-        !matches!(self.state.lock().progress, Progress::Going)
+        !matches!(self.state.lock().progress, ComputationProgress::Running)
     }
 
     /// Calls `wake` when the condition holds. Returns true if no thread makes steps: then the
     /// caller must see to it.
     #[must_use]
-    pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {
+    pub fn wait(&self, thread: u32, until: WaitFor, wake: Wake) -> bool {
         let mut state = self.state.lock();
-        let there = !matches!(state.progress, Progress::Going)
-            || matches!(until, Until::Byte(offset) if offset < self.spool.len());
+        let there = !matches!(state.progress, ComputationProgress::Running)
+            || matches!(until, WaitFor::Byte(offset) if offset < self.spool.len());
         if there {
             drop(state);
             wake(Ok(()));
             return false;
         }
-        state.waiting.push(Waiting {
+        state.waiting.push(ComputationWaiter {
             thread,
             until,
             wake,
@@ -164,11 +164,11 @@ impl Computation {
     /// Makes one step, if a call waits and no other thread makes one. Returns true if there is more
     /// to do. `has_room` is asked if the disk has room for so many bytes.
     pub fn step(&self, mount: &Mount, has_room: impl Fn(u64) -> bool) -> bool {
-        self.dismiss_interrupted();
-        let Some(producer) = self.take_turn() else {
+        self.wake_interrupted();
+        let Some(producer) = self.take_producer() else {
             return false;
         };
-        let mut turn = Turn {
+        let mut turn = StepGuard {
             computation: self,
             producer: Some(producer),
             outcome: Err(FsError::Internal),
@@ -179,19 +179,19 @@ impl Computation {
     }
 
     /// Ends the waiting calls of threads that have a signal.
-    fn dismiss_interrupted(&self) {
+    fn wake_interrupted(&self) {
         // The calls are taken out while /proc is read; a call that begins to wait meanwhile is
         // added, not lost.
         let waiting = std::mem::take(&mut self.state.lock().waiting);
         let (gone, kept): (Vec<_>, Vec<_>) = waiting
             .into_iter()
-            .partition(|waiting| has_signal(waiting.thread) == Some(true));
+            .partition(|waiting| has_pending_signal(waiting.thread) == Some(true));
         self.state.lock().waiting.extend(kept);
         gone.into_iter()
             .for_each(|waiting| (waiting.wake)(Err(FsError::Interrupted)));
     }
 
-    fn take_turn(&self) -> Option<Box<dyn Producer>> {
+    fn take_producer(&self) -> Option<Box<dyn Producer>> {
         let mut state = self.state.lock();
         if state.waiting.is_empty() {
             None
@@ -210,7 +210,7 @@ impl Computation {
             return Ok(());
         };
         let (mut bills, mut out) = (Vec::new(), Vec::new());
-        let goes_on = making.advance(mount, &mut bills, &mut out)?;
+        let goes_on = making.produce(mount, &mut bills, &mut out)?;
         let start = self.spool.len();
         let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
         // Appended without the lock: a reader of bytes that exist does not wait for the disk.
@@ -223,17 +223,17 @@ impl Computation {
         if is_long || why.is_some() {
             // The bytes of this step go on with the producer: the first reader beyond the spool
             // continues from them, other readers make all of it again.
-            let rest = producer
-                .take()
-                .map(|producer| Box::new(Window::of(producer, start, out, bills, goes_on)));
-            state.progress = Progress::Beyond(why, rest);
+            let rest = producer.take().map(|producer| {
+                Box::new(ComputedWindow::resume(producer, start, out, bills, goes_on))
+            });
+            state.progress = ComputationProgress::Overflowed(why, rest);
             return Ok(());
         }
         state
             .bills
             .extend(bills.into_iter().map(|bill| (start, bill)));
         if !goes_on {
-            state.progress = Progress::Whole(making.take_consumed().map(Arc::new));
+            state.progress = ComputationProgress::Complete(making.take_consumed().map(Arc::new));
         }
         Ok(())
     }
@@ -243,7 +243,8 @@ impl Computation {
     fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
         let state = self.state.lock();
         debug_assert!(settled <= state.bills.len(), "bills of another run");
-        let is_last = matches!(state.progress, Progress::Whole(_)) && end >= self.spool.len();
+        let is_last =
+            matches!(state.progress, ComputationProgress::Complete(_)) && end >= self.spool.len();
         let due = state
             .bills
             .get(settled..)
@@ -256,42 +257,42 @@ impl Computation {
     /// Returns the capacity that the run consumed, if all bytes are made.
     fn consumed(&self) -> Option<Arc<Vec<u8>>> {
         match &self.state.lock().progress {
-            Progress::Whole(consumed) => consumed.clone(),
-            Progress::Going | Progress::Beyond(..) => None,
+            ComputationProgress::Complete(consumed) => consumed.clone(),
+            ComputationProgress::Running | ComputationProgress::Overflowed(..) => None,
         }
     }
 
-    fn is_whole(&self) -> bool {
-        matches!(self.state.lock().progress, Progress::Whole(_))
+    fn is_complete(&self) -> bool {
+        matches!(self.state.lock().progress, ComputationProgress::Complete(_))
     }
 
     /// Takes the window beyond the spool; only the first caller gets it.
-    fn take_rest(&self) -> Option<Box<Window>> {
+    fn take_window(&self) -> Option<Box<ComputedWindow>> {
         match &mut self.state.lock().progress {
-            Progress::Beyond(_, rest) => rest.take(),
-            Progress::Going | Progress::Whole(_) => None,
+            ComputationProgress::Overflowed(_, rest) => rest.take(),
+            ComputationProgress::Running | ComputationProgress::Complete(_) => None,
         }
     }
 }
 
 /// A step that is being made. However it ends, waiting calls are woken.
-struct Turn<'a> {
+struct StepGuard<'a> {
     computation: &'a Computation,
     producer: Option<Box<dyn Producer>>,
     outcome: Result<()>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.computation.state.lock();
         state.producer = self.producer.take();
         let failed = self.outcome.as_ref().err().cloned();
         let (is_ended, made) = (
-            !matches!(state.progress, Progress::Going),
+            !matches!(state.progress, ComputationProgress::Running),
             self.computation.spool.len(),
         );
         let is_there =
-            |until: Until| is_ended || matches!(until, Until::Byte(offset) if offset < made);
+            |until: WaitFor| is_ended || matches!(until, WaitFor::Byte(offset) if offset < made);
         let waiting = std::mem::take(&mut state.waiting);
         let (served, rest): (Vec<_>, Vec<_>) = waiting
             .into_iter()
@@ -306,32 +307,32 @@ impl Drop for Turn<'_> {
 }
 
 /// The bytes that are kept behind the offset that is read.
-const KEPT_BYTES: u64 = 1 << 20;
+const LOOKBACK_BYTES: u64 = 1 << 20;
 
 /// A window over bytes that are made as they are read. A little of the bytes behind the offset is
 /// kept, for a reader that looks back; going back further makes everything again.
 #[derive(Debug)]
-pub struct Window {
+pub struct ComputedWindow {
     producer: Box<dyn Producer>,
     /// The bytes from `start` on that were made so far and not dropped.
     buffer: Vec<u8>,
     start: u64,
     /// The bills of bytes that were made and not given.
     bills: Vec<Bill>,
-    goes_on: bool,
+    has_more: bool,
 }
 
-impl Window {
+impl ComputedWindow {
     /// Makes a window at the first byte.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>) -> Self {
-        Self::of(producer, 0, Vec::new(), Vec::new(), true)
+        Self::resume(producer, 0, Vec::new(), Vec::new(), true)
     }
 
     /// Makes a window at the point where a producer is: `buffer` are the bytes that it made last,
     /// which begin at `start`.
     #[must_use]
-    pub fn of(
+    pub fn resume(
         producer: Box<dyn Producer>,
         start: u64,
         buffer: Vec<u8>,
@@ -343,7 +344,7 @@ impl Window {
             buffer,
             start,
             bills,
-            goes_on,
+            has_more: goes_on,
         }
     }
 
@@ -369,23 +370,26 @@ impl Window {
         mount: &Mount,
         offset: u64,
         size: usize,
-        wanted: &Wanted<'_>,
+        wanted: &IsWanted<'_>,
     ) -> Result<Vec<u8>> {
-        while self.goes_on && self.start + (self.buffer.len() as u64) <= offset {
+        while self.has_more && self.start + (self.buffer.len() as u64) <= offset {
             if !wanted() {
                 return Err(FsError::Interrupted);
             }
-            self.forget_before(offset);
-            self.goes_on = self
+            self.drop_before(offset);
+            self.has_more = self
                 .producer
-                .advance(mount, &mut self.bills, &mut self.buffer)?;
+                .produce(mount, &mut self.bills, &mut self.buffer)?;
         }
         debug_assert!(self.start <= offset, "the bytes are dropped");
         while let Some(bill) = self.bills.last() {
-            bill.settle()?;
+            bill.spend()?;
             self.bills.pop();
         }
-        Ok(self.buffer[part(self.buffer.len(), offset.saturating_sub(self.start), size)].to_vec())
+        Ok(
+            self.buffer[sub_range(self.buffer.len(), offset.saturating_sub(self.start), size)]
+                .to_vec(),
+        )
     }
 
     /// Returns the capacity that all steps consumed, once after the end.
@@ -393,9 +397,9 @@ impl Window {
         self.producer.take_consumed()
     }
 
-    fn forget_before(&mut self, offset: u64) {
+    fn drop_before(&mut self, offset: u64) {
         let surplus = offset
-            .saturating_sub(KEPT_BYTES)
+            .saturating_sub(LOOKBACK_BYTES)
             .saturating_sub(self.start)
             .min(self.buffer.len() as u64);
         if surplus > 0 {
@@ -410,10 +414,10 @@ impl Window {
 /// those below `live`.
 const AGE_MAX: Duration = Duration::from_secs(2);
 /// The largest number of computations that are kept without an open handle.
-const KEPT_MAX: usize = 64;
+const CACHED_MAX: usize = 64;
 
 #[derive(Debug)]
-struct KeptEntry {
+struct CachedComputation {
     computation: Arc<Computation>,
     commit_id: u64,
     /// The time at which it was seen to have ended, or else at which it began.
@@ -424,12 +428,12 @@ struct KeptEntry {
 /// Computations that the next open of the same file shares: for a short time, and as long as
 /// nothing was committed since they began. A file is named by its inode number.
 #[derive(Debug, Default)]
-pub struct Kept {
-    pub spools: Arc<Spools>,
-    entries: Mutex<HashMap<u64, KeptEntry>>,
+pub struct ComputationCache {
+    pub spools: Arc<SpoolSet>,
+    entries: Mutex<HashMap<u64, CachedComputation>>,
 }
 
-impl Kept {
+impl ComputationCache {
     /// Returns the computation of a file as of a commit.
     #[must_use]
     pub fn get(&self, ino: u64, commit_id: u64) -> Option<Arc<Computation>> {
@@ -442,7 +446,7 @@ impl Kept {
 
     /// Keeps a computation that begins at the state of this commit.
     pub fn insert(&self, ino: u64, commit_id: u64, computation: Arc<Computation>) {
-        let entry = KeptEntry {
+        let entry = CachedComputation {
             computation,
             commit_id,
             since: Instant::now(),
@@ -451,12 +455,12 @@ impl Kept {
         let replaced = self.entries.lock().insert(ino, entry);
         // Outside the lock: dropping a computation gives back its disk space.
         drop(replaced);
-        self.forget_old();
+        self.drop_expired();
     }
 
     /// Drops computations that are too old, and the oldest while there are too many or they hold
     /// too much disk. Open handles keep theirs.
-    pub fn forget_old(&self) {
+    pub fn drop_expired(&self) {
         let mut gone = Vec::new();
         let mut entries = self.entries.lock();
         gone.extend(
@@ -465,7 +469,7 @@ impl Kept {
                 .map(|(_, entry)| entry),
         );
         while entries.len() > 1
-            && (entries.len() > KEPT_MAX || self.spools.disk_bytes() > DISK_BYTES_MAX / 2)
+            && (entries.len() > CACHED_MAX || self.spools.disk_bytes() > DISK_BYTES_MAX / 2)
         {
             let oldest = entries
                 .iter()
@@ -478,13 +482,13 @@ impl Kept {
     }
 }
 
-impl KeptEntry {
+impl CachedComputation {
     fn is_fresh(&mut self) -> bool {
         if !self.has_ended && self.computation.is_ended() {
             (self.has_ended, self.since) = (true, Instant::now());
         }
         // A computation that is under way is fresh however long it takes: its callers wait for it.
-        self.since.elapsed() < AGE_MAX || (!self.has_ended && self.computation.is_awaited())
+        self.since.elapsed() < AGE_MAX || (!self.has_ended && self.computation.has_waiters())
     }
 }
 
@@ -512,7 +516,7 @@ mod tests {
     }
 
     impl Producer for Pieces {
-        fn advance(
+        fn produce(
             &mut self,
             _mount: &Mount,
             bills: &mut Vec<Bill>,
@@ -556,7 +560,7 @@ mod tests {
 
     type Heard = Arc<Mutex<Vec<Result<()>>>>;
 
-    fn wait(computation: &Computation, until: Until, heard: &Heard) -> bool {
+    fn wait(computation: &Computation, until: WaitFor, heard: &Heard) -> bool {
         let heard = Arc::clone(heard);
         computation.wait(0, until, Box::new(move |woken| heard.lock().push(woken)))
     }
@@ -573,9 +577,9 @@ mod tests {
         assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (0, None));
         let (sizes, bytes) = (Heard::default(), Heard::default());
         assert!(
-            wait(&shared, Until::Byte(10), &bytes)
-                && wait(&shared, Until::Size, &sizes)
-                && wait(&shared, Until::Size, &sizes)
+            wait(&shared, WaitFor::Byte(10), &bytes)
+                && wait(&shared, WaitFor::Size, &sizes)
+                && wait(&shared, WaitFor::Size, &sizes)
         );
         assert!(shared.step(&mount, |_| true));
         assert_eq!((bytes.lock().len(), sizes.lock().len()), (1, 0));
@@ -585,7 +589,7 @@ mod tests {
             (steps.load(Ordering::Relaxed), shared.size()),
             (4, Some(Ok(3 * PIECE as u64)))
         );
-        assert!(!wait(&shared, Until::Size, &sizes), "it is known");
+        assert!(!wait(&shared, WaitFor::Size, &sizes), "it is known");
     }
 
     #[test]
@@ -597,10 +601,10 @@ mod tests {
             ..Pieces::default()
         });
         let heard = Heard::default();
-        wait(&failing, Until::Size, &heard);
+        wait(&failing, WaitFor::Size, &heard);
         while failing.step(&mount, |_| true) {}
         assert_eq!(*heard.lock(), [Err(FsError::Busy("this once"))]);
-        wait(&failing, Until::Size, &heard);
+        wait(&failing, WaitFor::Size, &heard);
         while failing.step(&mount, |_| true) {}
         assert_eq!(
             (heard.lock().last(), failing.size()),
@@ -616,7 +620,7 @@ mod tests {
             panics: Some(1),
             ..Pieces::default()
         });
-        wait(&failing, Until::Size, &heard);
+        wait(&failing, WaitFor::Size, &heard);
         assert!(failing.step(&mount, |_| true));
         let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             failing.step(&mount, |_| true)
@@ -630,7 +634,7 @@ mod tests {
         let mut at = 0;
         loop {
             let heard = Heard::default();
-            wait(&open.computation, Until::Byte(at as u64), &heard);
+            wait(&open.computation, WaitFor::Byte(at as u64), &heard);
             while open.computation.step(mount, |_| true) {}
             let bytes = open.read(mount, at as u64, PIECE, &|| true).unwrap().bytes;
             if bytes.is_empty() {
@@ -674,7 +678,7 @@ mod tests {
             ..Pieces::default()
         });
         let (heard, made) = (Heard::default(), AtomicU64::new(0));
-        wait(&shared, Until::Size, &heard);
+        wait(&shared, WaitFor::Size, &heard);
         while shared.step(&mount, |_| made.fetch_add(1, Ordering::Relaxed) < 2) {}
         assert!(
             matches!(shared.size(), Some(Err(FsError::SpoolFull(_)))),

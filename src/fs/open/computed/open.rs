@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::{Computation, MakeProducer, Window};
-use crate::fs::{mount::Mount, prelude::*, query::Wanted};
+use super::{Computation, ComputedWindow, MakeProducer};
+use crate::fs::{mount::Mount, prelude::*, query::IsWanted};
 
 /// An open computed file.
 pub struct OpenComputed {
@@ -13,7 +13,7 @@ pub struct OpenComputed {
     make: MakeProducer,
     /// The path below the mount, for people.
     pub path: String,
-    reading: Mutex<Reading>,
+    reading: Mutex<ComputedReader>,
 }
 
 impl fmt::Debug for OpenComputed {
@@ -25,17 +25,17 @@ impl fmt::Debug for OpenComputed {
 }
 
 #[derive(Debug, Default)]
-struct Reading {
+struct ComputedReader {
     /// The number of bills of the computation that were settled for this reader.
-    settled: usize,
+    settled_bills: usize,
     /// The window over the bytes beyond the spool.
-    beyond: Option<Box<Window>>,
-    was_told: bool,
+    window: Option<Box<ComputedWindow>>,
+    gave_consumed: bool,
 }
 
 /// The answer to a read.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ComputedRead {
     pub bytes: Vec<u8>,
     /// The capacity that all bytes consumed, once, at the end.
     pub consumed: Option<Arc<Vec<u8>>>,
@@ -59,7 +59,7 @@ impl OpenComputed {
         let reading = self.reading.try_lock()?;
         Some(
             reading
-                .beyond
+                .window
                 .as_ref()
                 .map_or(0, |window| window.held_bytes()),
         )
@@ -74,22 +74,22 @@ impl OpenComputed {
         mount: &Mount,
         offset: u64,
         size: usize,
-        wanted: &Wanted<'_>,
-    ) -> Result<Answer> {
+        wanted: &IsWanted<'_>,
+    ) -> Result<ComputedRead> {
         let mut reading = self.reading.lock();
         let spool = &self.computation.spool;
-        if offset >= spool.len() && !self.computation.is_whole() {
-            return self.read_beyond(&mut reading, mount, offset, size, wanted);
+        if offset >= spool.len() && !self.computation.is_complete() {
+            return self.read_window(&mut reading, mount, offset, size, wanted);
         }
         let end = offset.saturating_add(size as u64);
-        self.settle(&mut reading, end)?;
+        self.settle_bills(&mut reading, end)?;
         let bytes = spool.read(offset, size).map_err(|error| {
             log::error!("{}: cannot read what was kept: {error}", self.path);
             FsError::Internal
         })?;
-        let is_told =
-            end >= spool.len() && !std::mem::replace(&mut reading.was_told, end >= spool.len());
-        Ok(Answer {
+        let is_told = end >= spool.len()
+            && !std::mem::replace(&mut reading.gave_consumed, end >= spool.len());
+        Ok(ComputedRead {
             bytes,
             consumed: if is_told {
                 self.computation.consumed()
@@ -100,35 +100,35 @@ impl OpenComputed {
     }
 
     /// Settles the bills of the bytes before `end`.
-    fn settle(&self, reading: &mut Reading, end: u64) -> Result<()> {
-        for bill in self.computation.bills(reading.settled, end) {
-            bill.settle()?;
-            reading.settled += 1;
+    fn settle_bills(&self, reading: &mut ComputedReader, end: u64) -> Result<()> {
+        for bill in self.computation.bills(reading.settled_bills, end) {
+            bill.spend()?;
+            reading.settled_bills += 1;
         }
         Ok(())
     }
 
-    fn read_beyond(
+    fn read_window(
         &self,
-        reading: &mut Reading,
+        reading: &mut ComputedReader,
         mount: &Mount,
         offset: u64,
         size: usize,
-        wanted: &Wanted<'_>,
-    ) -> Result<Answer> {
-        self.settle(reading, u64::MAX)?;
+        wanted: &IsWanted<'_>,
+    ) -> Result<ComputedRead> {
+        self.settle_bills(reading, u64::MAX)?;
         let window = reading
-            .beyond
+            .window
             .take()
-            .or_else(|| self.computation.take_rest())
+            .or_else(|| self.computation.take_window())
             .filter(|window| window.start() <= offset);
         let window = match window {
             Some(window) => window,
-            None => Box::new(Window::new((self.make)(mount)?)),
+            None => Box::new(ComputedWindow::new((self.make)(mount)?)),
         };
-        let window = reading.beyond.insert(window);
+        let window = reading.window.insert(window);
         let bytes = window.read(mount, offset, size, wanted)?;
-        Ok(Answer {
+        Ok(ComputedRead {
             bytes,
             consumed: window.take_consumed().map(Arc::new),
         })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::RwLock;
 
-use crate::fs::{open::part, prelude::*};
+use crate::fs::{open::sub_range, prelude::*};
 use std::sync::{OnceLock, atomic::AtomicU64};
 
 /// The bytes of one file that are kept in memory; more go to disk.
@@ -20,13 +20,13 @@ pub const DISK_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// The bytes that all spools of a mount hold, and the directory of their files.
 #[derive(Debug, Default)]
-pub struct Spools {
+pub struct SpoolSet {
     directory: OnceLock<PathBuf>,
     memory: AtomicU64,
     disk: AtomicU64,
 }
 
-impl Spools {
+impl SpoolSet {
     /// Sets the directory of the files, once. Without it they are where temporary files are.
     pub fn set_directory(&self, directory: PathBuf) {
         let _ = self.directory.set(directory);
@@ -38,17 +38,17 @@ impl Spools {
         self.disk.load(Ordering::Relaxed)
     }
 
-    fn file(&self) -> io::Result<File> {
+    fn create_file(&self) -> io::Result<File> {
         let temporary = std::env::temp_dir();
         match self.directory.get() {
-            Some(directory) => nameless(directory).or_else(|_| nameless(&temporary)),
-            None => nameless(&temporary),
+            Some(directory) => unnamed_file(directory).or_else(|_| unnamed_file(&temporary)),
+            None => unnamed_file(&temporary),
         }
     }
 }
 
 /// Makes a file that no directory lists.
-fn nameless(directory: &Path) -> io::Result<File> {
+fn unnamed_file(directory: &Path) -> io::Result<File> {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
@@ -72,7 +72,7 @@ fn nameless(directory: &Path) -> io::Result<File> {
 }
 
 /// Adds `bytes` to a counter, unless the sum is more than `most`. Returns true if they were added.
-fn charge(counted: &AtomicU64, bytes: u64, most: u64) -> bool {
+fn try_add(counted: &AtomicU64, bytes: u64, most: u64) -> bool {
     let fits = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
     counted
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
@@ -80,7 +80,7 @@ fn charge(counted: &AtomicU64, bytes: u64, most: u64) -> bool {
 }
 
 #[derive(Debug)]
-enum Place {
+enum SpoolStorage {
     Memory(Vec<u8>),
     File(Arc<File>, u64),
 }
@@ -88,25 +88,25 @@ enum Place {
 /// The bytes of one computed file. One thread appends, any thread may read.
 #[derive(Debug)]
 pub struct Spool {
-    spools: Arc<Spools>,
-    place: RwLock<Place>,
+    spools: Arc<SpoolSet>,
+    storage: RwLock<SpoolStorage>,
 }
 
 impl Spool {
     /// Makes an empty spool.
     #[must_use]
-    pub fn new(spools: &Arc<Spools>) -> Self {
+    pub fn new(spools: &Arc<SpoolSet>) -> Self {
         Self {
             spools: Arc::clone(spools),
-            place: RwLock::new(Place::Memory(Vec::new())),
+            storage: RwLock::new(SpoolStorage::Memory(Vec::new())),
         }
     }
 
     #[must_use]
     pub fn len(&self) -> u64 {
-        match &*self.place.read() {
-            Place::Memory(bytes) => bytes.len() as u64,
-            Place::File(_, len) => *len,
+        match &*self.storage.read() {
+            SpoolStorage::Memory(bytes) => bytes.len() as u64,
+            SpoolStorage::File(_, len) => *len,
         }
     }
 
@@ -120,11 +120,11 @@ impl Spool {
     /// # Errors
     /// The file on disk cannot be read.
     pub fn read(&self, offset: u64, size: usize) -> io::Result<Vec<u8>> {
-        let (file, len) = match &*self.place.read() {
-            Place::Memory(bytes) => {
-                return Ok(bytes[part(bytes.len(), offset, size)].to_vec());
+        let (file, len) = match &*self.storage.read() {
+            SpoolStorage::Memory(bytes) => {
+                return Ok(bytes[sub_range(bytes.len(), offset, size)].to_vec());
             }
-            Place::File(file, len) => (Arc::clone(file), *len),
+            SpoolStorage::File(file, len) => (Arc::clone(file), *len),
         };
         let left = usize::try_from(len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; left.min(size)];
@@ -140,14 +140,14 @@ impl Spool {
         if bytes.is_empty() || self.append_in_memory(bytes) {
             return Ok(());
         }
-        let grown = match &*self.place.read() {
-            Place::Memory(held) => held.len() + bytes.len(),
-            Place::File(..) => bytes.len(),
+        let grown = match &*self.storage.read() {
+            SpoolStorage::Memory(held) => held.len() + bytes.len(),
+            SpoolStorage::File(..) => bytes.len(),
         } as u64;
         if !has_room(grown) {
             return Err(FsError::SpoolFull("the disk is almost full"));
         }
-        if !charge(&self.spools.disk, grown, DISK_BYTES_MAX) {
+        if !try_add(&self.spools.disk, grown, DISK_BYTES_MAX) {
             return Err(FsError::SpoolFull(
                 "the results that are open or were just asked for hold 1 GiB, which is all they may",
             ));
@@ -160,10 +160,10 @@ impl Spool {
     }
 
     fn append_in_memory(&self, bytes: &[u8]) -> bool {
-        match &mut *self.place.write() {
-            Place::Memory(held)
+        match &mut *self.storage.write() {
+            SpoolStorage::Memory(held)
                 if held.len() + bytes.len() <= MEMORY_FILE_BYTES_MAX
-                    && charge(&self.spools.memory, bytes.len() as u64, MEMORY_BYTES_MAX) =>
+                    && try_add(&self.spools.memory, bytes.len() as u64, MEMORY_BYTES_MAX) =>
             {
                 held.extend_from_slice(bytes);
                 true
@@ -174,14 +174,14 @@ impl Spool {
 
     /// Writes without the lock: meanwhile readers have the bytes before.
     fn append_on_disk(&self, bytes: &[u8]) -> io::Result<()> {
-        let (file, len, held) = match &*self.place.read() {
-            Place::File(file, len) => (Arc::clone(file), *len, Vec::new()),
-            Place::Memory(held) => (Arc::new(self.spools.file()?), 0, held.clone()),
+        let (file, len, held) = match &*self.storage.read() {
+            SpoolStorage::File(file, len) => (Arc::clone(file), *len, Vec::new()),
+            SpoolStorage::Memory(held) => (Arc::new(self.spools.create_file()?), 0, held.clone()),
         };
         file.write_all_at(&held, len)?;
         let len = len + held.len() as u64;
         file.write_all_at(bytes, len)?;
-        *self.place.write() = Place::File(file, len + bytes.len() as u64);
+        *self.storage.write() = SpoolStorage::File(file, len + bytes.len() as u64);
         self.spools
             .memory
             .fetch_sub(held.len() as u64, Ordering::Relaxed);
@@ -191,12 +191,12 @@ impl Spool {
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        match self.place.get_mut() {
-            Place::Memory(bytes) => self
+        match self.storage.get_mut() {
+            SpoolStorage::Memory(bytes) => self
                 .spools
                 .memory
                 .fetch_sub(bytes.len() as u64, Ordering::Relaxed),
-            Place::File(_, len) => self.spools.disk.fetch_sub(*len, Ordering::Relaxed),
+            SpoolStorage::File(_, len) => self.spools.disk.fetch_sub(*len, Ordering::Relaxed),
         };
     }
 }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_was_appended_is_read_wherever_it_lies_and_is_given_back() {
-        let spools = Arc::<Spools>::default();
+        let spools = Arc::<SpoolSet>::default();
         let spool = Spool::new(&spools);
         let piece: Vec<u8> = (0..100_000_u32).map(|n| (n % 251) as u8).collect();
         for _ in 0..10 {
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_refuses_and_keeps_what_was_there() {
-        let spools = Arc::<Spools>::default();
+        let spools = Arc::<SpoolSet>::default();
         let spool = Spool::new(&spools);
         spool.append(b"short", |_| false).unwrap();
         let long = vec![b'x'; MEMORY_FILE_BYTES_MAX];
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_beyond_it_short_ones_go_to_disk() {
-        let spools = Arc::<Spools>::default();
+        let spools = Arc::<SpoolSet>::default();
         let piece = vec![b'x'; MEMORY_FILE_BYTES_MAX];
         let held: Vec<Spool> = (0..MEMORY_BYTES_MAX / piece.len() as u64 + 3)
             .map(|_| Spool::new(&spools))

@@ -17,7 +17,7 @@ pub struct Creations {
     by_ino: Mutex<HashMap<u64, Creation>>,
     /// The versions of items that an open or mknod made of nothing but the key: the next open finds
     /// an empty file.
-    empty: Mutex<Recent<u64, Version, EMPTY_MAX, EMPTY_MS>>,
+    empty: Mutex<TtlMap<u64, Version, EMPTY_MAX, EMPTY_MS>>,
 }
 
 /// The time for which a file that was made without a text is opened as an empty one.
@@ -41,8 +41,8 @@ impl Creations {
     }
 
     /// Notes that a file was made empty, as an item of that version.
-    pub fn made_empty(&self, ino: u64, version: Version) {
-        self.empty.lock().keep(ino, version, now_ms());
+    pub fn mark_empty(&self, ino: u64, version: Version) {
+        self.empty.lock().insert(ino, version, now_ms());
     }
 
     /// True if the item of that version was made as an empty file just now.
@@ -61,13 +61,13 @@ impl Creations {
     }
 
     /// Forgets a file because its name was unlinked. Returns true if there was such a file.
-    pub fn unlinked(&self, ino: u64) -> bool {
+    pub fn remove_unlinked(&self, ino: u64) -> bool {
         let mut by_ino = self.by_ino.lock();
         unstored(&mut by_ino, ino).is_some() && by_ino.remove(&ino).is_some()
     }
 
     /// Forgets the files of a folder that was removed, as if each had been unlinked.
-    pub fn folder_removed(&self, holds: impl Fn(&ItemTarget) -> bool) {
+    pub fn remove_folder(&self, holds: impl Fn(&ItemTarget) -> bool) {
         let is_held = |creation: &Creation| {
             creation
                 .handles
@@ -101,7 +101,7 @@ impl Creations {
         let mut by_ino = self.by_ino.lock();
         let creation = unstored(&mut by_ino, ino)?;
         let size = creation.handles.last()?.state.lock().writer.len() as u64;
-        Some(Attr::file(size, creation.since_ms).of(ino))
+        Some(Attr::file(size, creation.since_ms).with_ino(ino))
     }
 }
 

@@ -11,25 +11,25 @@ use crate::codec::json::edit::indent;
 use crate::fs::{
     mount::{
         Mount,
-        scratch::{directory_of, item_path, place_in, warning},
+        scratch::{directory_of, item_path, move_warning, trash_place},
     },
-    node::{base, item_number},
+    node::{base_source, item_ino},
     open::Reply,
     prelude::*,
-    write::{FileId, deferred::Hidden},
+    write::{FileId, deferred_deletes::HiddenItem},
 };
-use crate::model::api::table_control::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
+use crate::model::api::table_control::{TRASH_RETENTION_MS, TrashChange, TrashKey, TrashRequest};
 use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done};
 
 /// The time that the thread sleeps if no delete waits.
-const IDLE: Duration = Duration::from_secs(5);
+const IDLE_SLEEP: Duration = Duration::from_secs(5);
 
 /// A hidden item: its table and key.
-type Place = (TableName, Key);
+type HiddenKey = (TableName, Key);
 
 /// The place in the store at which a hidden item's text stays, and the text; `None` if the text
 /// goes with the item.
-type Parking = Option<(ParkedPlace, Vec<u8>)>;
+type TrashText = Option<(TrashKey, Vec<u8>)>;
 
 /// The deferred deletes of a mount, and their thread. `deleting` and `is_stopped` are each taken
 /// before the lock of the deletes themselves ([`Mount`]), and never one under the other.
@@ -101,17 +101,17 @@ impl DeferredDelete {
             .with_deferred(|deferred| deferred.next_deadline_ms())
         {
             Some(deadline_ms) => Duration::from_millis(deadline_ms.saturating_sub(now_ms()).max(1)),
-            None => IDLE,
+            None => IDLE_SLEEP,
         };
         if !*is_stopped {
-            self.wake.wait_for(&mut is_stopped, wait.min(IDLE));
+            self.wake.wait_for(&mut is_stopped, wait.min(IDLE_SLEEP));
         }
         !*is_stopped
     }
 
     /// Hides a version of an item after its text was copied to a scratch file: the delete is due a
     /// little later.
-    pub fn hide(&self, place: Place, version: Version, file: FileId, form: TextForm) {
+    pub fn hide(&self, place: HiddenKey, version: Version, file: FileId, form: TextForm) {
         self.mount
             .with_deferred(|deferred| deferred.hide(place, version, file, form, now_ms()));
         // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps
@@ -128,7 +128,7 @@ impl DeferredDelete {
         key: &Key,
         precondition: Option<Precondition>,
     ) -> Option<Precondition> {
-        if !self.mount.hides_any() {
+        if !self.mount.has_hidden() {
             return precondition;
         }
         let place = (table.clone(), key.clone());
@@ -148,7 +148,7 @@ impl DeferredDelete {
     /// Deletes the hidden items that are due, unless they were changed meanwhile.
     fn delete_due(self: &Arc<Self>) {
         let now_ms = now_ms();
-        self.delete_those(
+        self.delete_matching(
             &self.mount,
             |_, hidden| hidden.is_due(now_ms),
             || Box::new(|_| {}),
@@ -157,10 +157,10 @@ impl DeferredDelete {
 
     /// Deletes the hidden items for which `is_meant` is true and parks their texts. `reply` makes
     /// the callback of each delete.
-    fn delete_those(
+    fn delete_matching(
         self: &Arc<Self>,
         mount: &Mount,
-        is_meant: impl Fn(&Place, &Hidden) -> bool,
+        is_meant: impl Fn(&HiddenKey, &HiddenItem) -> bool,
         mut reply: impl FnMut() -> Reply<()>,
     ) {
         // Held until all are queued, and not longer: the answers come from the committer, and its
@@ -168,10 +168,10 @@ impl DeferredDelete {
         let _deleting = self.deleting.lock();
         // Taken out in one step, so that each is deleted once however many threads come here.
         for (place, hidden) in mount.with_deferred(|deferred| deferred.take(is_meant)) {
-            match parking(mount, &place, hidden) {
+            match trash_text(mount, &place, hidden) {
                 Ok(parking) => self.delete(mount, place, hidden, parking, reply()),
                 Err(error) => {
-                    self.show_again(&place, hidden);
+                    self.unhide(&place, hidden);
                     reply()(Err(error));
                 }
             }
@@ -180,16 +180,16 @@ impl DeferredDelete {
 
     /// Queues all waiting deletes now.
     pub fn flush(self: &Arc<Self>) {
-        self.delete_those(&self.mount, |_, _| true, || Box::new(|_| {}));
+        self.delete_matching(&self.mount, |_, _| true, || Box::new(|_| {}));
     }
 
     /// Performs the waiting deletes for which `is_meant` is true, and waits for them.
-    pub fn settle(self: &Arc<Self>, mount: &Mount, is_meant: impl Fn(&Place) -> bool) {
-        if !mount.hides_any() {
+    pub fn delete_now(self: &Arc<Self>, mount: &Mount, is_meant: impl Fn(&HiddenKey) -> bool) {
+        if !mount.has_hidden() {
             return;
         }
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        self.delete_those(
+        self.delete_matching(
             mount,
             |place, _| is_meant(place),
             || {
@@ -205,16 +205,16 @@ impl DeferredDelete {
     fn delete(
         self: &Arc<Self>,
         mount: &Mount,
-        place: Place,
-        hidden: Hidden,
-        parking: Parking,
+        place: HiddenKey,
+        hidden: HiddenItem,
+        parking: TrashText,
         reply: Reply<()>,
     ) {
         let schema = match mount.schema(&place.0) {
             Ok(schema) => schema,
             // The table is gone, and the item with it.
             Err(error) => {
-                self.show_again(&place, hidden);
+                self.unhide(&place, hidden);
                 return reply(Err(error));
             }
         };
@@ -232,9 +232,9 @@ impl DeferredDelete {
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let ended = match outcome {
                     Ok(_) => {
-                        deletes.deleted(&place, composite);
+                        deletes.after_delete(&place, composite);
                         if let Some((parked, text)) = parked {
-                            deletes.was_parked(&place, hidden.file, parked, &text);
+                            deletes.after_trash(&place, hidden.file, parked, &text);
                         }
                         Ok(())
                     }
@@ -247,15 +247,15 @@ impl DeferredDelete {
                 };
                 // Last: as long as it is hidden no call sees an item that is already deleted, or a
                 // folder that is not kept yet.
-                deletes.show_again(&place, hidden);
+                deletes.unhide(&place, hidden);
                 reply(ended);
             },
         );
         match parking {
-            Some((place, content)) => mount.db.park_item_then(
-                ParkRequest {
+            Some((place, content)) => mount.db.trash_item(
+                TrashRequest {
                     delete: request,
-                    place,
+                    key: place,
                     content,
                 },
                 done,
@@ -265,7 +265,7 @@ impl DeferredDelete {
     }
 
     /// Ends the hiding of an item: it is gone, or is seen again.
-    fn show_again(&self, place: &Place, hidden: Hidden) {
+    fn unhide(&self, place: &HiddenKey, hidden: HiddenItem) {
         self.mount.with_deferred(|deferred| {
             if deferred.hidden_version(place) == Some(hidden.version) {
                 deferred.cancel(place);
@@ -273,67 +273,67 @@ impl DeferredDelete {
         });
     }
 
-    fn deleted(&self, (table, key): &Place, composite: bool) {
+    fn after_delete(&self, (table, key): &HiddenKey, composite: bool) {
         // A process that read it may make another item of that key.
-        self.read_versions.forget_all(item_number(table, key));
+        self.read_versions.forget_item(item_ino(table, key));
         if composite {
             self.mount
                 .folders
                 .lock()
-                .keep(table, &key.partition, now_ms());
+                .keep_emptied(table, &key.partition, now_ms());
         }
     }
 
     /// Removes the scratch file of a deleted item from memory, since the store has its text. If the
     /// file was removed or moved meanwhile, the parked text follows.
-    fn was_parked(
+    fn after_trash(
         self: &Arc<Self>,
-        (table, key): &Place,
+        (table, key): &HiddenKey,
         file: FileId,
-        parked: ParkedPlace,
+        parked: TrashKey,
         text: &[u8],
     ) {
         let now_at = {
             let mut scratch = self.mount.scratch.lock();
             let now_at = scratch
-                .place(file)
+                .location(file)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
             if now_at.as_ref() == Some(&(directory_of(&parked), parked.name.clone())) {
                 scratch.remove_if_same(file, text);
             }
             now_at
         };
-        let change = match now_at.map(|(directory, name)| place_in(&directory, &name)) {
-            Some(Some(to)) if to != parked => ParkedChange::Move { from: parked, to },
+        let change = match now_at.map(|(directory, name)| trash_place(&directory, &name)) {
+            Some(Some(to)) if to != parked => TrashChange::Move { from: parked, to },
             Some(_) => {
-                let sentence = warning(
+                let sentence = move_warning(
                     &directory_of(&parked),
                     &parked.name,
-                    now_ms().saturating_add(PARKED_KEPT_MS),
+                    now_ms().saturating_add(TRASH_RETENTION_MS),
                 );
                 return self
                     .mount
-                    .journal
+                    .error_log
                     .warn(&item_path(table, key), vec![sentence]);
             }
-            None => ParkedChange::Remove(parked),
+            None => TrashChange::Remove(parked),
         };
         let logged = |ended: Result<()>| {
             if let Err(error) = ended {
                 log::warn!("a parked file could not be moved or removed: {error}");
             }
         };
-        self.change_parked(change, Box::new(logged));
+        self.change_trash(change, Box::new(logged));
     }
 
     /// Moves or removes a parked text, on a thread for short work.
-    pub fn change_parked(&self, change: ParkedChange, reply: Reply<()>) {
+    pub fn change_trash(&self, change: TrashChange, reply: Reply<()>) {
         let mount = self.mount.clone();
         self.workers.run(move || {
             reply(
                 mount
                     .db
-                    .change_parked(change)
+                    .change_trash(change)
                     .map(drop)
                     .map_err(FsError::from),
             )
@@ -359,12 +359,12 @@ impl DeferredDelete {
     pub fn forget_scratch(&self, file: FileId, reply: Reply<()>) {
         let place = self
             .mount
-            .scratch_place(file)
-            .and_then(|(directory, name)| place_in(&directory, &name));
+            .scratch_location(file)
+            .and_then(|(directory, name)| trash_place(&directory, &name));
         let removed = self.mount.scratch.lock().remove(file);
-        match place.map(|place| (self.mount.db.parked_at(&place), place)) {
+        match place.map(|place| (self.mount.db.trashed_at(&place), place)) {
             Some((Ok(Some(_)), place)) if removed.is_ok() => {
-                self.change_parked(ParkedChange::Remove(place), reply)
+                self.change_trash(TrashChange::Remove(place), reply)
             }
             // Unknown, so it may be parked still and would come back: the caller must try again.
             Some((Err(error), _)) => reply(removed.and(Err(error.into()))),
@@ -383,17 +383,17 @@ impl DeferredDelete {
         {
             log::error!("the keeper thread had failed");
         }
-        self.settle(&self.mount, |_| true);
+        self.delete_now(&self.mount, |_| true);
     }
 }
 
 /// Returns the place and text to park for a hidden item: the place is that of its scratch file.
-fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking> {
+fn trash_text(mount: &Mount, place: &HiddenKey, hidden: HiddenItem) -> Result<TrashText> {
     // Its scratch file was removed, or moved onto an item: the text is kept nowhere, or there.
-    let Some((directory, name)) = mount.scratch_place(hidden.file) else {
+    let Some((directory, name)) = mount.scratch_location(hidden.file) else {
         return Ok(None);
     };
-    let parked = place_in(&directory, &name)
+    let parked = trash_place(&directory, &name)
         .ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
     let entry = EntryKey {
         index: None,
@@ -401,7 +401,7 @@ fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking> {
     };
     let (text, stat) = mount
         .db
-        .text(&base(&place.0), &entry, hidden.form)?
+        .text(&base_source(&place.0), &entry, hidden.form)?
         .ok_or(FsError::NotFound)?;
     if stat.version != hidden.version {
         return Err(FsError::Stale);

@@ -21,24 +21,24 @@ use self::creations::Creations;
 use self::deferred_delete::DeferredDelete;
 use self::optimistic_lock::ReadVersions;
 use self::rm_guard::RmGuard;
-use self::threads::{Awaited, WaitingReads, Workers};
-use super::{Bytes, Reply};
-use crate::database::caller::Releases;
+use self::threads::{PollRead, WaitingReads, Workers};
+use super::{ReadBytes, Reply};
+use crate::database::cancel::CancelSource;
 use crate::fs::{
-    mount::{Mount, journal::Failed},
-    node::{Kind, Node, attr::Attr, base, item_number},
+    mount::{Mount, error_log::FailedCall},
+    node::{Node, NodeKind, attr::Attr, base_source, item_ino},
     prelude::*,
-    process::{has_signal, session_of},
-    write::Failure,
+    process::{has_pending_signal, session_of},
+    write::WriteFailure,
 };
 use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
 use crate::model::error::InUseError;
 
 /// Returns the node of a name in a directory, whether or not it exists: the tree above knows how.
-pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node>;
+pub type ResolveFn = fn(&Mount, &Node, &[u8]) -> Result<Node>;
 
 /// Returns the attributes of a node: the tree above knows how.
-pub type GetAttr = fn(&Mount, &Node) -> Result<Attr>;
+pub type AttrFn = fn(&Mount, &Node) -> Result<Attr>;
 
 /// The mount as one program calls it.
 #[derive(Debug, Clone)]
@@ -61,13 +61,13 @@ impl Deref for Host {
 pub struct HostState {
     /// The mount for work that is done for no particular program.
     own_mount: Mount,
-    resolve: Resolve,
-    attr: GetAttr,
+    resolve: ResolveFn,
+    attr: AttrFn,
     pub creations: Creations,
     pub workers: Arc<Workers>,
-    waiting: Arc<WaitingReads>,
+    waiting_reads: Arc<WaitingReads>,
     /// Releases the calls that wait for a service elsewhere.
-    pub releases: Releases,
+    pub releases: CancelSource,
     pub read_versions: Arc<ReadVersions>,
     pub deletes: Arc<DeferredDelete>,
     pub rm_guard: RmGuard,
@@ -75,15 +75,15 @@ pub struct HostState {
 
 impl Host {
     #[must_use]
-    pub fn new(mount: Mount, resolve: Resolve, attr: GetAttr) -> Self {
+    pub fn new(mount: Mount, resolve: ResolveFn, attr: AttrFn) -> Self {
         let (workers, read_versions) = (Arc::<Workers>::default(), Arc::<ReadVersions>::default());
         let state = HostState {
             own_mount: mount.clone(),
             resolve,
             attr,
             creations: Creations::default(),
-            waiting: Arc::default(),
-            releases: Releases::default(),
+            waiting_reads: Arc::default(),
+            releases: CancelSource::default(),
             deletes: DeferredDelete::new(
                 mount.clone(),
                 Arc::clone(&workers),
@@ -101,11 +101,11 @@ impl Host {
 
     /// Returns the same host, called by another program.
     #[must_use]
-    pub fn called_by(&self, caller: Caller) -> Self {
+    pub fn with_caller(&self, caller: Caller) -> Self {
         // A long call of a service elsewhere is given up when its caller is killed.
-        let asking = self
-            .releases
-            .caller(caller.pid, |thread| has_signal(thread) != Some(true));
+        let asking = self.releases.token(caller.pid, |thread| {
+            has_pending_signal(thread) != Some(true)
+        });
         let own = &self.own_mount;
         let db = own
             .db
@@ -113,13 +113,13 @@ impl Host {
             .unwrap_or_else(|| Arc::clone(&own.db));
         Self {
             state: Arc::clone(&self.state),
-            mount: own.called_by(caller, db),
+            mount: own.with_caller(caller, db),
         }
     }
 
     /// Returns the same host for a call with another wait policy.
     #[must_use]
-    pub fn waiting(&self, wait: WaitPolicy) -> Self {
+    pub fn with_wait(&self, wait: WaitPolicy) -> Self {
         let mut host = self.clone();
         host.mount.caller.wait = wait;
         host
@@ -143,7 +143,7 @@ impl Host {
     }
 
     /// Runs work that waits for at most a commit, on a thread for short work.
-    pub fn run_elsewhere(&self, work: impl FnOnce() + Send + 'static) {
+    pub fn run_short(&self, work: impl FnOnce() + Send + 'static) {
         self.workers.run(work);
     }
 
@@ -154,41 +154,41 @@ impl Host {
     }
 
     /// Answers when `awaited` has bytes: at once if it has.
-    pub fn wait(&self, awaited: Awaited, reply: Reply<Bytes>) {
+    pub fn wait_read(&self, awaited: PollRead, reply: Reply<ReadBytes>) {
         // Only this refusal is kept for errors/last: the other errors are a file's own, and it
         // notes them.
         if let Some(reply) = self
-            .waiting
+            .waiting_reads
             .wait(&self.mount, &self.own_mount, awaited, reply)
         {
             let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
-            reply(noted(self, "read", String::new, refused));
+            reply(record_error(self, "read", String::new, refused));
         }
     }
 
     /// Ends every read that waits now, as at the end of a file.
     pub fn release_waiting(&self) {
-        self.waiting.release();
-        self.releases.release();
+        self.waiting_reads.release();
+        self.releases.cancel_all();
     }
 
     /// Ends every read that waits, now and from now on, as at the end of a file, and every call
     /// that now waits for a service elsewhere: the mount is to go.
     pub fn end_waiting(&self) {
-        self.waiting.end();
-        self.releases.release();
+        self.waiting_reads.end();
+        self.releases.cancel_all();
     }
 
     /// Keeps a failed call for `.ddb/errors/last`, with its own report or the sentence of its
     /// error. Returns the error.
-    pub fn record(&self, operation: &'static str, path: String, failure: Failure) -> FsError {
+    pub fn record(&self, operation: &'static str, path: String, failure: WriteFailure) -> FsError {
         let caller = self.mount.caller;
-        let Failure { error, report } = failure;
-        let failed = Failed::new(caller, operation, path, &error, report);
+        let WriteFailure { error, report } = failure;
+        let failed = FailedCall::new(caller, operation, path, &error, report);
         if self.rm_guard.follows_veto(&self.mount, &failed.path) {
-            self.mount.journal.append(failed);
+            self.mount.error_log.append(failed);
         } else {
-            self.mount.journal.record(session_of(caller.pid), failed);
+            self.mount.error_log.record(session_of(caller.pid), failed);
         }
         error
     }
@@ -197,7 +197,7 @@ impl Host {
     /// that it wrote.
     #[must_use]
     pub fn listener(&self, thread: u32) -> Arc<dyn WriteListener> {
-        Arc::new(Renewing {
+        Arc::new(NoteRenewer {
             host: Arc::downgrade(&self.state),
             thread,
         })
@@ -207,15 +207,15 @@ impl Host {
     #[must_use]
     pub fn context(&self) -> CallContext {
         let caller = self.mount.caller;
-        on_behalf_of(self, caller.pid, caller.wait)
+        context_for(self, caller.pid, caller.wait)
     }
 
     /// Refuses to remove a node that goes only with its table, and vetoes further deletes of the process.
     pub fn refuse_part(&self, node: &Node) -> FsError {
         self.rm_guard.veto_after(&self.mount, node);
         FsError::NotPermitted(match node.kind() {
-            Kind::Directory => "this folder is part of its table",
-            Kind::File | Kind::Symlink => "this file is part of its table",
+            NodeKind::Directory => "this folder is part of its table",
+            NodeKind::File | NodeKind::Symlink => "this file is part of its table",
         })
     }
 
@@ -239,21 +239,21 @@ impl Host {
         }
         // Only after the database agreed: a table that is kept keeps its folders and files.
         self.mount.folders.lock().drop_table(table);
-        self.mount.drop_scratch_of(table);
+        self.mount.drop_scratch(table);
         self.mount.index_drafts.drop_table(table);
-        self.mount.in_progress.removed(table);
+        self.mount.archiver_quirks.removed(table);
         Ok(())
     }
 }
 
 /// A listener that renews the notes of a thread's process.
-struct Renewing {
+struct NoteRenewer {
     /// Weak: the database holds it.
     host: Weak<HostState>,
     thread: u32,
 }
 
-impl WriteListener for Renewing {
+impl WriteListener for NoteRenewer {
     fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>) {
         let Some(host) = self.host.upgrade() else {
             return;
@@ -262,13 +262,13 @@ impl WriteListener for Renewing {
         // thread.
         let is_noted = host
             .read_versions
-            .wrote(item_number(table, key), self.thread, version);
+            .wrote(item_ino(table, key), self.thread, version);
         if let Some(version) = version.filter(|_| is_noted) {
-            let (again, source, key) = (Arc::clone(&host), base(table), key.clone());
+            let (again, source, key) = (Arc::clone(&host), base_source(table), key.clone());
             host.workers.run(move || {
                 again
                     .read_versions
-                    .see(&again.own_mount, &source, key, version)
+                    .load_text(&again.own_mount, &source, key, version)
             });
         }
     }
@@ -278,24 +278,24 @@ impl WriteListener for Renewing {
 ///
 /// # Errors
 /// The error of `result`, which is returned unchanged.
-pub fn noted<T>(
+pub fn record_error<T>(
     host: &Host,
     operation: &'static str,
     path: impl FnOnce() -> String,
     result: Result<T>,
 ) -> Result<T> {
     result.map_err(|error| {
-        if !error.is_remarkable() {
+        if !error.is_logged() {
             return error;
         }
         let report = error.explanation();
-        host.record(operation, path(), Failure { error, report })
+        host.record(operation, path(), WriteFailure { error, report })
     })
 }
 
 /// Makes the context of an operation for a thread's process: the process knows the version that it
 /// writes.
-pub fn on_behalf_of(host: &Host, thread: u32, wait: WaitPolicy) -> CallContext {
+pub fn context_for(host: &Host, thread: u32, wait: WaitPolicy) -> CallContext {
     CallContext {
         listener: Some(host.listener(thread)),
         wait,

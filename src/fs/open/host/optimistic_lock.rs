@@ -27,12 +27,12 @@ use foldhash::HashMap;
 
 use crate::codec::dynamodb_json;
 use crate::fs::{
-    error::what_to_do,
-    mount::{Mount, texts::Text},
-    node::{EntryNode, Node, base, entry_ino, item_number},
+    error::advice,
+    mount::{Mount, text_cache::FileText},
+    node::{EntryNode, Node, base_source, entry_ino, item_ino},
     prelude::*,
-    process::{Process, Processes, name_of},
-    recent::Weighed,
+    process::{Process, ProcessCache, name_of},
+    ttl_map::WeightedMap,
 };
 
 /// The number of notes that are kept.
@@ -53,27 +53,27 @@ const ENTRY_BYTES: usize = 128;
 const NAMES_MAX: usize = 6;
 
 #[derive(Debug)]
-struct Note {
+struct ReadNote {
     process: Process,
     version: Version,
     at: Instant,
-    look: Look,
+    look: LookState,
 }
 
 /// The progress of a thread's look at the item's attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum LookState {
     None,
     /// The thread looked the name up.
-    Begun(u32),
+    Started(u32),
     /// Then it asked for the attributes, which were of this version.
     Seen(u32, Version),
 }
 
-impl Note {
+impl ReadNote {
     /// Counts a look that has ended as a read.
-    fn settle(&mut self, now: Instant) {
-        if let Look::Seen(_, version) = std::mem::replace(&mut self.look, Look::None) {
+    fn finish_look(&mut self, now: Instant) {
+        if let LookState::Seen(_, version) = std::mem::replace(&mut self.look, LookState::None) {
             (self.version, self.at) = (version, now);
         }
     }
@@ -81,7 +81,7 @@ impl Note {
 
 /// The process that wrote an item last through the mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writer {
+pub struct LastWriter {
     /// The version that it wrote; `None` is a delete.
     pub version: Option<Version>,
     pub process: Process,
@@ -90,27 +90,27 @@ pub struct Writer {
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+struct NoteTable {
     /// The notes by item.
-    notes: HashMap<u64, Vec<Note>>,
+    notes: HashMap<u64, Vec<ReadNote>>,
     count: usize,
     /// The last writers by item, of items that a process had read.
-    writers: Recent<u64, Writer, WRITERS_MAX>,
+    writers: TtlMap<u64, LastWriter, WRITERS_MAX>,
 }
 
 /// The versions that processes have read; see the module. An item is named by its inode number.
 #[derive(Debug, Default)]
 pub struct ReadVersions {
-    processes: Processes,
-    state: Mutex<Noted>,
+    processes: ProcessCache,
+    state: Mutex<NoteTable>,
     /// The texts by their versions, which never change.
-    texts: Mutex<Weighed<Version, (TextForm, Arc<Text>), TEXTS_MAX, TEXT_BYTES_MAX>>,
+    texts: Mutex<WeightedMap<Version, (TextForm, Arc<FileText>), TEXTS_MAX, TEXT_BYTES_MAX>>,
 }
 
 impl ReadVersions {
     /// Notes that a thread read this version.
-    pub fn note(&self, item: u64, thread: u32, version: Version) {
-        if let Some(process) = self.processes.of(thread) {
+    pub fn record(&self, item: u64, thread: u32, version: Version) {
+        if let Some(process) = self.processes.get(thread) {
             self.state
                 .lock()
                 .note(item, process, version, Instant::now());
@@ -118,13 +118,13 @@ impl ReadVersions {
     }
 
     /// Notes that a thread read this text of an item of a table.
-    pub fn read(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<Text>) {
-        self.note(
+    pub fn read(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<FileText>) {
+        self.record(
             entry_ino(&entry.source, &entry.key, TextForm::PlainJson),
             thread,
             version,
         );
-        self.keep(version, entry.form, text);
+        self.cache_text(version, entry.form, text);
     }
 
     /// True if any process has read the item. Only then the process of a caller must be found.
@@ -136,7 +136,7 @@ impl ReadVersions {
     /// item.
     pub fn version(&self, item: u64, thread: u32) -> Option<Version> {
         self.with_note(item, thread, |note, now| {
-            note.settle(now);
+            note.finish_look(now);
             note.version
         })
     }
@@ -144,8 +144,8 @@ impl ReadVersions {
     /// Notes that a thread looked the name up.
     pub fn looked_up(&self, item: u64, thread: u32) {
         self.with_note(item, thread, |note, now| {
-            note.settle(now);
-            note.look = Look::Begun(thread);
+            note.finish_look(now);
+            note.look = LookState::Started(thread);
         });
     }
 
@@ -153,13 +153,13 @@ impl ReadVersions {
     /// not as long as a live process has another version noted, for which a look matters. Otherwise
     /// all notes count from now: a process that looks unseen does so within the time for which the
     /// kernel caches the answer. The thread that asks has seen the version.
-    pub fn may_be_kept(&self, item: u64, thread: u32, version: Version) -> bool {
+    pub fn may_cache(&self, item: u64, thread: u32, version: Version) -> bool {
         let mut state = self.state.lock();
         if !state.notes.contains_key(&item) {
             return true;
         }
         state.retain(item, |note| {
-            note.version == version || note.process.is_there()
+            note.version == version || note.process.is_running()
         });
         let Some(notes) = state.notes.get_mut(&item) else {
             return true;
@@ -170,15 +170,15 @@ impl ReadVersions {
         let now = Instant::now();
         for note in notes {
             note.at = now;
-            if note.look == Look::Begun(thread) {
-                note.look = Look::None;
+            if note.look == LookState::Started(thread) {
+                note.look = LookState::None;
             }
         }
         true
     }
 
     /// True if a look at this version of an item matters to any process.
-    pub fn is_to_be_seen(&self, item: u64, version: Version) -> bool {
+    pub fn has_other_version(&self, item: u64, version: Version) -> bool {
         self.state
             .lock()
             .notes
@@ -189,8 +189,8 @@ impl ReadVersions {
     /// Notes that a thread asked for the attributes, which are of this version or a later one.
     pub fn looked_at(&self, item: u64, thread: u32, version: Version) {
         self.with_note(item, thread, |note, _| {
-            if note.look == Look::Begun(thread) {
-                note.look = Look::Seen(thread, version);
+            if note.look == LookState::Started(thread) {
+                note.look = LookState::Seen(thread, version);
             }
         });
     }
@@ -198,8 +198,9 @@ impl ReadVersions {
     /// Notes that a thread opened the file or set its size: that was the purpose of its look.
     pub fn opened(&self, item: u64, thread: u32) {
         self.with_note(item, thread, |note, _| {
-            if matches!(note.look, Look::Begun(by) | Look::Seen(by, _) if by == thread) {
-                note.look = Look::None;
+            if matches!(note.look, LookState::Started(by) | LookState::Seen(by, _) if by == thread)
+            {
+                note.look = LookState::None;
             }
         });
     }
@@ -208,15 +209,15 @@ impl ReadVersions {
         &self,
         item: u64,
         thread: u32,
-        work: impl FnOnce(&mut Note, Instant) -> T,
+        work: impl FnOnce(&mut ReadNote, Instant) -> T,
     ) -> Option<T> {
         if !self.is_noted(item) {
             return None;
         }
-        let (process, now) = (self.processes.of(thread)?, Instant::now());
+        let (process, now) = (self.processes.get(thread)?, Instant::now());
         self.state
             .lock()
-            .of(item, process, now)
+            .find(item, process, now)
             .map(|note| work(note, now))
     }
 
@@ -225,12 +226,12 @@ impl ReadVersions {
     pub fn wrote(&self, item: u64, thread: u32, version: Option<Version>) -> bool {
         let Some(process) = self
             .is_noted(item)
-            .then(|| self.processes.of(thread))
+            .then(|| self.processes.get(thread))
             .flatten()
         else {
             return false;
         };
-        let writer = Writer {
+        let writer = LastWriter {
             version,
             process,
             name: name_of(thread),
@@ -240,7 +241,7 @@ impl ReadVersions {
     }
 
     /// Returns the process that wrote this version of an item, if that was through this mount.
-    pub fn writer(&self, item: u64, version: Option<Version>) -> Option<Writer> {
+    pub fn writer(&self, item: u64, version: Option<Version>) -> Option<LastWriter> {
         self.state
             .lock()
             .writers
@@ -250,15 +251,15 @@ impl ReadVersions {
     }
 
     /// Forgets all notes of an item that is gone: a process that read it may make another.
-    pub fn forget_all(&self, item: u64) {
+    pub fn forget_item(&self, item: u64) {
         self.state.lock().retain(item, |_| false);
     }
 
     /// Keeps the text of a version.
-    pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
+    pub fn cache_text(&self, version: Version, form: TextForm, text: &Arc<FileText>) {
         let mut texts = self.texts.lock();
         if texts.get(&version).is_none() {
-            texts.keep(
+            texts.insert(
                 version,
                 (form, Arc::clone(text)),
                 text.bytes.len() + ENTRY_BYTES,
@@ -267,14 +268,14 @@ impl ReadVersions {
     }
 
     /// Keeps the text of a version, if the budget has room for it.
-    pub fn keep_text(&self, mount: &Mount, version: Version, form: TextForm, text: &[u8]) {
-        if let Ok(text) = Text::new(text.to_vec(), &mount.budget) {
-            self.keep(version, form, &text);
+    pub fn try_cache_text(&self, mount: &Mount, version: Version, form: TextForm, text: &[u8]) {
+        if let Ok(text) = FileText::new(text.to_vec(), &mount.open_budget) {
+            self.cache_text(version, form, &text);
         }
     }
 
     /// Reads an item and keeps its text, unless its text of that version is known.
-    pub fn see(&self, mount: &Mount, source: &Source, base: Key, version: Version) {
+    pub fn load_text(&self, mount: &Mount, source: &SourceName, base: Key, version: Version) {
         let (form, is_known) = (
             TextForm::PlainJson,
             self.texts.lock().get(&version).is_some(),
@@ -283,7 +284,7 @@ impl ReadVersions {
             && let Ok(Some((text, stat))) =
                 mount.db.text(source, &EntryKey { index: None, base }, form)
         {
-            self.keep_text(mount, stat.version, form, &text);
+            self.try_cache_text(mount, stat.version, form, &text);
         }
     }
 
@@ -298,7 +299,7 @@ impl ReadVersions {
 
     /// Returns the lines of `.ddb/errors/last` below the first, for a write that was checked
     /// against a version that is not current any more.
-    pub fn stale_report(
+    pub fn conflict_report(
         &self,
         mount: &Mount,
         error: &FsError,
@@ -311,11 +312,14 @@ impl ReadVersions {
             index: None,
             base: key.clone(),
         };
-        let Ok(now) = mount.db.text(&base(table), &entry, TextForm::PlainJson) else {
-            return format!("  {error}\n  hint: {} {unchanged}\n", what_to_do(error));
+        let Ok(now) = mount
+            .db
+            .text(&base_source(table), &entry, TextForm::PlainJson)
+        else {
+            return format!("  {error}\n  hint: {} {unchanged}\n", advice(error));
         };
         let writer = self.writer(
-            item_number(table, key),
+            item_ino(table, key),
             now.as_ref().map(|(_, stat)| stat.version),
         );
         let writer = writer.map_or("somebody else".to_owned(), |writer| {
@@ -325,22 +329,19 @@ impl ReadVersions {
             return deleted_report(&writer);
         };
         let told = match error {
-            FsError::OtherVersion => error.to_string(),
+            FsError::VersionMismatch => error.to_string(),
             _ => format!("the item was changed by {writer} since it was read"),
         };
         let what = self
-            .what_differs(mount, table, since, &text)
+            .changed_attributes(mount, table, since, &text)
             .map(|what| format!(": {what}"))
             .unwrap_or_default();
-        format!(
-            "  {told}{what}\n  hint: {} {unchanged}\n",
-            what_to_do(error)
-        )
+        format!("  {told}{what}\n  hint: {} {unchanged}\n", advice(error))
     }
 
     /// Returns the attributes of an item's text that differ from an earlier version, if that is
     /// known.
-    fn what_differs(
+    fn changed_attributes(
         &self,
         mount: &Mount,
         table: &TableName,
@@ -350,13 +351,13 @@ impl ReadVersions {
         let (before, after) = (self.item(since)?, plain_json::parse(text).ok()?);
         let schema = mount.schema(table).ok()?;
         let is_key = |name: &str| schema.key.attributes().any(|key| key.name == name);
-        Some(difference(&before, &after, &is_key))
+        Some(describe_difference(&before, &after, &is_key))
     }
 }
 
 /// Returns the number by which [`ReadVersions`] knows the item of a node with this inode number.
 #[must_use]
-pub fn tracked(node: &Node, ino: u64) -> Option<u64> {
+pub fn tracked_ino(node: &Node, ino: u64) -> Option<u64> {
     match node {
         Node::Entry(entry) if entry.source.index.is_some() => None,
         Node::Entry(entry) if entry.form == TextForm::PlainJson => Some(ino),
@@ -365,33 +366,33 @@ pub fn tracked(node: &Node, ino: u64) -> Option<u64> {
     }
 }
 
-impl Noted {
+impl NoteTable {
     fn note(&mut self, item: u64, process: Process, version: Version, now: Instant) {
-        if let Some(note) = self.of(item, process, now) {
+        if let Some(note) = self.find(item, process, now) {
             // A file that was opened before this version may still be read.
-            *note = Note {
+            *note = ReadNote {
                 process,
                 version: version.max(note.version),
                 at: now,
-                look: Look::None,
+                look: LookState::None,
             };
             return;
         }
         if self.count >= NOTES_MAX {
-            self.make_room(now);
+            self.evict(now);
         }
-        self.notes.entry(item).or_default().push(Note {
+        self.notes.entry(item).or_default().push(ReadNote {
             process,
             version,
             at: now,
-            look: Look::None,
+            look: LookState::None,
         });
         self.count += 1;
     }
 
     /// Returns the note of a process, if it still counts.
-    fn of(&mut self, item: u64, process: Process, now: Instant) -> Option<&mut Note> {
-        let is_it = |note: &&mut Note| note.process == process;
+    fn find(&mut self, item: u64, process: Process, now: Instant) -> Option<&mut ReadNote> {
+        let is_it = |note: &&mut ReadNote| note.process == process;
         let note = self.notes.get_mut(&item)?.iter_mut().find(is_it)?;
         if now.duration_since(note.at) >= NOTE_AGE_MAX {
             self.retain(item, |note| note.process != process);
@@ -400,25 +401,25 @@ impl Noted {
         self.notes.get_mut(&item)?.iter_mut().find(is_it)
     }
 
-    fn wrote(&mut self, item: u64, writer: Writer, now: Instant) {
+    fn wrote(&mut self, item: u64, writer: LastWriter, now: Instant) {
         let process = writer.process;
         match writer.version {
             Some(version) => {
-                if let Some(note) = self.of(item, process, now) {
-                    *note = Note {
+                if let Some(note) = self.find(item, process, now) {
+                    *note = ReadNote {
                         process,
                         version,
                         at: now,
-                        look: Look::None,
+                        look: LookState::None,
                     };
                 }
             }
             None => self.retain(item, |note| note.process != process),
         }
-        self.writers.keep(item, writer, now_ms());
+        self.writers.insert(item, writer, now_ms());
     }
 
-    fn retain(&mut self, item: u64, keep: impl FnMut(&Note) -> bool) {
+    fn retain(&mut self, item: u64, keep: impl FnMut(&ReadNote) -> bool) {
         let Some(notes) = self.notes.get_mut(&item) else {
             return;
         };
@@ -430,7 +431,7 @@ impl Noted {
         }
     }
 
-    fn retain_all(&mut self, mut keep: impl FnMut(&Note) -> bool) {
+    fn retain_all(&mut self, mut keep: impl FnMut(&ReadNote) -> bool) {
         self.notes.retain(|_, notes| {
             notes.retain(&mut keep);
             !notes.is_empty()
@@ -438,12 +439,12 @@ impl Noted {
         self.count = self.notes.values().map(Vec::len).sum();
     }
 
-    fn make_room(&mut self, now: Instant) {
+    fn evict(&mut self, now: Instant) {
         let mut is_there: HashMap<Process, bool> = HashMap::default();
         self.retain_all(|note| {
             let is_there = is_there
                 .entry(note.process)
-                .or_insert_with(|| note.process.is_there());
+                .or_insert_with(|| note.process.is_running());
             *is_there && now.duration_since(note.at) < NOTE_AGE_MAX
         });
         if self.count <= NOTES_LEFT {
@@ -467,7 +468,7 @@ fn deleted_report(writer: &str) -> String {
 
 /// Returns a sentence that names the attributes that differ. A written text may lack those of the
 /// key, which the name says.
-fn difference(before: &Item, after: &Item, is_key: &dyn Fn(&str) -> bool) -> String {
+fn describe_difference(before: &Item, after: &Item, is_key: &dyn Fn(&str) -> bool) -> String {
     let of = |item: &'_ Item, differs: &dyn Fn(&str, &AttributeValue) -> bool| -> Vec<String> {
         item.0
             .iter()
@@ -508,9 +509,12 @@ fn difference(before: &Item, after: &Item, is_key: &dyn Fn(&str) -> bool) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::budget::Budget;
+    use crate::store::budget::MemoryBudget;
 
-    const ONE: Process = Process { id: 7, started: 1 };
+    const ONE: Process = Process {
+        id: 7,
+        start_ticks: 1,
+    };
 
     /// Returns this process, which is alive.
     fn me() -> u32 {
@@ -521,8 +525,8 @@ mod tests {
     fn a_process_is_told_the_version_it_read_last() {
         let reads = ReadVersions::default();
         assert_eq!(reads.version(1, me()), None);
-        reads.note(1, me(), 7);
-        reads.note(1, me(), 8);
+        reads.record(1, me(), 7);
+        reads.record(1, me(), 8);
         assert_eq!(
             (reads.version(1, me()), reads.version(2, me())),
             (Some(8), None)
@@ -548,25 +552,32 @@ mod tests {
 
     #[test]
     fn a_note_ends_with_its_process_and_after_ten_minutes() {
-        let (mut state, now) = (Noted::default(), Instant::now());
+        let (mut state, now) = (NoteTable::default(), Instant::now());
         let mut check = |process: Process, after: Duration, expected: Option<Version>| {
             state.note(1, ONE, 5, now);
             assert_eq!(
-                state.of(1, process, now + after).map(|note| note.version),
+                state.find(1, process, now + after).map(|note| note.version),
                 expected,
                 "{process:?} {after:?}"
             );
         };
         check(ONE, Duration::from_secs(599), Some(5));
         check(ONE, Duration::from_secs(600), None);
-        check(Process { started: 2, ..ONE }, Duration::ZERO, None);
+        check(
+            Process {
+                start_ticks: 2,
+                ..ONE
+            },
+            Duration::ZERO,
+            None,
+        );
     }
 
     #[test]
     fn a_look_counts_unless_it_was_for_an_open() {
         let check = |calls: &[&str], expected: Version| {
             let reads = ReadVersions::default();
-            reads.note(1, me(), 5);
+            reads.record(1, me(), 5);
             for call in calls {
                 match *call {
                     "lookup" => reads.looked_up(1, me()),
@@ -589,40 +600,40 @@ mod tests {
     fn the_kernel_may_answer_for_a_version_that_all_who_are_there_know() {
         let reads = ReadVersions::default();
         assert!(
-            reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5),
+            reads.may_cache(1, me(), 5) && !reads.has_other_version(1, 5),
             "nobody read it"
         );
-        reads.note(1, me(), 5);
+        reads.record(1, me(), 5);
         reads.looked_up(1, me());
-        assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5));
+        assert!(reads.may_cache(1, me(), 5) && !reads.has_other_version(1, 5));
         // A GETATTR of a version that the lookup saw ends no look that has only begun.
         reads.looked_at(1, me(), 6);
         assert_eq!(reads.version(1, me()), Some(5));
         assert!(
-            !reads.may_be_kept(1, me(), 6) && reads.is_to_be_seen(1, 6),
+            !reads.may_cache(1, me(), 6) && reads.has_other_version(1, 6),
             "it has yet to see it"
         );
         reads.looked_up(1, me());
         reads.looked_at(1, me(), 6);
         assert_eq!(reads.version(1, me()), Some(6));
-        assert!(reads.may_be_kept(1, me(), 6));
+        assert!(reads.may_cache(1, me(), 6));
         // A process that has ended looks no more.
         reads.state.lock().note(1, ONE, 3, Instant::now());
-        assert!(reads.may_be_kept(1, me(), 6));
+        assert!(reads.may_cache(1, me(), 6));
         assert_eq!(reads.state.lock().notes[&1].len(), 1);
     }
 
     #[test]
     fn memory_is_bounded_and_who_has_ended_goes_first() {
         let reads = ReadVersions::default();
-        reads.note(u64::MAX, me(), 1);
+        reads.record(u64::MAX, me(), 1);
         let mut state = reads.state.lock();
         for item in 0..3 * NOTES_MAX as u64 {
             state.note(item, ONE, item, Instant::now());
             state.note(item, ONE, item + 1, Instant::now());
             state.wrote(
                 item,
-                Writer {
+                LastWriter {
                     version: Some(item),
                     process: ONE,
                     name: String::new(),
@@ -642,7 +653,7 @@ mod tests {
     #[test]
     fn of_living_processes_the_oldest_notes_go() {
         let (reads, later) = (ReadVersions::default(), Duration::from_nanos(1));
-        let (process, now) = (reads.processes.of(me()).unwrap(), Instant::now());
+        let (process, now) = (reads.processes.get(me()).unwrap(), Instant::now());
         let mut state = reads.state.lock();
         for item in 0..3 * NOTES_MAX as u64 {
             state.note(item, process, item, now + later * item as u32);
@@ -660,7 +671,10 @@ mod tests {
         let check = |before: &str, after: &str, expected: &str| {
             let item = |text: &str| plain_json::parse(text.as_bytes()).unwrap();
             let (before, after) = (item(before), item(after));
-            assert_eq!(difference(&before, &after, &|name| name == "id"), expected);
+            assert_eq!(
+                describe_difference(&before, &after, &|name| name == "id"),
+                expected
+            );
         };
         check(
             r#"{"a":1,"b":1,"c":1}"#,
@@ -683,8 +697,8 @@ mod tests {
     fn memory_of_texts_is_bounded_and_the_newest_stay() {
         let seen = ReadVersions::default();
         let text = format!("{{\"a\":\"{}\"}}", "x".repeat(100 * 1024)).into_bytes();
-        let text = Text::new(text, &Budget::new(1 << 20)).unwrap();
-        (0..1_000).for_each(|version| seen.keep(version, TextForm::PlainJson, &text));
+        let text = FileText::new(text, &MemoryBudget::new(1 << 20)).unwrap();
+        (0..1_000).for_each(|version| seen.cache_text(version, TextForm::PlainJson, &text));
         let (count, bytes) = {
             let texts = seen.texts.lock();
             (texts.len(), texts.bytes())
@@ -695,7 +709,7 @@ mod tests {
         );
         assert!(seen.item(0).is_none() && seen.item(999).is_some());
         (1_000..1_000 + 2 * TEXTS_MAX as u64)
-            .for_each(|version| seen.keep(version, TextForm::PlainJson, &Arc::default()));
+            .for_each(|version| seen.cache_text(version, TextForm::PlainJson, &Arc::default()));
         let texts = seen.texts.lock();
         assert_eq!(
             (texts.len(), texts.bytes()),

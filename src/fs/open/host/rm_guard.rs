@@ -10,10 +10,10 @@
 
 use super::threads::Workers;
 use crate::fs::{
-    mount::{Mount, in_progress::is_restorer},
+    mount::{Mount, archiver_quirks::is_archiver},
     node::Node,
     prelude::*,
-    process::{Process, process_of},
+    process::{Process, tgid_of},
 };
 use crate::model::api::table_control::{SavedForm, SavedQueryChange};
 
@@ -29,20 +29,20 @@ const REMOVED_MAX: usize = 1_000;
 #[derive(Debug, Default)]
 struct Vetoes {
     /// True if the process got the reason.
-    list: Mutex<Recent<(TableName, u32), bool, VETOES_MAX, VETO_MS>>,
+    list: Mutex<TtlMap<(TableName, u32), bool, VETOES_MAX, VETO_MS>>,
     /// The removed saved queries, by table, process and name.
-    removed: Mutex<Recent<(TableName, u32, String), SavedForm, REMOVED_MAX, VETO_MS>>,
+    record_removed: Mutex<TtlMap<(TableName, u32, String), SavedForm, REMOVED_MAX, VETO_MS>>,
 }
 
 impl Vetoes {
     /// True if any process tried of late. Only then the process of a caller must be found.
-    fn any(&self) -> bool {
+    fn is_any(&self) -> bool {
         !self.list.lock().is_empty()
     }
 
     /// Notes that this process removed a saved query.
     fn removed(&self, table: &TableName, pid: u32, now_ms: u64, name: &str, form: SavedForm) {
-        self.removed
+        self.record_removed
             .lock()
             .keep((table.clone(), pid, name.to_owned()), form, now_ms);
     }
@@ -57,7 +57,7 @@ impl Vetoes {
         let told = list.get(&place, now_ms).copied().unwrap_or_default();
         list.keep(place, told, now_ms);
         drop(list);
-        let mut removed = self.removed.lock();
+        let mut removed = self.record_removed.lock();
         removed.forget_old(now_ms);
         let taken = removed.take_if(|(of, by, _), _| of == table && *by == pid);
         taken
@@ -72,7 +72,7 @@ impl Vetoes {
     }
 
     /// True if this process may not delete in that table.
-    fn holds(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
+    fn is_vetoed(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         let mut list = self.list.lock();
         list.forget_old(now_ms);
         list.get(&(table.clone(), pid), now_ms).is_some()
@@ -80,7 +80,7 @@ impl Vetoes {
 
     /// True if a process that is barred from that table got the reason before. From now on it has:
     /// its first failure says why, and those that follow are of the same attempt.
-    fn was_told(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
+    fn mark_told(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         self.list
             .lock()
             .get_mut(&(table.clone(), pid), now_ms)
@@ -113,11 +113,11 @@ impl RmGuard {
     ///
     /// # Errors
     /// `NotPermitted` if the process did so a short time ago.
-    pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<()> {
-        if self.vetoes.any()
+    pub fn check_delete(&self, table: &TableName, mount: &Mount) -> Result<()> {
+        if self.vetoes.is_any()
             && self
                 .vetoes
-                .holds(table, process_of(mount.caller.pid), now_ms())
+                .is_vetoed(table, tgid_of(mount.caller.pid), now_ms())
         {
             return Err(FsError::NotPermitted(
                 "this process tried to delete the whole table; what is in it stays",
@@ -128,9 +128,15 @@ impl RmGuard {
 
     /// Notes that this process removed a saved query, which comes back if the process turns out to
     /// delete the whole table.
-    pub fn removed_saved(&self, mount: &Mount, table: &TableName, name: &str, form: SavedForm) {
+    pub fn record_removed_query(
+        &self,
+        mount: &Mount,
+        table: &TableName,
+        name: &str,
+        form: SavedForm,
+    ) {
         self.vetoes
-            .removed(table, process_of(mount.caller.pid), now_ms(), name, form);
+            .removed(table, tgid_of(mount.caller.pid), now_ms(), name, form);
     }
 
     /// True if a failure on this path is one more of a process that already got the reason why it
@@ -139,29 +145,29 @@ impl RmGuard {
         let table = path.split('/').next().unwrap_or_default();
         let was_told = |table: TableName| {
             self.vetoes
-                .was_told(&table, process_of(mount.caller.pid), now_ms())
+                .mark_told(&table, tgid_of(mount.caller.pid), now_ms())
         };
-        self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
+        self.vetoes.is_any() && TableName::new(table).is_ok_and(was_told)
     }
 
     /// Judges UNLINK of a table's `schema.json`: the first call of `rm -r`, or of a program that
     /// will write the file anew.
     pub fn unlink_definition(&self, mount: &Mount, node: &Node, table: &TableName) -> Result<()> {
-        let (process, now) = (process_of(mount.caller.pid), now_ms());
+        let (process, now) = (tgid_of(mount.caller.pid), now_ms());
         if mount.options.allow_drop {
             if mount.schema(table)?.deletion_protection {
                 self.veto(mount, table, process, now);
                 return Err(FsError::Database(Error::DeletionProtected));
             }
-            mount.in_progress.removing(table, process, now);
+            mount.archiver_quirks.removing(table, process, now);
             return Ok(());
         }
         // tar, unzip and install unlink the files that they write next; to refuse them would leave
         // the table half restored. Until such a process has made the definition anew, it deletes
         // nothing in the table.
         self.veto(mount, table, process, now);
-        if mount.options.restore || is_restorer(process) {
-            mount.in_progress.unlinked(node.ino(), process, now);
+        if mount.options.restore || is_archiver(process) {
+            mount.archiver_quirks.unlinked(node.ino(), process, now);
             return Ok(());
         }
         Err(FsError::NotPermitted(
@@ -170,19 +176,19 @@ impl RmGuard {
     }
 
     /// Notes that the caller, or the engine, made a node that did not exist for the caller.
-    pub fn made_anew(&self, mount: &Mount, ino: u64) {
-        for process in mount.in_progress.made(ino) {
+    pub fn recreated(&self, mount: &Mount, ino: u64) {
+        for process in mount.archiver_quirks.created(ino) {
             self.vetoes.lift(process);
         }
     }
 
     /// True if this node does not exist for the caller, which unlinked it to write it anew, or
     /// makes the table as a copy.
-    pub fn is_gone_for(&self, mount: &Mount, node: &Node) -> bool {
-        if !mount.in_progress.any(now_ms()) {
+    pub fn is_hidden_from(&self, mount: &Mount, node: &Node) -> bool {
+        if !mount.archiver_quirks.is_active(now_ms()) {
             return false;
         }
-        let (process, now, ino) = (process_of(mount.caller.pid), now_ms(), node.ino());
+        let (process, now, ino) = (tgid_of(mount.caller.pid), now_ms(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
         let of_maker = node
             .table()
@@ -190,16 +196,18 @@ impl RmGuard {
             .is_some_and(|table| {
                 let is_template = is_definition && mount.is_draft(table).unwrap_or(false);
                 mount
-                    .in_progress
-                    .is_to_be_made(table, ino, process, is_template, now)
+                    .archiver_quirks
+                    .is_hidden_from(table, ino, process, is_template, now)
             });
-        of_maker || mount.in_progress.is_unlinked(ino, process, now)
+        of_maker || mount.archiver_quirks.is_unlinked(ino, process, now)
     }
 
     /// Notes that a process made the directory of a draft.
-    pub fn made_draft(&self, mount: &Mount, table: &TableName) {
+    pub fn record_draft(&self, mount: &Mount, table: &TableName) {
         if let Some(process) = Process::of_thread(mount.caller.pid) {
-            mount.in_progress.made_directory(table, process, now_ms());
+            mount
+                .archiver_quirks
+                .made_directory(table, process, now_ms());
         }
     }
 
@@ -207,9 +215,9 @@ impl RmGuard {
     /// table.
     pub fn veto_after(&self, mount: &Mount, node: &Node) {
         if let Some(table) = node.table()
-            && !mount.restores(table)
+            && !mount.discards_writes(table)
         {
-            self.veto(mount, table, process_of(mount.caller.pid), now_ms());
+            self.veto(mount, table, tgid_of(mount.caller.pid), now_ms());
         }
     }
 
@@ -241,14 +249,17 @@ impl RmGuard {
 
     /// True if the caller removes the table of this node.
     fn is_removing(&self, mount: &Mount, node: &Node) -> bool {
-        let Some(table) = node.table().filter(|_| mount.in_progress.any(now_ms())) else {
+        let Some(table) = node
+            .table()
+            .filter(|_| mount.archiver_quirks.is_active(now_ms()))
+        else {
             return false;
         };
-        let (process, now) = (process_of(mount.caller.pid), now_ms());
-        let removing = mount.in_progress.is_removing(table, process, now);
+        let (process, now) = (tgid_of(mount.caller.pid), now_ms());
+        let removing = mount.archiver_quirks.is_removing(table, process, now);
         if removing {
             // A large table takes its time.
-            mount.in_progress.removing(table, process, now);
+            mount.archiver_quirks.removing(table, process, now);
         }
         removing
     }
@@ -263,7 +274,7 @@ impl RmGuard {
     /// `remove_all`, which Node calls, opens a directory anew until nothing is in it: it would
     /// never be done with names that go with the table. Directories of items still list the items
     /// that are left.
-    pub fn is_emptied_for(&self, mount: &Mount, node: &Node) -> bool {
+    pub fn lists_nothing(&self, mount: &Mount, node: &Node) -> bool {
         let holds_items = match node {
             Node::Items(source) | Node::Collection(source, _) => source.index.is_none(),
             _ => false,
@@ -274,14 +285,16 @@ impl RmGuard {
     /// Lets UNLINK of a derived file succeed with `-o restore`: the file is gone for the caller,
     /// which will write it anew.
     pub fn unlink_derived(&self, mount: &Mount, node: &Node, error: FsError) -> Result<()> {
-        if !node.table().is_some_and(|table| mount.restores(table))
+        if !node
+            .table()
+            .is_some_and(|table| mount.discards_writes(table))
             || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
         {
             return Err(error);
         }
         mount
-            .in_progress
-            .unlinked(node.ino(), process_of(mount.caller.pid), now_ms());
+            .archiver_quirks
+            .unlinked(node.ino(), tgid_of(mount.caller.pid), now_ms());
         Ok(())
     }
 }
@@ -314,15 +327,15 @@ mod tests {
             TableName::new("Pets").unwrap(),
         );
         assert_eq!(vetoes.add(&orders, 7, now), []);
-        assert!(vetoes.holds(&orders, 7, now));
-        assert!(!vetoes.holds(&pets, 7, now));
-        assert!(!vetoes.holds(&orders, 8, now));
-        assert!(!vetoes.was_told(&pets, 7, now) && !vetoes.was_told(&orders, 8, now));
-        assert!(!vetoes.was_told(&orders, 7, now) && vetoes.was_told(&orders, 7, now));
-        assert!(!vetoes.holds(&orders, 7, now + VETO_MS));
+        assert!(vetoes.is_vetoed(&orders, 7, now));
+        assert!(!vetoes.is_vetoed(&pets, 7, now));
+        assert!(!vetoes.is_vetoed(&orders, 8, now));
+        assert!(!vetoes.mark_told(&pets, 7, now) && !vetoes.mark_told(&orders, 8, now));
+        assert!(!vetoes.mark_told(&orders, 7, now) && vetoes.mark_told(&orders, 7, now));
+        assert!(!vetoes.is_vetoed(&orders, 7, now + VETO_MS));
         assert_eq!(vetoes.add(&orders, 7, now), []);
         vetoes.lift(7);
-        assert!(!vetoes.holds(&orders, 7, now));
+        assert!(!vetoes.is_vetoed(&orders, 7, now));
     }
 
     #[test]

@@ -11,12 +11,12 @@
 //! | a reader in another pid namespace shows no signals | its read ends with EINTR each `BLIND_SLICE`; most programs read again |
 //! | a mount must end while readers wait | every read then ends as at the end of a file |
 
-use crate::database::pool::{Pool, WithoutThread};
+use crate::database::thread_pool::{SpawnFailure, ThreadPool};
 use crate::fs::{
     mount::Mount,
-    open::{Bytes, Reply},
+    open::{ReadBytes, Reply},
     prelude::*,
-    process::has_signal,
+    process::has_pending_signal,
 };
 use std::{sync::Weak, time::Instant};
 
@@ -28,15 +28,15 @@ const LONG_MAX: usize = 32;
 /// The threads of a mount. They start with work, and end when they are idle or this is dropped.
 #[derive(Debug)]
 pub struct Workers {
-    short: Pool,
-    long: Pool,
+    short: ThreadPool,
+    long: ThreadPool,
 }
 
 impl Default for Workers {
     fn default() -> Self {
         Self {
-            short: Pool::new("ddbfs-short", SHORT_MAX, WithoutThread::Here),
-            long: Pool::new("ddbfs-query", LONG_MAX, WithoutThread::Here),
+            short: ThreadPool::new("ddbfs-short", SHORT_MAX, SpawnFailure::RunInline),
+            long: ThreadPool::new("ddbfs-query", LONG_MAX, SpawnFailure::RunInline),
         }
     }
 }
@@ -56,33 +56,33 @@ impl Workers {
 /// The number of reads that may wait at a time.
 pub const WAITING_MAX: usize = 64;
 /// The time between two looks for signals: a reader ends at most so long after Ctrl-C.
-const SLICE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The time after which a waiting read ends if its process cannot be looked at.
-const BLIND_SLICE: Duration = Duration::from_secs(1);
+const BLIND_WAIT: Duration = Duration::from_secs(1);
 
 /// The question of a waiting read: asked again and again until it has bytes or fails.
-pub type Awaited = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>> + Send>;
+pub type PollRead = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>> + Send>;
 
-struct Waiting {
+struct WaitingRead {
     caller: Caller,
     since: Instant,
-    awaited: Awaited,
-    reply: Reply<Bytes>,
+    poll: PollRead,
+    reply: Reply<ReadBytes>,
 }
 
 #[derive(Default)]
-struct Readers {
-    waiting: Vec<Waiting>,
+struct WaitQueue {
+    waiting: Vec<WaitingRead>,
     /// The number of readers that the thread is looking at.
-    in_hand: usize,
-    is_served: bool,
+    polled: usize,
+    has_thread: bool,
     is_ended: bool,
 }
 
 /// The reads that wait; see the module.
 #[derive(Default)]
 pub struct WaitingReads {
-    readers: Mutex<Readers>,
+    readers: Mutex<WaitQueue>,
 }
 
 impl std::fmt::Debug for WaitingReads {
@@ -101,36 +101,36 @@ impl WaitingReads {
         self: &Arc<Self>,
         mount: &Mount,
         own_mount: &Mount,
-        mut awaited: Awaited,
-        reply: Reply<Bytes>,
-    ) -> Option<Reply<Bytes>> {
+        mut awaited: PollRead,
+        reply: Reply<ReadBytes>,
+    ) -> Option<Reply<ReadBytes>> {
         if let Some(answer) = awaited(mount).transpose() {
-            reply(answer.map(Bytes::own));
+            reply(answer.map(ReadBytes::owned));
             return None;
         }
         let mut readers = self.readers.lock();
         if readers.is_ended {
             drop(readers);
-            reply(Ok(Bytes::own(Vec::new())));
+            reply(Ok(ReadBytes::owned(Vec::new())));
             return None;
         }
-        if readers.waiting.len() + readers.in_hand >= WAITING_MAX {
+        if readers.waiting.len() + readers.polled >= WAITING_MAX {
             return Some(reply);
         }
-        readers.waiting.push(Waiting {
+        readers.waiting.push(WaitingRead {
             caller: mount.caller,
             since: Instant::now(),
-            awaited,
+            poll: awaited,
             reply,
         });
         // Under the lock: a thread that finds no reader waiting says so under it too, and ends.
-        if !readers.is_served {
+        if !readers.has_thread {
             let (reads, own_mount) = (Arc::downgrade(self), own_mount.clone());
             match std::thread::Builder::new()
                 .name("ddbfs-waiting".to_owned())
-                .spawn(move || serve(&reads, &own_mount))
+                .spawn(move || poll_loop(&reads, &own_mount))
             {
-                Ok(_) => readers.is_served = true,
+                Ok(_) => readers.has_thread = true,
                 Err(error) => {
                     log::error!("cannot start the thread of waiting reads: {error}");
                     let refused = std::mem::take(&mut readers.waiting);
@@ -150,68 +150,68 @@ impl WaitingReads {
         readers.is_ended = true;
         let waiting = std::mem::take(&mut readers.waiting);
         drop(readers);
-        end_all(waiting);
+        reply_eof(waiting);
     }
 
     /// Ends every read that waits now, as at the end of a file; later ones wait.
     pub fn release(&self) {
         let waiting = std::mem::take(&mut self.readers.lock().waiting);
-        end_all(waiting);
+        reply_eof(waiting);
     }
 
     /// Looks at every reader once. Returns false if no reader waits any more.
-    fn look_at_all(&self, mount: &Mount) -> bool {
+    fn poll_all(&self, mount: &Mount) -> bool {
         let looked_at = {
             let mut readers = self.readers.lock();
             // They are taken out, so that a reader's reply or a slow look blocks no other reader;
             // counted, so that the limit still holds.
-            readers.in_hand = readers.waiting.len();
+            readers.polled = readers.waiting.len();
             std::mem::take(&mut readers.waiting)
         };
-        let kept: Vec<Waiting> = looked_at
+        let kept: Vec<WaitingRead> = looked_at
             .into_iter()
-            .filter_map(|waiting| look(mount, waiting))
+            .filter_map(|waiting| poll(mount, waiting))
             .collect();
         let mut readers = self.readers.lock();
-        readers.in_hand = 0;
+        readers.polled = 0;
         if readers.is_ended {
             drop(readers);
-            end_all(kept);
+            reply_eof(kept);
             return true;
         }
         readers.waiting.extend(kept);
-        readers.is_served = !readers.waiting.is_empty();
-        readers.is_served
+        readers.has_thread = !readers.waiting.is_empty();
+        readers.has_thread
     }
 }
 
 /// Answers the reads as at the end of a file.
-fn end_all(waiting: Vec<Waiting>) {
+fn reply_eof(waiting: Vec<WaitingRead>) {
     waiting
         .into_iter()
-        .for_each(|reader| (reader.reply)(Ok(Bytes::own(Vec::new()))));
+        .for_each(|reader| (reader.reply)(Ok(ReadBytes::owned(Vec::new()))));
 }
 
-fn serve(reads: &Weak<WaitingReads>, mount: &Mount) {
+fn poll_loop(reads: &Weak<WaitingReads>, mount: &Mount) {
     while let Some(reads) = reads.upgrade() {
         // Asked before the look: a commit during it wakes this thread at once.
         let commit_id = mount.db.commit_id();
-        if !reads.look_at_all(mount) {
+        if !reads.poll_all(mount) {
             return;
         }
-        if let Err(error) = mount.db.wait_for_commit(commit_id, SLICE) {
+        if let Err(error) = mount.db.wait_for_commit(commit_id, POLL_INTERVAL) {
             log::warn!("cannot wait for a commit: {error}");
-            std::thread::sleep(SLICE);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
 /// Answers a reader if its question has an answer or it is interrupted; else gives it back.
-fn look(mount: &Mount, mut waiting: Waiting) -> Option<Waiting> {
-    if let Some(answer) = (waiting.awaited)(mount).transpose() {
-        (waiting.reply)(answer.map(Bytes::own));
-    } else if has_signal(waiting.caller.pid)
-        .unwrap_or_else(|| waiting.since.elapsed() >= BLIND_SLICE)
+fn poll(mount: &Mount, mut waiting: WaitingRead) -> Option<WaitingRead> {
+    if let Some(answer) = (waiting.poll)(mount).transpose() {
+        (waiting.reply)(answer.map(ReadBytes::owned));
+    } else if has_pending_signal(waiting.caller.pid)
+        .unwrap_or_else(|| waiting.since.elapsed() >= BLIND_WAIT)
     {
         (waiting.reply)(Err(FsError::Interrupted));
     } else {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::codec::plain_json;
-use crate::fs::{mount::reports::BatchKind, open::prelude::*};
+use crate::fs::{mount::batch_reports::BatchKind, open::prelude::*};
 use crate::model::{
     api::{
         ConditionParameter, DeleteItemRequest, Placeholders, PutItemRequest,
@@ -20,7 +20,7 @@ const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The text of a batch that is no whole line yet.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineSplitter {
     /// The beginning of a line.
     partial: Vec<u8>,
     /// True if the line is too long: its rest is skipped.
@@ -30,17 +30,17 @@ pub struct Lines {
 }
 
 /// A line: its number from 1, and its text or the reason that it has none.
-pub type Line = (u64, Result<Vec<u8>, FsError>);
+pub type BatchLine = (u64, Result<Vec<u8>, FsError>);
 
-impl Lines {
+impl LineSplitter {
     /// Returns the lines that `data` completes. Blank lines have a number, and are left out.
-    pub fn take(&mut self, data: &[u8]) -> Vec<Line> {
+    pub fn feed(&mut self, data: &[u8]) -> Vec<BatchLine> {
         let mut rest = data;
         let mut out = Vec::new();
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
             let (line, newline) = rest.split_at(end);
             self.add(line);
-            out.extend(self.end());
+            out.extend(self.finish());
             rest = &newline[1..];
         }
         self.add(rest);
@@ -57,7 +57,7 @@ impl Lines {
     }
 
     /// Ends the line that was begun, if any.
-    pub fn end(&mut self) -> Option<Line> {
+    pub fn finish(&mut self) -> Option<BatchLine> {
         self.count += 1;
         let text = std::mem::take(&mut self.partial);
         if std::mem::take(&mut self.is_too_long) {
@@ -94,7 +94,7 @@ impl Lines {
 
 /// The request of a line.
 #[derive(Debug)]
-pub enum Request {
+pub enum BatchRequest {
     Put(PutItemRequest),
     Delete(DeleteItemRequest),
     Get(Key),
@@ -107,36 +107,41 @@ pub enum Request {
 ///
 /// # Errors
 /// The line is no item, key or path of this table.
-pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request> {
+pub fn parse(
+    host: &Host,
+    schema: &TableSchema,
+    kind: BatchKind,
+    line: &[u8],
+) -> Result<BatchRequest> {
     let table = &schema.name;
     match kind {
-        BatchKind::Put => Ok(Request::Put(PutItemRequest::new(
+        BatchKind::Put => Ok(BatchRequest::Put(PutItemRequest::new(
             table.clone(),
             plain_json::parse_line(line)?,
         ))),
         BatchKind::Insert => {
             let mut request = PutItemRequest::new(table.clone(), plain_json::parse_line(line)?);
             request.precondition = Some(Precondition::Absent);
-            Ok(Request::Put(request))
+            Ok(BatchRequest::Put(request))
         }
         BatchKind::Delete => {
-            let key = key(host, schema, line)?;
-            Ok(Request::Delete(DeleteItemRequest::new(
+            let key = parse_key(host, schema, line)?;
+            Ok(BatchRequest::Delete(DeleteItemRequest::new(
                 table.clone(),
                 key.to_item(&schema.key),
             )))
         }
-        BatchKind::Get => Ok(Request::Get(key(host, schema, line)?)),
-        BatchKind::Atomic if line.trim_ascii() == b"commit" => Ok(Request::Commit),
-        BatchKind::Atomic => action(schema, line).map(Request::Action),
+        BatchKind::Get => Ok(BatchRequest::Get(parse_key(host, schema, line)?)),
+        BatchKind::Atomic if line.trim_ascii() == b"commit" => Ok(BatchRequest::Commit),
+        BatchKind::Atomic => parse_action(schema, line).map(BatchRequest::Action),
     }
 }
 
 /// Reads a key: a key, a whole item, or a path below the table.
-fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
+fn parse_key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     let line = line.trim_ascii();
     if line.starts_with(b"{") {
-        return key_of(schema, &plain_json::parse_line(line)?);
+        return item_key(schema, &plain_json::parse_line(line)?);
     }
     let start = Node::Table(schema.name.clone());
     let node = line
@@ -150,7 +155,7 @@ fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     }
 }
 
-fn key_of(schema: &TableSchema, item: &Item) -> Result<Key> {
+fn item_key(schema: &TableSchema, item: &Item) -> Result<Key> {
     let names = || {
         std::iter::once(&schema.key.partition)
             .chain(&schema.key.sort)
@@ -167,11 +172,11 @@ fn key_of(schema: &TableSchema, item: &Item) -> Result<Key> {
 
 /// Reads a line of a transaction: an item, or one member that names the action. No item is a lone
 /// attribute that is a map: it would lack its key.
-fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
+fn parse_action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
     let item = plain_json::parse(line)?;
     let named = match item.0.first_key_value() {
         Some((name, AttributeValue::M(inner))) if item.0.len() == 1 && name.starts_with('$') => {
-            Some((name.clone(), untyped(Item(inner.clone()))?))
+            Some((name.clone(), check_untyped(Item(inner.clone()))?))
         }
         _ => None,
     };
@@ -183,7 +188,7 @@ fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
             },
         ));
     };
-    let key = || key_of(schema, &inner).map(|key| key.to_item(&schema.key));
+    let key = || item_key(schema, &inner).map(|key| key.to_item(&schema.key));
     let write = |action| TransactWrite::new(schema.name.clone(), action);
     match name.as_str() {
         "$put" => Ok(write(TransactAction::Put { item: inner })),
@@ -210,7 +215,7 @@ fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
 }
 
 /// Refuses DynamoDB JSON: items in an action are plain JSON only.
-fn untyped(item: Item) -> Result<Item, FsError> {
+fn check_untyped(item: Item) -> Result<Item, FsError> {
     if plain_json::looks_like_dynamodb_json(&item) {
         return Err(FsError::Body(
             "inside an action items are plain JSON, without types".to_owned(),
@@ -235,22 +240,22 @@ const VALUE_GROWTH: usize = 4;
 
 /// The lines of `batch/atomic` until they are carried out.
 #[derive(Debug, Default)]
-pub struct Transaction {
+pub struct AtomicBatch {
     /// Line numbers and their actions.
     writes: Vec<(u64, TransactWrite)>,
     /// Bytes of the lines' texts.
     text_bytes: usize,
     /// True if a line was refused: nothing is done.
-    is_spoiled: bool,
+    is_aborted: bool,
 }
 
-impl Transaction {
+impl AtomicBatch {
     /// Adds a line.
     ///
     /// # Errors
     /// The transaction has 100 lines already.
     pub fn add(&mut self, number: u64, text: &[u8], write: TransactWrite) -> Result<(), FsError> {
-        if self.is_spoiled {
+        if self.is_aborted {
             return Ok(());
         }
         if self.writes.len() == TRANSACTION_ITEMS_MAX {
@@ -265,8 +270,8 @@ impl Transaction {
     }
 
     /// Cancels the transaction: nothing of it is done.
-    pub fn spoil(&mut self) {
-        self.is_spoiled = true;
+    pub fn abort(&mut self) {
+        self.is_aborted = true;
         self.writes.clear();
         self.text_bytes = 0;
     }
@@ -297,12 +302,12 @@ impl Transaction {
     /// True if a line was refused since the last end.
     #[must_use]
     pub fn is_spoiled(&self) -> bool {
-        self.is_spoiled
+        self.is_aborted
     }
 
     /// Begins another transaction with the next line.
-    pub fn begin_anew(&mut self) {
-        self.is_spoiled = false;
+    pub fn reset(&mut self) {
+        self.is_aborted = false;
     }
 
     /// Returns the error that reports a refused line or a failed end.
@@ -324,10 +329,10 @@ mod tests {
 
     /// Checks the lines with their numbers; `!` is a line without a text.
     fn check(writes: &[&[u8]], expected: &[(u64, &str)]) {
-        let mut lines = Lines::default();
-        let mut found: Vec<Line> = writes.iter().flat_map(|write| lines.take(write)).collect();
+        let mut lines = LineSplitter::default();
+        let mut found: Vec<BatchLine> = writes.iter().flat_map(|write| lines.feed(write)).collect();
         if lines.has_partial() {
-            found.extend(lines.end());
+            found.extend(lines.finish());
         }
         let text = |text: Result<Vec<u8>, FsError>| {
             text.map_or("!".to_owned(), |text| String::from_utf8(text).unwrap())
@@ -358,8 +363,8 @@ mod tests {
             &[b"a\n", &long, &long, &long, b"y\nb\n"],
             &[(1, "a"), (2, "!"), (3, "b")],
         );
-        let mut lines = Lines::default();
-        (0..9).for_each(|_| drop(lines.take(&long)));
+        let mut lines = LineSplitter::default();
+        (0..9).for_each(|_| drop(lines.feed(&long)));
         assert!(lines.partial().is_empty() && lines.has_partial());
     }
 }

@@ -13,19 +13,19 @@
 //! | a failed write may hold good lines | they are carried out either way |
 
 use super::{
-    batch::lines::{Line, Lines, Request, Transaction},
+    batch::lines::{AtomicBatch, BatchLine, BatchRequest, LineSplitter},
     help,
 };
 use crate::fs::{
-    mount::reports::{BatchKind, ITEMS_BYTES_MAX, Report},
+    mount::batch_reports::{BatchKind, BatchReport, ITEMS_BYTES_MAX},
     open::{
-        found::Names,
-        host::{noted, on_behalf_of},
-        open_text::Turns,
+        dirent::FixedDir,
+        host::{context_for, record_error},
+        open_text::CallQueue,
         prelude::*,
-        text::{Call, OpenSpecial},
+        text::{FileCall, SpecialHandle},
     },
-    process::{has_open, same_process, session_of, was_killed},
+    process::{has_path_open, same_process, session_of, was_killed},
 };
 use crate::model::{
     api::{self, CallContext, Done},
@@ -36,7 +36,7 @@ mod lines;
 
 const RESULT_NAME: &str = "result.json";
 
-const NAMES: Names<Special> = Names(&[
+const NAMES: FixedDir<Special> = FixedDir(&[
     ("atomic", true, |_, at| lines_file(at, BatchKind::Atomic)),
     ("delete", true, |_, at| lines_file(at, BatchKind::Delete)),
     ("get", true, |_, at| lines_file(at, BatchKind::Get)),
@@ -53,22 +53,22 @@ const NAMES: Names<Special> = Names(&[
 /// Returns `batch/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    Special::directory_in_table(table, BATCH_NAME, Directory).into()
+    Special::directory_in_table(table, BATCH_NAME, BatchDir).into()
 }
 
 fn lines_file(at: &Special, kind: BatchKind) -> Result<Node> {
     Ok(at.child(kind.name(), LinesFile(kind)).writable().into())
 }
 
-struct Directory;
+struct BatchDir;
 
-impl NodeOps for Directory {
+impl NodeOps for BatchDir {
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         NAMES.resolve(mount, at, name)
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
-        mount.schema(at.of_table()?)?;
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        mount.schema(at.try_table()?)?;
         NAMES.list(mount, at)
     }
 
@@ -108,7 +108,7 @@ impl NodeOps for LinesFile {
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
-        let table = at.of_table()?;
+        let table = at.try_table()?;
         host.mount.schema(table)?;
         Ok(Handle::Special(Arc::new(OpenBatch::new(
             table,
@@ -128,8 +128,8 @@ struct ResultFile;
 impl NodeOps for ResultFile {
     fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(mount
-            .batches
-            .text(session_of(mount.caller.pid), at.of_table()?))
+            .batch_reports
+            .render(session_of(mount.caller.pid), at.try_table()?))
     }
 
     fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
@@ -151,29 +151,29 @@ struct OpenBatch {
     kind: BatchKind,
     path: String,
     opener: Caller,
-    turns: Mutex<Turns>,
-    work: Mutex<Work>,
+    turns: Mutex<CallQueue>,
+    progress: Mutex<BatchProgress>,
 }
 
 #[derive(Debug, Default)]
-struct Work {
-    lines: Lines,
+struct BatchProgress {
+    lines: LineSplitter,
     /// The report, from the first byte on.
-    report: Option<Arc<Mutex<Report>>>,
+    report: Option<Arc<Mutex<BatchReport>>>,
     /// The first bad line that no call has reported.
-    untold: Option<(u64, FsError)>,
-    transaction: Transaction,
+    unreported: Option<(u64, FsError)>,
+    transaction: AtomicBatch,
 }
 
 /// True if the write is short and ends a line; see the module.
-fn is_short(data: &[u8]) -> bool {
+fn is_short_write(data: &[u8]) -> bool {
     data.len() < SHORT_WRITE_BYTES && data.ends_with(b"\n")
 }
 
 /// Answers a call when the last of its lines has ended: each line holds it until then.
-struct Pending(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+struct PendingReply(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
-impl Drop for Pending {
+impl Drop for PendingReply {
     fn drop(&mut self) {
         if let Some(finish) = self.0.get_mut().take() {
             finish();
@@ -189,66 +189,66 @@ impl OpenBatch {
             path,
             opener,
             turns: Mutex::default(),
-            work: Mutex::default(),
+            progress: Mutex::default(),
         }
     }
 
     /// Carries out a call after those before it.
-    fn run(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
+    fn enqueue(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         let again = host.clone();
         let mut turns = self.turns.lock();
         if turns.is_taken() {
             let this = Arc::clone(&self);
-            turns.wait(Box::new(move || this.run(&again, call, reply)));
+            turns.push(Box::new(move || this.enqueue(&again, call, reply)));
             return;
         }
         // The turn is taken before the work goes to another thread: the next call must find it
         // taken.
-        turns.take();
+        turns.begin();
         drop(turns);
-        host.run_elsewhere(Box::new(move || self.perform(&again, call, reply)));
+        host.run_short(Box::new(move || self.execute(&again, call, reply)));
     }
 
-    fn perform(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
+    fn execute(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         let caller = host.mount.caller;
-        let lines = self.lines_of(host, &call);
+        let lines = self.completed_lines(host, &call);
         let (host_then, this, of_call) = (host.clone(), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
-            let ended = noted(
+            let ended = record_error(
                 &host_then,
                 of_call.name(),
                 || this.path.clone(),
-                this.outcome(&of_call),
+                this.call_result(&of_call),
             );
-            let is_release = matches!(*of_call, Call::Release);
+            let is_release = matches!(*of_call, FileCall::Release);
             if is_release {
-                host_then.mount.batches.closed();
+                host_then.mount.batch_reports.evict();
             }
             // A release has no caller that sees its error; `result.json` has it.
             let ended = if is_release { Ok(()) } else { ended };
             // The turn ends before the reply: the caller's next call may come before the reply has
             // returned.
-            this.give_turn();
+            this.release_turn();
             reply(ended);
         };
         // This function holds it too, so that the call is not answered before all lines are
         // started.
-        let pending = Arc::new(Pending(Mutex::new(Some(Box::new(finish)))));
+        let pending = Arc::new(PendingReply(Mutex::new(Some(Box::new(finish)))));
         // A release has no calling process: the opener stands for it.
         let writer = if caller.pid == 0 {
             self.opener.pid
         } else {
             caller.pid
         };
-        let by = on_behalf_of(host, writer, caller.wait);
+        let by = context_for(host, writer, caller.wait);
         match host.mount.schema(&self.table) {
             Ok(schema) => lines
                 .into_iter()
-                .for_each(|line| self.start(host, &by, &schema, line, &pending)),
+                .for_each(|line| self.start_line(host, &by, &schema, line, &pending)),
             Err(error) => {
                 for (number, text) in lines {
-                    self.failed(number, &text.unwrap_or_default(), error.clone());
+                    self.record_failure(number, &text.unwrap_or_default(), error.clone());
                 }
             }
         }
@@ -259,27 +259,27 @@ impl OpenBatch {
     }
 
     /// Returns the lines that this call completes.
-    fn lines_of(&self, host: &Host, call: &Call) -> Vec<Line> {
-        let mut work = self.work.lock();
+    fn completed_lines(&self, host: &Host, call: &FileCall) -> Vec<BatchLine> {
+        let mut work = self.progress.lock();
         let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
         let lines = match call {
-            Call::Write { data, .. } => {
+            FileCall::Write { data, .. } => {
                 if work.report.is_none() && !data.is_empty() {
-                    let session = host.mount.last.session(self.opener.pid);
-                    let report = Report::new(self.table.clone(), self.kind, now_ms());
-                    work.report = Some(host.mount.batches.begin(session, report));
+                    let session = host.mount.last_responses.session(self.opener.pid);
+                    let report = BatchReport::new(self.table.clone(), self.kind, now_ms());
+                    work.report = Some(host.mount.batch_reports.begin(session, report));
                 }
-                work.lines.take(data)
+                work.lines.feed(data)
             }
             // Another process that shares the file may continue the line.
-            Call::Flush
+            FileCall::Flush
                 if !same_process(self.opener.pid, host.mount.caller.pid)
                     && !is_whole(work.lines.partial()) =>
             {
                 Vec::new()
             }
-            Call::Flush | Call::Release if work.lines.has_partial() => {
-                work.lines.end().into_iter().collect()
+            FileCall::Flush | FileCall::Release if work.lines.has_partial() => {
+                work.lines.finish().into_iter().collect()
             }
             _ => Vec::new(),
         };
@@ -290,67 +290,73 @@ impl OpenBatch {
     }
 
     /// Starts the request of a line; `pending` is held until it has ended.
-    fn start(
+    fn start_line(
         self: &Arc<Self>,
         host: &Host,
         by: &CallContext,
         schema: &TableSchema,
-        line: Line,
-        pending: &Arc<Pending>,
+        line: BatchLine,
+        pending: &Arc<PendingReply>,
     ) {
         let (number, text) = line;
         let text = match text {
             Ok(text) => text,
             Err(error) => {
-                return self.failed(number, b"", error);
+                return self.record_failure(number, b"", error);
             }
         };
         let (this, pending) = (Arc::clone(self), Arc::clone(pending));
         match lines::parse(host, schema, self.kind, &text) {
-            Err(error) => self.failed(number, &text, error),
-            Ok(Request::Get(key)) => self.get(host, number, &text, key),
-            Ok(Request::Action(write)) => {
-                let added = self.work.lock().transaction.add(number, &text, write);
+            Err(error) => self.record_failure(number, &text, error),
+            Ok(BatchRequest::Get(key)) => self.get(host, number, &text, key),
+            Ok(BatchRequest::Action(write)) => {
+                let added = self.progress.lock().transaction.add(number, &text, write);
                 if let Err(error) = added {
-                    self.failed(number, &text, error);
+                    self.record_failure(number, &text, error);
                 }
             }
-            Ok(Request::Commit) if self.work.lock().transaction.is_spoiled() => {
+            Ok(BatchRequest::Commit) if self.progress.lock().transaction.is_spoiled() => {
                 let refused = "a line before was refused: nothing is done";
-                self.failed(number, &text, FsError::Body(refused.to_owned()));
-                self.work.lock().transaction.begin_anew();
+                self.record_failure(number, &text, FsError::Body(refused.to_owned()));
+                self.progress.lock().transaction.reset();
             }
-            Ok(Request::Commit) => self.commit(host, by),
-            Ok(Request::Put(request)) => {
+            Ok(BatchRequest::Commit) => self.commit(host, by),
+            Ok(BatchRequest::Put(request)) => {
                 let done = Done::new(by.clone(), move |outcome| {
-                    this.ended(number, &text, outcome.map(drop), &pending)
+                    this.finish_line(number, &text, outcome.map(drop), &pending)
                 });
                 host.mount.db.start(api::Call::PutItem(request, done));
             }
-            Ok(Request::Delete(request)) => {
+            Ok(BatchRequest::Delete(request)) => {
                 let done = Done::new(by.clone(), move |outcome| {
-                    this.ended(number, &text, outcome.map(drop), &pending)
+                    this.finish_line(number, &text, outcome.map(drop), &pending)
                 });
                 host.mount.db.start(api::Call::DeleteItem(request, done));
             }
         }
     }
 
-    fn ended(&self, number: u64, text: &[u8], outcome: Result<(), Error>, _until_then: &Pending) {
+    fn finish_line(
+        &self,
+        number: u64,
+        text: &[u8],
+        outcome: Result<(), Error>,
+        _until_then: &PendingReply,
+    ) {
         match outcome {
-            Ok(()) => drop(self.report(|report| report.done += 1)),
+            Ok(()) => drop(self.with_report(|report| report.done += 1)),
             Err(Error::ConditionalCheckFailed { .. }) if self.kind == BatchKind::Insert => {
-                self.failed(number, text, FsError::Exists)
+                self.record_failure(number, text, FsError::Exists)
             }
             Err(Error::Value(ValueError::ItemTooLarge)) => {
-                self.failed(number, text, FsError::TooLarge)
+                self.record_failure(number, text, FsError::TooLarge)
             }
-            Err(error) => self.failed(number, text, FsError::Database(error)),
+            Err(error) => self.record_failure(number, text, FsError::Database(error)),
         }
     }
 
     fn get(&self, host: &Host, number: u64, text: &[u8], key: Key) {
-        let source = base(&self.table);
+        let source = base_source(&self.table);
         let read = host.mount.db.text(
             &source,
             &EntryKey {
@@ -362,59 +368,59 @@ impl OpenBatch {
         match read {
             Ok(Some((item, _))) => {
                 let is_full = self
-                    .report(|report| report.items.len() + item.len() > ITEMS_BYTES_MAX)
+                    .with_report(|report| report.unread_items.len() + item.len() > ITEMS_BYTES_MAX)
                     .unwrap_or(true);
                 if is_full {
                     let full = FsError::Busy(
                         "16 MiB of items wait: read them from this descriptor, or ask for fewer at a time",
                     );
-                    return self.failed(number, text, full);
+                    return self.record_failure(number, text, full);
                 }
-                self.report(|report| {
+                self.with_report(|report| {
                     report.done += 1;
-                    report.items.extend_from_slice(&item);
+                    report.unread_items.extend_from_slice(&item);
                 });
             }
-            Ok(None) => drop(self.report(|report| report.miss(number))),
-            Err(error) => self.failed(number, text, FsError::Database(error)),
+            Ok(None) => drop(self.with_report(|report| report.add_missing(number))),
+            Err(error) => self.record_failure(number, text, FsError::Database(error)),
         }
     }
 
-    fn report<T>(&self, work: impl FnOnce(&mut Report) -> T) -> Option<T> {
-        let report = self.work.lock().report.clone()?;
+    fn with_report<T>(&self, work: impl FnOnce(&mut BatchReport) -> T) -> Option<T> {
+        let report = self.progress.lock().report.clone()?;
         let mut report = report.lock();
         Some(work(&mut report))
     }
 
-    fn failed(&self, number: u64, text: &[u8], error: FsError) {
-        let mut work = self.work.lock();
+    fn record_failure(&self, number: u64, text: &[u8], error: FsError) {
+        let mut work = self.progress.lock();
         if self.kind == BatchKind::Atomic {
-            work.transaction.spoil();
+            work.transaction.abort();
         }
         if let Some(report) = &work.report {
-            report.lock().fail(number, text, error.clone());
+            report.lock().add_error(number, text, error.clone());
         }
         if work
-            .untold
+            .unreported
             .as_ref()
             .is_none_or(|(first, _)| number < *first)
         {
-            work.untold = Some((number, error));
+            work.unreported = Some((number, error));
         }
     }
 
     /// Returns the result of a call after all its lines.
-    fn outcome(&self, call: &Call) -> Result<(), FsError> {
-        let mut work = self.work.lock();
+    fn call_result(&self, call: &FileCall) -> Result<(), FsError> {
+        let mut work = self.progress.lock();
         let tells = match call {
             // A refused line of a transaction spoils the rest: it is reported at once.
-            Call::Write { data, .. } => is_short(data) || self.kind == BatchKind::Atomic,
+            FileCall::Write { data, .. } => is_short_write(data) || self.kind == BatchKind::Atomic,
             _ => true,
         };
         if !tells {
             return Ok(());
         }
-        match work.untold.take() {
+        match work.unreported.take() {
             None => Ok(()),
             Some((_, error)) if self.kind == BatchKind::Atomic => {
                 Err(work.transaction.refusal(error))
@@ -423,33 +429,33 @@ impl OpenBatch {
         }
     }
 
-    fn give_turn(&self) {
-        let waiting = self.turns.lock().give();
+    fn release_turn(&self) {
+        let waiting = self.turns.lock().finish();
         waiting.into_iter().for_each(|call| call());
     }
 
     /// Ends a transaction: the last close by the opener carries it out, or the release if other
     /// processes went on with the file. A writer that is being killed had more to say: nothing is
     /// done then.
-    fn end_transaction(&self, host: &Host, by: &CallContext, call: &Call) {
+    fn end_transaction(&self, host: &Host, by: &CallContext, call: &FileCall) {
         let caller = host.mount.caller;
         match call {
-            Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
+            FileCall::Flush if was_killed(caller.pid) => self.progress.lock().transaction.abort(),
             // `exec 3>F; echo … >&3` closes a copy each time. If the process cannot be inspected,
             // the release is awaited.
-            Call::Flush
+            FileCall::Flush
                 if same_process(self.opener.pid, caller.pid)
-                    && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
+                    && has_path_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
             {
                 self.commit(host, by);
             }
-            Call::Release => self.commit(host, by),
+            FileCall::Release => self.commit(host, by),
             _ => {}
         }
     }
 
     fn commit(&self, host: &Host, by: &CallContext) {
-        let taken = self.work.lock().transaction.take();
+        let taken = self.progress.lock().transaction.take();
         let Some((numbers, request)) = taken else {
             return;
         };
@@ -461,46 +467,52 @@ impl OpenBatch {
                 .db
                 .start(api::Call::TransactWriteItems(request, done))
         }) {
-            Ok(_) => drop(self.report(|report| report.done += count)),
+            Ok(_) => drop(self.with_report(|report| report.done += count)),
             Err(Error::TransactionCanceled(cancellation)) => {
                 for (number, reason) in numbers.iter().zip(&cancellation.0) {
                     if let Some(message) = reason.message() {
-                        self.report(|report| {
-                            report.fail(*number, reason.code().as_bytes(), FsError::Body(message))
+                        self.with_report(|report| {
+                            report.add_error(
+                                *number,
+                                reason.code().as_bytes(),
+                                FsError::Body(message),
+                            )
                         });
                     }
                 }
-                self.work.lock().untold = Some((
+                self.progress.lock().unreported = Some((
                     first,
                     FsError::Database(Error::TransactionCanceled(cancellation)),
                 ));
             }
-            Err(error) => self.failed(first, b"", FsError::Database(error)),
+            Err(error) => self.record_failure(first, b"", FsError::Database(error)),
         }
-        self.work.lock().transaction.begin_anew();
+        self.progress.lock().transaction.reset();
     }
 }
 
-impl OpenSpecial for OpenBatch {
+impl SpecialHandle for OpenBatch {
     /// Reads the items of `get`, each byte once.
-    fn read(self: Arc<Self>, _host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
-        let taken = self.report(|report| {
-            let count = size.min(report.items.len());
-            report.items.drain(..count).collect::<Vec<u8>>()
+    fn read(self: Arc<Self>, _host: &Host, _offset: u64, size: usize, reply: Reply<ReadBytes>) {
+        let taken = self.with_report(|report| {
+            let count = size.min(report.unread_items.len());
+            report.unread_items.drain(..count).collect::<Vec<u8>>()
         });
-        reply(Ok(Bytes::own(taken.unwrap_or_default())));
+        reply(Ok(ReadBytes::owned(taken.unwrap_or_default())));
     }
 
-    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         match call {
-            Call::Truncate(_) | Call::Fsync => reply(Ok(())),
-            call => self.run(host, call, reply),
+            FileCall::Truncate(_) | FileCall::Fsync => reply(Ok(())),
+            call => self.enqueue(host, call, reply),
         }
     }
 
     fn held_bytes(&self) -> Option<usize> {
-        let read = self.report(|report| report.items.capacity()).unwrap_or(0);
-        let work = self.work.lock();
+        let read = self
+            .with_report(|report| report.unread_items.capacity())
+            .unwrap_or(0);
+        let work = self.progress.lock();
         Some(work.lines.held_bytes() + work.transaction.held_bytes() + read)
     }
 }

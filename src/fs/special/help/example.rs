@@ -7,21 +7,26 @@
 
 use std::{collections::HashSet, fmt::Write as _};
 
-use crate::codec::{dynamodb_json, file_name, shown};
+use crate::codec::{dynamodb_json, file_name, sanitize};
 use crate::fs::{open::prelude::*, query::first_entry};
-use crate::inspect::advice::not_whole;
+use crate::inspect::advice::incomplete_note;
 use crate::model::{IndexName, KeySchema, Number, api::TableStatus};
 
 /// The most tables that are read for the best example.
-const LOOKED_AT_MAX: usize = 32;
+const TABLES_READ_MAX: usize = 32;
 
 /// Returns a help text with its placeholders filled, for the file at `path` in a directory of
 /// `source`, if it belongs to one.
 ///
 /// # Errors
 /// Errors of the database.
-pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) -> Result<Vec<u8>> {
-    let example = Example::of(mount, source)?;
+pub fn render(
+    mount: &Mount,
+    path: &str,
+    source: Option<&SourceName>,
+    text: &str,
+) -> Result<Vec<u8>> {
+    let example = Example::choose(mount, source)?;
     let depth = path.matches('/').count();
     let values = example.values(mount, source.map(|_| depth))?;
     let tables = source.map_or_else(
@@ -30,7 +35,7 @@ pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) ->
     )?;
     let mut out = String::new();
     for table in tables {
-        out += &not_whole(&mount.db.unfinished(&table)?);
+        out += &incomplete_note(&mount.db.incomplete_pull(&table)?);
     }
     Ok((out + &fill(text, &values)).into_bytes())
 }
@@ -57,17 +62,17 @@ struct Example {
 impl Example {
     /// Returns an example of the table that the directory belongs to, else of the one that shows
     /// most.
-    fn of(mount: &Mount, source: Option<&Source>) -> Result<Self, FsError> {
+    fn choose(mount: &Mount, source: Option<&SourceName>) -> Result<Self, FsError> {
         if let Some(source) = source {
-            return Self::of_table(mount, &source.table, source.index.as_ref());
+            return Self::from_table(mount, &source.table, source.index.as_ref());
         }
         let mut best: Option<Self> = None;
-        for table in mount.db.table_names()?.iter().take(LOOKED_AT_MAX) {
+        for table in mount.db.table_names()?.iter().take(TABLES_READ_MAX) {
             if best.as_ref().is_some_and(|best| best.rank() == [true; 3]) {
                 // No table shows more.
                 break;
             }
-            match Self::of_table(mount, table, None) {
+            match Self::from_table(mount, table, None) {
                 Ok(example)
                     if best
                         .as_ref()
@@ -80,12 +85,12 @@ impl Example {
                 Err(error) => return Err(error),
             }
         }
-        best.map_or_else(|| Self::none(mount), Ok)
+        best.map_or_else(|| Self::empty(mount), Ok)
     }
 
-    fn of_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self> {
+    fn from_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self> {
         let schema = mount.schema(table)?;
-        let source = base(table);
+        let source = base_source(table);
         let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
         let index = first_index(mount, &schema, own)?;
         Ok(Self {
@@ -98,7 +103,7 @@ impl Example {
     }
 
     /// Returns the example of a mount without tables: the text makes one first.
-    fn none(mount: &Mount) -> Result<Self, FsError> {
+    fn empty(mount: &Mount) -> Result<Self, FsError> {
         let attribute = |name: &str| KeyAttribute {
             name: name.to_owned(),
             attribute_type: KeyAttributeType::S,
@@ -127,7 +132,7 @@ impl Example {
 
     /// Returns the values of all placeholders, for a text in the mount's root or at that depth in
     /// the table's directory.
-    fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<Values, FsError> {
+    fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<PlaceholderValues, FsError> {
         let directory = table_name(&self.table);
         let from_root = if directory.starts_with('-') {
             format!("./{directory}/")
@@ -141,7 +146,7 @@ impl Example {
         let has_sort = self.key.sort.is_some();
         let index = self.index.as_ref();
         Ok(vec![
-            ("make", self.make(&t, &item, note)),
+            ("make", self.setup(&t, &item, note)),
             ("name", Some(self.table.to_string())),
             ("fresh", Some(free_table(mount, "Example")?.to_string())),
             ("item", Some(stem(&item))),
@@ -158,17 +163,23 @@ impl Example {
             ("note", Some(note.to_owned())),
             ("root", Some("../".repeat(depth.unwrap_or(0)))),
             ("t", Some(t)),
-            ("key", Some(quotable(dynamodb_json_of(&item, &self.key)))),
+            (
+                "key",
+                Some(shell_quoted(dynamodb_json_of(&item, &self.key))),
+            ),
             (
                 "free-key",
-                Some(quotable(dynamodb_json_of(&free, &self.key))),
+                Some(shell_quoted(dynamodb_json_of(&free, &self.key))),
             ),
-            ("free-line", Some(quotable(plain_json_of(&free, &self.key)))),
+            (
+                "free-line",
+                Some(shell_quoted(plain_json_of(&free, &self.key))),
+            ),
         ])
     }
 
     /// Returns the commands that make the missing table and item.
-    fn make(&self, t: &str, item: &Key, note: &str) -> Option<String> {
+    fn setup(&self, t: &str, item: &Key, note: &str) -> Option<String> {
         if self.item.is_some() {
             return None;
         }
@@ -198,7 +209,7 @@ impl Example {
 
     /// Returns a key next to that of the item which no item has.
     fn free_key(&self, mount: &Mount, item: &Key) -> Result<Key, FsError> {
-        let source = base(&self.table);
+        let source = base_source(&self.table);
         for number in 1..10 {
             let key = match &self.key.sort {
                 Some(sort) => Key {
@@ -292,7 +303,7 @@ fn first_index(
         if own.is_some_and(|own| *own != index.name) || about.status != TableStatus::Active {
             continue;
         }
-        let source = Source {
+        let source = SourceName {
             table: schema.name.clone(),
             index: Some(index.name.clone()),
         };
@@ -379,32 +390,32 @@ fn plain_json_of(key: &Key, schema: &KeySchema) -> Vec<u8> {
 }
 
 /// Returns JSON for use between single quotes of a shell.
-fn quotable(json: Vec<u8>) -> String {
-    shown::json(String::from_utf8_lossy(&json).trim_end()).replace('\'', r"'\''")
+fn shell_quoted(json: Vec<u8>) -> String {
+    sanitize::json(String::from_utf8_lossy(&json).trim_end()).replace('\'', r"'\''")
 }
 
 /// The placeholders by name, in the order in which they are filled, and their values; `None` if the
 /// example has no such thing.
-pub type Values = Vec<(&'static str, Option<String>)>;
+pub type PlaceholderValues = Vec<(&'static str, Option<String>)>;
 
-const BEGIN: &str = "```sh";
-const END: &str = "```";
+const FENCE_BEGIN: &str = "```sh";
+const FENCE_END: &str = "```";
 /// The last column at which comments may begin, in characters.
 const COLUMN_MAX: usize = 60;
 
 /// Fills a text; a line of a block with a placeholder that has no value is left out.
 #[must_use]
-pub fn fill(text: &str, values: &Values) -> String {
+pub fn fill(text: &str, values: &PlaceholderValues) -> String {
     let mut out = String::new();
     let mut block: Option<Vec<String>> = None;
     for line in text.lines() {
         match (&mut block, line) {
-            (None, BEGIN) => block = Some(Vec::new()),
-            (Some(lines), END) => {
+            (None, FENCE_BEGIN) => block = Some(Vec::new()),
+            (Some(lines), FENCE_END) => {
                 write_block(lines, &mut out);
                 block = None;
             }
-            (Some(lines), _) => lines.extend(filled_line(line, values)),
+            (Some(lines), _) => lines.extend(fill_line(line, values)),
             (None, _) => {
                 out.push_str(line);
                 out.push('\n');
@@ -414,7 +425,7 @@ pub fn fill(text: &str, values: &Values) -> String {
     out
 }
 
-fn filled_line(line: &str, values: &Values) -> Vec<String> {
+fn fill_line(line: &str, values: &PlaceholderValues) -> Vec<String> {
     let mut out = line.to_owned();
     for (name, value) in values {
         let placeholder = format!("{{{name}}}");
@@ -441,7 +452,7 @@ fn write_block(lines: &[String], out: &mut String) {
         .filter(|width| *width <= COLUMN_MAX)
         .max()
         .unwrap_or(0);
-    out.push_str(BEGIN);
+    out.push_str(FENCE_BEGIN);
     out.push('\n');
     for line in lines {
         match line.split_once("  # ") {
@@ -454,7 +465,7 @@ fn write_block(lines: &[String], out: &mut String) {
         }
         out.push('\n');
     }
-    out.push_str(END);
+    out.push_str(FENCE_END);
     out.push('\n');
 }
 

@@ -30,7 +30,7 @@ pub const STREAM: &str = include_str!("streams.md");
 
 /// Returns `help` of the directory at that path, which belongs to that table or index.
 #[must_use]
-pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node {
+pub fn node(directory: &str, text: &'static str, source: Option<SourceName>) -> Node {
     let path = if directory.is_empty() {
         HELP_NAME.to_owned()
     } else {
@@ -43,7 +43,7 @@ pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node
 struct HelpText {
     text: &'static str,
     /// The table or index of its examples. The file is not part of it.
-    source: Option<Source>,
+    source: Option<SourceName>,
 }
 
 /// `.ddb/help/`
@@ -64,17 +64,17 @@ impl NodeOps for Topics {
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         Ok(TOPICS
             .iter()
-            .map(|&(name, text)| listed(&topic(at, name, text), name))
+            .map(|&(name, text)| to_dirent(&topic(at, name, text), name))
             .collect())
     }
 }
 
 impl NodeOps for HelpText {
     fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        example::filled(
+        example::render(
             mount,
             &at.path,
             self.source.as_ref(),

@@ -18,36 +18,36 @@
 //! that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until
 //! it is done, or until the cached answers are over by themselves.
 
-use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
+use super::{Invalidation, KernelCache, NodeName, cached_item, node_name};
 use crate::fs::{
-    node::{ROOT_INO, inode_table::Mark, item_number},
+    node::{ROOT_INO, inode_table::CacheMark, item_ino},
     open::prelude::*,
     path,
 };
-use crate::model::api::{Committed, Then, Written};
+use crate::model::api::{AfterCommit, CommitEvent, WrittenItem};
 
 /// The number of nodes that the kernel may know: they take some 30 MB here, and twelve times that
 /// of the kernel's own memory, which it gives back when it needs it.
-pub const KNOWN_MAX: usize = 200_000;
+pub const NODES_MAX: usize = 200_000;
 
 impl KernelCache {
     /// Notifies the kernel of a commit, on the thread that commits.
-    pub(super) fn end_what_changed(&self, committed: &Committed, then: Then) {
+    pub(super) fn invalidate(&self, committed: &CommitEvent, then: AfterCommit) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
         for written in &committed.items {
-            let ino = item_number(&written.table, &written.key);
-            if let Some(mark) = self.inodes.marked(ino)
+            let ino = item_ino(&written.table, &written.key);
+            if let Some(mark) = self.inodes.mark_of(ino)
                 && let Some(invalidation) = self.invalidation_of(written, ino, committed.wait)
             {
                 // The name goes on, and with it the mark: a rename asks for it.
-                let is_over = !matches!(invalidation, Invalidation::Written(..));
+                let is_over = !matches!(invalidation, Invalidation::Attributes(..));
                 marks.extend(is_over.then_some((ino, mark)));
                 invalidations.push(invalidation);
             }
         }
         for table in &committed.tables {
             let of_table = self.inodes.all_marked(Some(table));
-            invalidations.push(Invalidation::Gone(
+            invalidations.push(Invalidation::Removed(
                 table_name(table),
                 Node::Table(table.clone()).ino(),
             ));
@@ -67,7 +67,7 @@ impl KernelCache {
     }
 
     /// Lets the kernel drop all marked nodes, and waits for it.
-    pub(super) fn drop_all_marked(&self) {
+    pub(super) fn invalidate_all(&self) {
         let all = self.inodes.all_marked(None);
         let invalidations = self.drop_all(&all).collect();
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
@@ -81,33 +81,33 @@ impl KernelCache {
         let _ = receiver.recv();
     }
 
-    fn drop_all(&self, marked: &[(u64, Mark)]) -> impl Iterator<Item = Invalidation> {
-        let name = |ino| item_of(&*self.inodes.get(ino)?).map(name_of_entry);
+    fn drop_all(&self, marked: &[(u64, CacheMark)]) -> impl Iterator<Item = Invalidation> {
+        let name = |ino| cached_item(&*self.inodes.get(ino)?).map(node_name);
         marked
             .iter()
-            .filter_map(move |(ino, _)| Some(Invalidation::Gone(name(*ino)?, *ino)))
+            .filter_map(move |(ino, _)| Some(Invalidation::Removed(name(*ino)?, *ino)))
     }
 
     fn invalidation_of(
         &self,
-        written: &Written,
+        written: &WrittenItem,
         ino: u64,
         wait: WaitPolicy,
     ) -> Option<Invalidation> {
-        let name = || name_of(&written.table, &written.key);
+        let name = || item_name(&written.table, &written.key);
         match written.version {
             // A look that matters to a process begins with the item's name.
-            Some(version) if self.host.read_versions.is_to_be_seen(ino, version) => {
-                Some(Invalidation::Changed(name(), ino))
+            Some(version) if self.host.read_versions.has_other_version(ino, version) => {
+                Some(Invalidation::Recheck(name(), ino))
             }
             _ if wait == WaitPolicy::Settled => None,
-            Some(_) => Some(Invalidation::Written(name(), ino)),
-            None => Some(Invalidation::Gone(name(), ino)),
+            Some(_) => Some(Invalidation::Attributes(name(), ino)),
+            None => Some(Invalidation::Removed(name(), ino)),
         }
     }
 
     /// Notifies the kernel without waiting; no mark ends.
-    pub(super) fn post(&self, invalidations: Vec<Invalidation>) {
+    pub(super) fn notify_async(&self, invalidations: Vec<Invalidation>) {
         self.notify(invalidations, Vec::new(), WaitPolicy::None, Box::new(|| {}));
     }
 
@@ -115,19 +115,19 @@ impl KernelCache {
     fn notify(
         &self,
         mut invalidations: Vec<Invalidation>,
-        marks: Vec<(u64, Mark)>,
+        marks: Vec<(u64, CacheMark)>,
         wait: WaitPolicy,
-        then: Then,
+        then: AfterCommit,
     ) {
         let Some(kernel) = self
-            .kernel
+            .notifier
             .read()
             .clone()
             .filter(|_| !invalidations.is_empty())
         else {
             return then();
         };
-        self.told
+        self.counters
             .invalidations
             .fetch_add(invalidations.len() as u64, Ordering::Relaxed);
         for invalidation in &mut invalidations {
@@ -135,22 +135,22 @@ impl KernelCache {
             name.parent = self.inodes.number(name.parent);
         }
         let inodes = Arc::clone(&self.inodes);
-        let ended: Then = Box::new(move || {
+        let ended: AfterCommit = Box::new(move || {
             marks
                 .into_iter()
-                .for_each(|(ino, mark)| inodes.ended(ino, mark))
+                .for_each(|(ino, mark)| inodes.clear_mark(ino, mark))
         });
         kernel(invalidations, wait, ended, then);
     }
 
     /// Lets the kernel drop the oldest nodes when it knows too many: on another thread, as it takes
     /// a while.
-    pub fn bound_known(&self) {
-        if self.inodes.len() > KNOWN_MAX
+    pub fn evict_excess(&self) {
+        if self.inodes.len() > NODES_MAX
             && !self.is_evicting.swap(true, Ordering::AcqRel)
-            && let Some(cache) = self.me.upgrade()
+            && let Some(cache) = self.weak_self.upgrade()
         {
-            self.host.run_elsewhere(move || {
+            self.host.run_short(move || {
                 cache.evict();
                 cache.is_evicting.store(false, Ordering::Release);
             });
@@ -160,30 +160,30 @@ impl KernelCache {
     fn evict(&self) {
         let oldest = self
             .inodes
-            .oldest(KNOWN_MAX)
+            .oldest(NODES_MAX)
             .into_iter()
             .filter(|ino| !self.handles.is_open(*ino));
         let invalidations: Vec<Invalidation> = oldest
-            .filter_map(|ino| evicted(&*self.inodes.get(ino)?))
+            .filter_map(|ino| eviction(&*self.inodes.get(ino)?))
             .collect();
-        self.told
+        self.counters
             .evicted
             .fetch_add(invalidations.len() as u64, Ordering::Relaxed);
-        self.post(invalidations);
+        self.notify_async(invalidations);
     }
 }
 
-fn table_name(table: &TableName) -> Name {
-    Name {
+fn table_name(table: &TableName) -> NodeName {
+    NodeName {
         parent: ROOT_INO,
         name: path::table_name(table),
     }
 }
 
 /// Returns the name of an item's plain text.
-fn name_of(table: &TableName, key: &Key) -> Name {
-    name_of_entry(&EntryNode {
-        source: base(table),
+fn item_name(table: &TableName, key: &Key) -> NodeName {
+    node_name(&EntryNode {
+        source: base_source(table),
         key: EntryKey {
             index: None,
             base: key.clone(),
@@ -194,9 +194,9 @@ fn name_of(table: &TableName, key: &Key) -> Name {
 
 /// Returns the notification that drops a file. A directory is not dropped: a process in it would
 /// find it without a name.
-fn evicted(node: &Node) -> Option<Invalidation> {
+fn eviction(node: &Node) -> Option<Invalidation> {
     match node {
-        Node::Entry(entry) => Some(Invalidation::Dropped(name_of_entry(entry))),
+        Node::Entry(entry) => Some(Invalidation::Forget(node_name(entry))),
         _ => None,
     }
 }

@@ -37,11 +37,11 @@ use parking_lot::RwLock;
 
 use crate::fs::{
     node::inode_table::InodeTable,
-    open::{handle::Handles, prelude::*},
-    recent::Seldom,
+    open::{handle::HandleTable, prelude::*},
+    ttl_map::FastEmpty,
 };
-use crate::model::api::{CommitObserver, Committed, Then};
-use crate::store::Keeper;
+use crate::model::api::{AfterCommit, CommitEvent, CommitObserver};
+use crate::store::LeaseHolder;
 use std::sync::{
     OnceLock, Weak,
     atomic::{AtomicBool, AtomicU64},
@@ -49,12 +49,12 @@ use std::sync::{
 
 /// The kernel's cache; see the module.
 pub struct KernelCache {
-    me: Weak<Self>,
+    weak_self: Weak<Self>,
     host: Host,
     inodes: Arc<InodeTable>,
-    handles: Arc<Handles>,
-    pub name_readers: NameReaders,
-    moving: Moving,
+    handles: Arc<HandleTable>,
+    pub name_readers: NameOnlyReaders,
+    renames: PendingRenames,
     is_on: AtomicBool,
     /// True if it was on at any time.
     was_on: AtomicBool,
@@ -62,27 +62,27 @@ pub struct KernelCache {
     is_over: AtomicBool,
     is_evicting: AtomicBool,
     /// The connection to the kernel, while there is a mount.
-    kernel: RwLock<Option<TellKernel>>,
+    notifier: RwLock<Option<NotifyKernel>>,
     /// A file that exists as long as the kernel may cache anything.
-    remains: OnceLock<PathBuf>,
+    marker_file: OnceLock<PathBuf>,
     /// The observer by which the database knows this cache, while it is on.
     observer: Mutex<Option<Arc<dyn CommitObserver>>>,
-    pub told: Told,
+    pub counters: KernelCacheCounters,
 }
 
 impl std::fmt::Debug for KernelCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KernelCache")
             .field("is_on", &self.is_on)
-            .field("told", &self.told)
+            .field("told", &self.counters)
             .finish_non_exhaustive()
     }
 }
 
 /// The cache as the store and the database hold it: it has the lease, and observes commits.
-struct Held(Weak<KernelCache>);
+struct CacheHandle(Weak<KernelCache>);
 
-impl Keeper for Held {
+impl LeaseHolder for CacheHandle {
     fn begin(&self) {
         if let Some(cache) = self.0.upgrade() {
             cache.begin();
@@ -95,15 +95,15 @@ impl Keeper for Held {
         }
     }
 
-    fn remains(&self) -> Option<PathBuf> {
-        self.0.upgrade()?.remains.get().cloned()
+    fn marker_file(&self) -> Option<PathBuf> {
+        self.0.upgrade()?.marker_file.get().cloned()
     }
 }
 
-impl CommitObserver for Held {
-    fn committed(&self, committed: &Arc<Committed>, then: Then) {
+impl CommitObserver for CacheHandle {
+    fn on_commit(&self, committed: &Arc<CommitEvent>, then: AfterCommit) {
         match self.0.upgrade() {
-            Some(cache) => cache.end_what_changed(committed, then),
+            Some(cache) => cache.invalidate(committed, then),
             None => then(),
         }
     }
@@ -112,22 +112,22 @@ impl CommitObserver for Held {
 impl KernelCache {
     /// Makes a cache that is off.
     #[must_use]
-    pub fn new(host: Host, inodes: Arc<InodeTable>, handles: Arc<Handles>) -> Arc<Self> {
+    pub fn new(host: Host, inodes: Arc<InodeTable>, handles: Arc<HandleTable>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
-            me: me.clone(),
+            weak_self: me.clone(),
             host,
             inodes,
             handles,
-            name_readers: NameReaders::default(),
-            moving: Moving::default(),
+            name_readers: NameOnlyReaders::default(),
+            renames: PendingRenames::default(),
             is_on: AtomicBool::default(),
             was_on: AtomicBool::default(),
             is_over: AtomicBool::default(),
             is_evicting: AtomicBool::default(),
-            kernel: RwLock::default(),
-            remains: OnceLock::default(),
+            notifier: RwLock::default(),
+            marker_file: OnceLock::default(),
             observer: Mutex::default(),
-            told: Told::default(),
+            counters: KernelCacheCounters::default(),
         })
     }
 
@@ -141,10 +141,10 @@ impl KernelCache {
 
     /// Notes that the view is mounted: the connection to the kernel, and a file that exists as long
     /// as the kernel may cache anything.
-    pub fn mounted(&self, kernel: TellKernel, remains: Option<PathBuf>) {
-        *self.kernel.write() = Some(kernel);
+    pub fn set_mounted(&self, kernel: NotifyKernel, remains: Option<PathBuf>) {
+        *self.notifier.write() = Some(kernel);
         if let Some(remains) = remains {
-            let _ = self.remains.set(remains);
+            let _ = self.marker_file.set(remains);
         }
     }
 
@@ -152,7 +152,7 @@ impl KernelCache {
     ///
     /// # Errors
     /// The database cannot wait for the lease of the data.
-    pub fn keep_while_alone(&self) -> Result<(), Error> {
+    pub fn hold_lease(&self) -> Result<(), Error> {
         if self.host.mount.options.keep_text {
             // A text that is forgotten ends no version, so nothing would notify the kernel of the
             // new size.
@@ -161,7 +161,7 @@ impl KernelCache {
         self.host
             .mount
             .db
-            .keep_alone(Arc::new(Held(self.me.clone())))
+            .hold_lease(Arc::new(CacheHandle(self.weak_self.clone())))
     }
 
     /// Ends the cache for good: the mount is to go.
@@ -172,11 +172,11 @@ impl KernelCache {
 
     /// Drops the connection to the kernel: the mount is gone.
     pub fn unmounted(&self) {
-        self.kernel.write().take();
+        self.notifier.write().take();
     }
 
     fn begin(&self) {
-        let commits: Arc<dyn CommitObserver> = Arc::new(Held(self.me.clone()));
+        let commits: Arc<dyn CommitObserver> = Arc::new(CacheHandle(self.weak_self.clone()));
         // The lock is held so that the end of the mount finds the observer.
         let mut observer = self.observer.lock();
         if observer.is_some() || self.is_over.load(Ordering::SeqCst) {
@@ -196,7 +196,7 @@ impl KernelCache {
         let observer = self.observer.lock().take();
         self.is_on.store(false, Ordering::SeqCst);
         // Answers about nodes that were marked before may be on their way; nothing is marked after.
-        self.drop_all_marked();
+        self.invalidate_all();
         if let Some(observer) = observer {
             self.host.mount.db.unobserve(&observer);
         }
@@ -208,7 +208,7 @@ impl KernelCache {
         // Each of them begins, whatever the result of the one before.
         let are_ready = inos
             .iter()
-            .filter(|ino| !self.moving.begin(**ino, thread))
+            .filter(|ino| !self.renames.begin(**ino, thread))
             .count()
             == 0;
         are_ready || !self.was_on.load(Ordering::SeqCst)
@@ -216,7 +216,7 @@ impl KernelCache {
 
     /// Notes that the rename has ended, with or without success.
     pub fn end_rename(&self, inos: &[u64], thread: u32) {
-        inos.iter().for_each(|ino| self.moving.end(*ino, thread));
+        inos.iter().for_each(|ino| self.renames.end(*ino, thread));
     }
 
     /// Returns the counters of the cache, for `.ddb/stats.json`.
@@ -226,16 +226,16 @@ impl KernelCache {
         serde_json::json!({
             "is_on": self.is_on(),
             "known": self.inodes.len(),
-            "asked": count(&self.told.asked),
-            "notifications": count(&self.told.invalidations),
-            "evicted": count(&self.told.evicted),
+            "asked": count(&self.counters.asked),
+            "notifications": count(&self.counters.invalidations),
+            "evicted": count(&self.counters.evicted),
         })
     }
 }
 
 /// A name in a directory, which is named by its inode number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub struct NodeName {
     pub parent: u64,
     pub name: String,
 }
@@ -244,33 +244,34 @@ pub struct Name {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invalidation {
     /// The cached attributes end; the name goes on.
-    Written(Name, u64),
+    Attributes(NodeName, u64),
     /// The cached attributes end, and the name must be looked up again before a call goes on.
-    Changed(Name, u64),
+    Recheck(NodeName, u64),
     /// The name is gone, with all names below it and the attributes.
-    Gone(Name, u64),
+    Removed(NodeName, u64),
     /// Nothing has changed; the kernel is to forget the name, and with it the node.
-    Dropped(Name),
+    Forget(NodeName),
 }
 
 impl Invalidation {
-    pub fn name_mut(&mut self) -> &mut Name {
+    pub fn name_mut(&mut self) -> &mut NodeName {
         match self {
-            Self::Written(name, _)
-            | Self::Changed(name, _)
-            | Self::Gone(name, _)
-            | Self::Dropped(name) => name,
+            Self::Attributes(name, _)
+            | Self::Recheck(name, _)
+            | Self::Removed(name, _)
+            | Self::Forget(name) => name,
         }
     }
 }
 
 /// Sends notifications to the kernel, then calls the first callback; calls the second when no stale
 /// answer can be seen any more, or when the wait is over. Never blocks.
-pub type TellKernel = Arc<dyn Fn(Vec<Invalidation>, WaitPolicy, Then, Then) + Send + Sync>;
+pub type NotifyKernel =
+    Arc<dyn Fn(Vec<Invalidation>, WaitPolicy, AfterCommit, AfterCommit) + Send + Sync>;
 
 /// The counters of the cache, for `.ddb/stats.json`.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct KernelCacheCounters {
     pub invalidations: AtomicU64,
     pub evicted: AtomicU64,
     /// LOOKUP and GETATTR requests.
@@ -279,7 +280,7 @@ pub struct Told {
 
 /// Returns the item of a node that is an item's plain text: the kernel caches names and attributes
 /// of no other file.
-pub fn item_of(node: &Node) -> Option<&EntryNode> {
+pub fn cached_item(node: &Node) -> Option<&EntryNode> {
     match node {
         Node::Entry(entry) if entry.source.index.is_none() && entry.form == TextForm::PlainJson => {
             Some(entry)
@@ -289,8 +290,8 @@ pub fn item_of(node: &Node) -> Option<&EntryNode> {
 }
 
 /// Returns the name of an entry of a table or an index.
-pub fn name_of_entry(entry: &EntryNode) -> Name {
-    Name {
+pub fn node_name(entry: &EntryNode) -> NodeName {
+    NodeName {
         parent: entry.directory().ino(),
         name: names::entry_name(&entry.key, entry.form),
     }
@@ -298,8 +299,8 @@ pub fn name_of_entry(entry: &EntryNode) -> Name {
 
 /// True if this is how the directory lists the node. That name ends when the node does; other names
 /// of the same key are not cached.
-pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
-    match (parent, item_of(node)) {
+pub fn is_listed_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
+    match (parent, cached_item(node)) {
         (Node::Items(_) | Node::Collection(..), Some(entry)) => {
             names::entry_name(&entry.key, TextForm::PlainJson).as_bytes() == name
         }
@@ -320,30 +321,30 @@ const READER_MS: u64 = 60_000;
 /// item meanwhile, gets no attributes at the beginning any more, until it looks at one. Threads
 /// have the kernel's numbers.
 #[derive(Debug, Default)]
-pub struct NameReaders {
+pub struct NameOnlyReaders {
     /// The number of times that a thread got attributes in vain.
-    unused: Seldom<Recent<u32, u8, THREADS_MAX, READER_MS>>,
+    unused: FastEmpty<TtlMap<u32, u8, THREADS_MAX, READER_MS>>,
 }
 
-impl NameReaders {
+impl NameOnlyReaders {
     /// Notes that a thread got attributes and goes on by names.
-    pub fn reads_names(&self, thread: u32) {
+    pub fn skipped_attributes(&self, thread: u32) {
         let now_ms = now_ms();
-        self.unused.change(|unused| {
+        self.unused.update(|unused| {
             let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
-            unused.keep(thread, before.saturating_add(1), now_ms)
+            unused.insert(thread, before.saturating_add(1), now_ms)
         });
     }
 
     /// Notes that a thread looks at an item.
-    pub fn looks(&self, thread: u32) {
+    pub fn looked(&self, thread: u32) {
         if !self.unused.is_empty() {
-            self.unused.change(|unused| unused.remove(&thread));
+            self.unused.update(|unused| unused.remove(&thread));
         }
     }
 
     /// True if attributes are useless to this thread.
-    pub fn is_reader_of_names(&self, thread: u32) -> bool {
+    pub fn reads_only_names(&self, thread: u32) -> bool {
         self.unused.is_any(|unused| {
             unused
                 .get(&thread, now_ms())
@@ -353,21 +354,21 @@ impl NameReaders {
 }
 
 /// The time after which a rename that was put off is forgotten.
-const MOVING_MS: u64 = 10_000;
-const MOVING_MAX: usize = 1_000;
+const RENAME_RETRY_MS: u64 = 10_000;
+const RENAMES_MAX: usize = 1_000;
 
 /// The inode numbers of items that are about to be renamed: the kernel moves its answers about the
 /// old name to the new one, which has another inode number. So it must not cache these names until
 /// they are renamed.
 #[derive(Debug, Default)]
-pub struct Moving {
+pub struct PendingRenames {
     /// The item and the thread that renames it, with true if that thread has looked the name up
     /// since, so that the kernel caches it no more. Another thread's look does not count: the
     /// kernel takes the answer to that when it likes.
-    inos: Seldom<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
+    inos: FastEmpty<TtlMap<(u64, u32), bool, RENAMES_MAX, RENAME_RETRY_MS>>,
 }
 
-impl Moving {
+impl PendingRenames {
     /// Notes that a thread is about to rename an item. Returns true if the kernel caches its name
     /// no more.
     pub fn begin(&self, ino: u64, thread: u32) -> bool {
@@ -385,15 +386,15 @@ impl Moving {
     }
 
     /// True if the item is about to be renamed.
-    pub fn holds(&self, ino: u64) -> bool {
+    pub fn is_pending(&self, ino: u64) -> bool {
         self.inos
             .is_any(|inos| inos.any(|(of, _)| *of == ino, now_ms()))
     }
 
     /// True if the item is about to be renamed. Notes that the thread looks it up, and gets an
     /// answer that is not cached.
-    pub fn is_looked_up(&self, ino: u64, thread: u32) -> bool {
-        if !self.holds(ino) {
+    pub fn note_lookup(&self, ino: u64, thread: u32) -> bool {
+        if !self.is_pending(ino) {
             return false;
         }
         self.inos.change(|inos| {
@@ -411,34 +412,34 @@ mod tests {
 
     #[test]
     fn who_reads_names_only_is_told_no_attributes_until_it_looks() {
-        let readers = NameReaders::default();
-        (1..UNUSED_MAX).for_each(|_| readers.reads_names(7));
-        assert!(!readers.is_reader_of_names(7));
-        readers.reads_names(7);
+        let readers = NameOnlyReaders::default();
+        (1..UNUSED_MAX).for_each(|_| readers.skipped_attributes(7));
+        assert!(!readers.reads_only_names(7));
+        readers.skipped_attributes(7);
         assert_eq!(
-            [7, 8].map(|thread| readers.is_reader_of_names(thread)),
+            [7, 8].map(|thread| readers.reads_only_names(thread)),
             [true, false]
         );
-        readers.looks(7);
-        assert!(!readers.is_reader_of_names(7));
+        readers.looked(7);
+        assert!(!readers.reads_only_names(7));
     }
 
     #[test]
     fn a_rename_goes_on_when_who_asked_for_it_has_looked_the_name_up_since() {
-        let moving = Moving::default();
-        assert!(!moving.is_looked_up(1, 7));
+        let moving = PendingRenames::default();
+        assert!(!moving.note_lookup(1, 7));
         assert!(
             !moving.begin(1, 7) && !moving.begin(1, 7),
             "nobody has looked it up"
         );
         assert!(
-            moving.is_looked_up(1, 8) && moving.holds(1) && !moving.begin(1, 7),
+            moving.note_lookup(1, 8) && moving.is_pending(1) && !moving.begin(1, 7),
             "another has"
         );
-        assert!(moving.is_looked_up(1, 7) && !moving.is_looked_up(2, 7));
+        assert!(moving.note_lookup(1, 7) && !moving.note_lookup(2, 7));
         assert!(!moving.begin(1, 8) && moving.begin(1, 7));
         moving.end(1, 7);
         moving.end(1, 8);
-        assert!(!moving.is_looked_up(1, 7) && !moving.begin(1, 7));
+        assert!(!moving.note_lookup(1, 7) && !moving.begin(1, 7));
     }
 }

@@ -10,48 +10,48 @@
 //! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer has no lasting part about the name of an item ([`KernelCache::lasting_name`]) |
 //! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::Moving`]) |
 
-use super::{Invalidation, KernelCache, item_of, name_of_entry};
+use super::{Invalidation, KernelCache, cached_item, node_name};
 use crate::fs::{
-    node::{attr::Lasting, inode_table::Counted, is_structure},
+    node::{attr::CacheTtl, inode_table::LookupCount, is_structure},
     open::prelude::*,
 };
-use crate::store::KEEP;
+use crate::store::LEASE_TTL;
 
 /// The time for which the name of a directory may be used without a LOOKUP. It may name a directory
 /// that is gone: a call that asks the directory for attributes, a listing or a name in it is
 /// answered by whether it exists. Only a call that asks nothing at all (readlink or O_PATH) finds
 /// it a moment longer.
-const DIRECTORY_NAME: Duration = Duration::from_secs(1);
+const DIRECTORY_NAME_TTL: Duration = Duration::from_secs(1);
 
 impl KernelCache {
     /// Returns the time for which the kernel may cache the name of a node and its attributes, which
     /// were read after it was `marked`, by a LOOKUP by `caller`.
-    pub fn lasting_name(
+    pub fn name_ttl(
         &self,
         caller: Caller,
         node: &Node,
         attr: &Attr,
-        marked: Option<Counted>,
-    ) -> Lasting {
+        marked: Option<LookupCount>,
+    ) -> CacheTtl {
         // First whether anything is cached: a rename says that it is about to happen before it
         // looks whether anything was.
         let keeps = self.is_on();
-        if item_of(node).is_some() {
-            let is_moving = self.moving.is_looked_up(attr.ino, caller.pid);
+        if cached_item(node).is_some() {
+            let is_moving = self.renames.note_lookup(attr.ino, caller.pid);
             return match marked {
                 Some(marked) if keeps && !is_moving => {
-                    self.lasting_name_of_item(caller, node, attr, marked)
+                    self.item_name_ttl(caller, node, attr, marked)
                 }
-                _ => Lasting::NOT,
+                _ => CacheTtl::NONE,
             };
         }
         let is_lasting_directory = match node {
-            Node::Collection(Source { index: None, .. }, _) => keeps,
-            _ => attr.kind == Kind::Directory && is_structure(attr.ino),
+            Node::Collection(SourceName { index: None, .. }, _) => keeps,
+            _ => attr.kind == NodeKind::Directory && is_structure(attr.ino),
         };
-        Lasting {
+        CacheTtl {
             name: if is_lasting_directory {
-                DIRECTORY_NAME
+                DIRECTORY_NAME_TTL
             } else {
                 Duration::ZERO
             },
@@ -64,34 +64,34 @@ impl KernelCache {
     /// waits for that lock. The kernel may take the answer about a name that it already has at any
     /// later time. So a name that is asked about again and again is dropped: then it is the first
     /// again.
-    fn lasting_name_of_item(
+    fn item_name_ttl(
         &self,
         caller: Caller,
         node: &Node,
         attr: &Attr,
-        marked: Counted,
-    ) -> Lasting {
-        let lasting = self.item_lasting(caller, attr);
-        if marked.is_first || lasting == Lasting::NOT {
+        marked: LookupCount,
+    ) -> CacheTtl {
+        let lasting = self.item_ttl(caller, attr);
+        if marked.is_first || lasting == CacheTtl::NONE {
             return lasting;
         }
-        if self.inodes.is_asked_again(marked.ino, KEEP, now_ms())
+        if self.inodes.is_repeated(marked.ino, LEASE_TTL, now_ms())
             && let Node::Entry(entry) = node
         {
-            self.post(vec![Invalidation::Gone(name_of_entry(entry), marked.ino)]);
+            self.notify_async(vec![Invalidation::Removed(node_name(entry), marked.ino)]);
         }
-        Lasting {
+        CacheTtl {
             name: Duration::ZERO,
             ..lasting
         }
     }
 
     /// Returns the time for which an item's answer may last: none while it is about to be renamed.
-    pub fn unmoved_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
-        if self.moving.holds(attr.ino) {
-            Lasting::NOT
+    pub fn settled_item_ttl(&self, caller: Caller, attr: &Attr) -> CacheTtl {
+        if self.renames.is_pending(attr.ino) {
+            CacheTtl::NONE
         } else {
-            self.item_lasting(caller, attr)
+            self.item_ttl(caller, attr)
         }
     }
 
@@ -99,7 +99,7 @@ impl KernelCache {
     /// not about to be renamed. It may be cached as long as it is the same for all processes: no
     /// handle of it is open, with a text of another version; no process that read it has yet to see
     /// its present version (`optimistic_lock.rs`); it is not being created, without a version.
-    fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
+    fn item_ttl(&self, caller: Caller, attr: &Attr) -> CacheTtl {
         let ino = attr.ino;
         let is_kept = self.is_on()
             && attr.version != 0
@@ -108,30 +108,30 @@ impl KernelCache {
             && self
                 .host
                 .read_versions
-                .may_be_kept(ino, caller.pid, attr.version);
+                .may_cache(ino, caller.pid, attr.version);
         if is_kept {
-            Lasting {
-                name: KEEP,
-                attr: KEEP,
+            CacheTtl {
+                name: LEASE_TTL,
+                attr: LEASE_TTL,
             }
         } else {
-            Lasting::NOT
+            CacheTtl::NONE
         }
     }
 
     /// Marks a node before it is read, so that an answer about it may be cached; counts a lookup,
     /// which [`KernelCache::unmark`] takes back. Returns `None` if nothing may be cached: then the
     /// lookup is counted when the node has been read.
-    pub fn mark(&self, node: &Node) -> Option<Counted> {
-        if !self.is_on() || item_of(node).is_none() {
+    pub fn mark(&self, node: &Node) -> Option<LookupCount> {
+        if !self.is_on() || cached_item(node).is_none() {
             return None;
         }
-        self.bound_known();
-        self.inodes.mark(node.clone(), true)
+        self.evict_excess();
+        self.inodes.add_lookup(node.clone(), true)
     }
 
     /// Takes back a mark: the kernel gets no answer about the node.
     pub fn unmark(&self, ino: u64) {
-        self.inodes.unmark(ino);
+        self.inodes.undo_lookup(ino);
     }
 }

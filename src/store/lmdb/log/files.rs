@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::directory;
-use super::record::{Head, Name, Position, SECTOR_BYTES};
+use super::record::{LogPosition, RecordHeader, RecordId, SECTOR_BYTES};
 #[cfg(test)]
-use super::witness::{Event, saw};
+use super::trace::{LogEvent, record};
 use crate::store::StoreError;
 
 /// The names of the files. Generation g is in the file g % 2.
@@ -21,7 +21,7 @@ const ZEROS_BYTES: usize = 1024 * 1024;
 static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
 
 /// Returns the index of a generation's file.
-pub(super) fn which(generation: u64) -> usize {
+pub(super) fn file_index(generation: u64) -> usize {
     usize::from(generation % 2 == 1)
 }
 
@@ -31,7 +31,7 @@ pub struct LogFiles {
     files: [File; 2],
     /// The same files opened to append: zeros go to the end of the file, whatever other processes
     /// write there, so they never overwrite a record.
-    ends: [File; 2],
+    appenders: [File; 2],
     /// The generation of the last record; its file is the one to sync.
     generation: AtomicU64,
     /// The length up to which zeros are written ahead.
@@ -58,7 +58,7 @@ impl LogFiles {
         let open = |name: &str| directory::open_to_write(&dir.join(name)).map_err(failed);
         let files = Self {
             files: [open(first)?, open(second)?],
-            ends,
+            appenders: ends,
             generation: AtomicU64::new(generation),
             limit,
             lengths: Default::default(),
@@ -66,16 +66,16 @@ impl LogFiles {
             synced: AtomicU64::new(0),
         };
         if !was_there {
-            files.begin(dir).map_err(failed)?;
+            files.create(dir).map_err(failed)?;
         }
         Ok(files)
     }
 
-    fn begin(&self, dir: &Path) -> io::Result<()> {
+    fn create(&self, dir: &Path) -> io::Result<()> {
         for which in 0..2 {
             // A log without room is no failure: commits are then made without records.
             if self.files[which].metadata()?.len() == 0
-                && let Err(error) = self.add_zeros(which)
+                && let Err(error) = self.append_zeros(which)
             {
                 log::debug!("no room for the log: {error}");
             }
@@ -85,20 +85,20 @@ impl LogFiles {
     }
 
     fn file(&self, generation: u64) -> &File {
-        &self.files[which(generation)]
+        &self.files[file_index(generation)]
     }
 
-    fn add_zeros(&self, which: usize) -> io::Result<()> {
+    fn append_zeros(&self, which: usize) -> io::Result<()> {
         let bytes = usize::try_from(self.limit)
             .unwrap_or(ZEROS_BYTES)
             .min(ZEROS_BYTES);
         #[cfg(test)]
-        saw(Event::Wrote(
+        record(LogEvent::Write(
             which,
             self.files[which].metadata()?.len() as usize,
             ZEROS[..bytes].to_vec(),
         ));
-        io::Write::write_all(&mut &self.ends[which], &ZEROS[..bytes])
+        io::Write::write_all(&mut &self.appenders[which], &ZEROS[..bytes])
     }
 
     /// Writes and syncs the next zeros ahead in a file that is shorter than `wanted_bytes` and the
@@ -107,15 +107,15 @@ impl LogFiles {
     ///
     /// # Errors
     /// The disk has no room, or fails.
-    pub fn zero_ahead(&self, wanted_bytes: u64) -> io::Result<bool> {
+    pub fn preallocate(&self, wanted_bytes: u64) -> io::Result<bool> {
         // First in the file that no commit waits for.
-        let current = which(self.generation.load(Ordering::Acquire));
+        let current = file_index(self.generation.load(Ordering::Acquire));
         for which in [1 - current, current] {
             let bytes = self.files[which].metadata()?.len();
             if bytes < wanted_bytes.min(self.limit) {
                 // One sync for several megabytes, once the file has some.
                 (0..=(bytes / ZEROS_BYTES as u64).min(3))
-                    .try_for_each(|_| self.add_zeros(which))?;
+                    .try_for_each(|_| self.append_zeros(which))?;
                 self.files[which].sync_all()?;
                 return Ok(true);
             }
@@ -145,7 +145,7 @@ impl LogFiles {
     ///
     /// # Errors
     /// The disk fails.
-    pub fn durable_lengths(&self) -> io::Result<[u64; 2]> {
+    pub fn sync_lengths(&self) -> io::Result<[u64; 2]> {
         let mut lengths = [0; 2];
         for (generation, length) in (0..).zip(&mut lengths) {
             // Measured before the sync: bytes added after it may be lost.
@@ -157,15 +157,15 @@ impl LogFiles {
 
     pub(super) fn sync_generation(&self, generation: u64) -> io::Result<()> {
         #[cfg(test)]
-        saw(Event::Synced(which(generation)));
+        record(LogEvent::Sync(file_index(generation)));
         self.file(generation).sync_data()
     }
 
     /// Writes a record, or zeros over one.
-    pub(super) fn write(&self, position: Position, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&self, position: LogPosition, bytes: &[u8]) -> io::Result<()> {
         let (file, which) = (
             self.file(position.generation()),
-            which(position.generation()),
+            file_index(position.generation()),
         );
         let end = position.offset() + bytes.len() as u64;
         if self.lengths[which].load(Ordering::Relaxed) < end {
@@ -173,13 +173,13 @@ impl LogFiles {
             self.lengths[which].store(length, Ordering::Relaxed);
             // A sync of a file that did not grow need not write its metadata (fdatasync(2)).
             if length < end
-                && let Err(error) = self.add_zeros(which)
+                && let Err(error) = self.append_zeros(which)
             {
                 log::debug!("no zeros ahead in the log: {error}");
             }
         }
         #[cfg(test)]
-        saw(Event::Wrote(
+        record(LogEvent::Write(
             which,
             position.offset() as usize,
             bytes.to_vec(),
@@ -193,7 +193,7 @@ impl LogFiles {
     }
 
     /// Returns the name in the header at a position, if there is a header.
-    pub(super) fn name_at(&self, position: Position) -> io::Result<Option<Name>> {
+    pub(super) fn id_at(&self, position: LogPosition) -> io::Result<Option<RecordId>> {
         let mut head = [0; SECTOR_BYTES];
         let bytes = read_up_to(
             self.file(position.generation()),
@@ -202,16 +202,16 @@ impl LogFiles {
         )?;
         Ok(head
             .get(..bytes)
-            .and_then(Head::parse)
-            .map(|head| head.name))
+            .and_then(RecordHeader::parse)
+            .map(|head| head.id))
     }
 
     /// Reads the record of this name into `buffer`, if it is whole and at its position.
     pub(super) fn read<'b>(
         &self,
-        name: Name,
+        name: RecordId,
         buffer: &'b mut Vec<u8>,
-    ) -> io::Result<Option<Record<'b>>> {
+    ) -> io::Result<Option<ReadRecord<'b>>> {
         read_record(self.file(name.position.generation()), name, buffer)
     }
 }
@@ -219,9 +219,9 @@ impl LogFiles {
 /// Syncs the log's files, whatever process wrote to them.
 pub fn sync_logs(dir: &Path) -> io::Result<()> {
     for generation in 0..2 {
-        File::open(dir.join(LOG_FILES[which(generation)]))?.sync_data()?;
+        File::open(dir.join(LOG_FILES[file_index(generation)]))?.sync_data()?;
         #[cfg(test)]
-        saw(Event::Synced(which(generation)));
+        record(LogEvent::Sync(file_index(generation)));
     }
     Ok(())
 }
@@ -241,16 +241,16 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
 }
 
 /// A whole record: its header and its payload.
-pub(super) type Record<'b> = (Head, &'b [u8]);
+pub(super) type ReadRecord<'b> = (RecordHeader, &'b [u8]);
 
 /// Reads a record; `None` if the file has no whole record of this name at its position.
 pub(super) fn read_record<'b>(
     file: &File,
-    name: Name,
+    name: RecordId,
     buffer: &'b mut Vec<u8>,
-) -> io::Result<Option<Record<'b>>> {
+) -> io::Result<Option<ReadRecord<'b>>> {
     let found = read_any_record(file, name.position.offset(), buffer)?;
-    Ok(found.filter(|(head, _)| head.name == name))
+    Ok(found.filter(|(head, _)| head.id == name))
 }
 
 /// Reads a record of any name; `None` if the file has no whole one at this offset.
@@ -258,10 +258,10 @@ pub(super) fn read_any_record<'b>(
     file: &File,
     at: u64,
     buffer: &'b mut Vec<u8>,
-) -> io::Result<Option<Record<'b>>> {
+) -> io::Result<Option<ReadRecord<'b>>> {
     buffer.resize(SECTOR_BYTES, 0);
     let bytes = read_up_to(file, buffer, at)?;
-    let Some(head) = buffer.get(..bytes).and_then(Head::parse) else {
+    let Some(head) = buffer.get(..bytes).and_then(RecordHeader::parse) else {
         return Ok(None);
     };
     // Checked before memory is allocated for it.

@@ -27,16 +27,16 @@ mod replay;
 #[cfg(test)]
 pub(super) mod tests;
 #[cfg(test)]
-mod witness;
+mod trace;
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 pub(super) use self::files::{LOG_FILES, LogFiles, sync_logs};
-use self::record::{KEPT_BYTES_MAX, Name, OnDisk, SECTOR_BYTES};
-pub(super) use self::record::{Operation, Operations, Payload, Position};
-pub(super) use self::replay::Reader;
+use self::record::{DurableNumbers, KEPT_BYTES_MAX, RecordId, SECTOR_BYTES};
+pub(super) use self::record::{LogPosition, LoggedOperation, LoggedOperations, RecordPayload};
+pub(super) use self::replay::LogReader;
 use super::super::StoreError;
 
 /// The longest generation: no void may make a file longer than positions can express.
@@ -45,23 +45,23 @@ const LIMIT_BYTES_MAX: u64 = 1 << 30;
 /// The log of this process, used under LMDB's writer mutex: between the begin and the end of a
 /// write transaction.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct WriteAheadLog {
     files: Arc<LogFiles>,
     limit: u64,
     epoch: u64,
-    tail: Position,
+    tail: LogPosition,
     /// The number of the record that ends at the tail, and its position if that is known.
-    last: u64,
-    last_at: Option<Position>,
+    last_number: u64,
+    last_position: Option<LogPosition>,
     /// The last known checkpoint on disk, and the last record that was on disk with all before it,
     /// as other records say.
-    on_disk: OnDisk,
+    durable: DurableNumbers,
     /// The begin and end of a record that was appended and is neither committed nor void.
-    appended: Option<(Position, Position)>,
+    pending: Option<(LogPosition, LogPosition)>,
     buffer: Vec<u8>,
 }
 
-impl Log {
+impl WriteAheadLog {
     /// Opens or creates the files. The record of number `last` + 1 will begin at `tail`. A
     /// generation ends with the record that reaches `limit` bytes.
     ///
@@ -71,12 +71,12 @@ impl Log {
         dir: &Path,
         limit: u64,
         epoch: u64,
-        tail: Position,
+        tail: LogPosition,
         last: u64,
     ) -> Result<Self, StoreError> {
         let limit = limit.min(LIMIT_BYTES_MAX);
         let files = Arc::new(LogFiles::open(dir, limit, tail.generation())?);
-        let on_disk = OnDisk {
+        let on_disk = DurableNumbers {
             log: last,
             checkpoint: 0,
         };
@@ -85,27 +85,27 @@ impl Log {
             limit,
             epoch,
             tail,
-            last,
-            last_at: None,
-            on_disk,
-            appended: None,
+            last_number: last,
+            last_position: None,
+            durable: on_disk,
+            pending: None,
             buffer: Vec::new(),
         })
     }
 
     /// Notes that a checkpoint of this number is on disk.
     pub fn set_checkpoint(&mut self, number: u64) {
-        self.on_disk.checkpoint = self.on_disk.checkpoint.max(number);
+        self.durable.checkpoint = self.durable.checkpoint.max(number);
     }
 
     /// Returns the position of the record before the tail, if it is known.
-    pub fn last_at(&self) -> Option<Position> {
-        self.last_at
+    pub fn last_at(&self) -> Option<LogPosition> {
+        self.last_position
     }
 
     /// Sets the position of the record before the tail, after opening.
-    pub fn set_last_at(&mut self, position: Option<Position>) {
-        self.last_at = position;
+    pub fn set_last_position(&mut self, position: Option<LogPosition>) {
+        self.last_position = position;
     }
 
     /// Returns the files, which other threads sync and write zeros to.
@@ -114,13 +114,13 @@ impl Log {
     }
 
     /// Returns the position of the next record, unless a new generation begins.
-    pub fn tail(&self) -> Position {
+    pub fn tail(&self) -> LogPosition {
         self.tail
     }
 
     /// Returns the number of the record that ends at the tail.
     pub fn last(&self) -> u64 {
-        self.last
+        self.last_number
     }
 
     pub fn epoch(&self) -> u64 {
@@ -128,7 +128,7 @@ impl Log {
     }
 
     /// Returns the bytes of the records since a position, approximately.
-    pub fn bytes_since(&self, position: Position) -> u64 {
+    pub fn bytes_since(&self, position: LogPosition) -> u64 {
         let generations = self.tail.generation().saturating_sub(position.generation());
         (generations * self.limit + self.tail.offset()).saturating_sub(position.offset())
     }
@@ -140,25 +140,30 @@ impl Log {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn follow(&mut self, next: u64) -> io::Result<bool> {
-        while self.last.checked_add(1).is_some_and(|number| number < next) {
-            if !self.follow_one()? {
+    pub fn catch_up(&mut self, next: u64) -> io::Result<bool> {
+        while self
+            .last_number
+            .checked_add(1)
+            .is_some_and(|number| number < next)
+        {
+            if !self.catch_up_one()? {
                 break;
             }
         }
         // A large record of another process must not keep its memory.
         self.buffer.truncate(SECTOR_BYTES);
         self.buffer.shrink_to(KEPT_BYTES_MAX);
-        Ok(self.last + 1 == next)
+        Ok(self.last_number + 1 == next)
     }
 
-    fn follow_one(&mut self) -> io::Result<bool> {
-        self.appended = None;
+    fn catch_up_one(&mut self) -> io::Result<bool> {
+        self.pending = None;
         for position in [self.tail, self.tail.next_generation()] {
-            let name = self.name(position);
+            let name = self.next_id(position);
             if let Some((head, _)) = self.files.read(name, &mut self.buffer)? {
-                (self.tail, self.last, self.last_at) = (head.end(), name.number, Some(position));
-                self.on_disk.log = self.on_disk.log.max(head.on_disk.log);
+                (self.tail, self.last_number, self.last_position) =
+                    (head.end(), name.number, Some(position));
+                self.durable.log = self.durable.log.max(head.on_disk.log);
                 return Ok(true);
             }
         }
@@ -166,11 +171,11 @@ impl Log {
     }
 
     /// Returns the name of the next record, if it is at this position.
-    fn name(&self, position: Position) -> Name {
-        Name {
+    fn next_id(&self, position: LogPosition) -> RecordId {
+        RecordId {
             position,
             epoch: self.epoch,
-            number: self.last + 1,
+            number: self.last_number + 1,
         }
     }
 
@@ -184,16 +189,16 @@ impl Log {
     pub fn append(
         &mut self,
         number: u64,
-        operations: &mut Operations,
-        checkpoint: Position,
+        operations: &mut LoggedOperations,
+        checkpoint: LogPosition,
     ) -> io::Result<bool> {
-        self.appended = None;
-        if number != self.last + 1 {
+        self.pending = None;
+        if number != self.last_number + 1 {
             return Ok(false);
         }
         // A process with another limit may have appended to either.
-        self.vacate(self.tail)?;
-        self.vacate(self.tail.next_generation())?;
+        self.void_stale(self.tail)?;
+        self.void_stale(self.tail.next_generation())?;
         let switches = self.tail.offset() >= self.limit;
         // The next generation overwrites the file of the previous one, so the checkpoint has to be
         // in this one.
@@ -211,20 +216,20 @@ impl Log {
             // `LogFiles::sync` syncs the current generation only.
             self.files.sync_generation(self.tail.generation())?;
         }
-        let name = self.name(position);
-        let on_disk = OnDisk {
-            log: self.on_disk.log.max(self.files.synced()),
-            ..self.on_disk
+        let name = self.next_id(position);
+        let on_disk = DurableNumbers {
+            log: self.durable.log.max(self.files.synced()),
+            ..self.durable
         };
         match operations.with_record(name, on_disk, |record| self.files.write(position, record)) {
             Ok(()) => {
                 self.files.set_generation(position.generation());
-                self.appended = Some((position, position.after(record_bytes)));
+                self.pending = Some((position, position.after(record_bytes)));
                 Ok(true)
             }
             Err(error) if is_full(&error) => {
                 // A part of the record may be written.
-                self.vacate(position)?;
+                self.void_stale(position)?;
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -234,8 +239,12 @@ impl Log {
     /// Notes that the commit of the appended record was made.
     pub fn committed(&mut self, number: u64) {
         // Otherwise `follow` finds the record.
-        if let Some((position, end)) = self.appended.take().filter(|_| number == self.last + 1) {
-            (self.tail, self.last, self.last_at) = (end, number, Some(position));
+        if let Some((position, end)) = self
+            .pending
+            .take()
+            .filter(|_| number == self.last_number + 1)
+        {
+            (self.tail, self.last_number, self.last_position) = (end, number, Some(position));
             self.files.set_committed(number);
         }
     }
@@ -246,25 +255,25 @@ impl Log {
     /// # Errors
     /// The write or the sync failed; the record may come back when the store recovers.
     pub fn void(&mut self) -> io::Result<()> {
-        self.appended
+        self.pending
             .take()
             .map_or(Ok(()), |(position, _)| self.void_at(position))
     }
 
     /// Ensures that a position has no record of a commit that was not made: of this number or a
     /// greater one.
-    fn vacate(&self, position: Position) -> io::Result<()> {
-        let is_void = |name: Name| {
-            (name.position, name.epoch) != (position, self.epoch) || name.number <= self.last
+    fn void_stale(&self, position: LogPosition) -> io::Result<()> {
+        let is_void = |name: RecordId| {
+            (name.position, name.epoch) != (position, self.epoch) || name.number <= self.last_number
         };
-        if self.files.name_at(position)?.is_none_or(is_void) {
+        if self.files.id_at(position)?.is_none_or(is_void) {
             Ok(())
         } else {
             self.void_at(position)
         }
     }
 
-    fn void_at(&self, position: Position) -> io::Result<()> {
+    fn void_at(&self, position: LogPosition) -> io::Result<()> {
         // The first sector has the header, without which there is no record.
         self.files.write(position, &[0; SECTOR_BYTES])?;
         self.files.sync_generation(position.generation())

@@ -16,9 +16,9 @@ use crate::store::StoreError;
 pub(super) const SECTOR_BYTES: usize = 512;
 
 const MAGIC: [u8; 4] = *b"dlg2";
-const HEAD_BYTES: usize = 52;
+const HEADER_BYTES: usize = 52;
 const MAGIC_1: [u8; 4] = *b"dlog";
-const HEAD_BYTES_1: usize = 36;
+const HEADER_BYTES_1: usize = 36;
 /// The offset of the CRC, and of the bytes that it covers.
 const CRC_AT: usize = 4;
 const CHECKED_AT: usize = 8;
@@ -32,9 +32,9 @@ pub(super) const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 /// The begin of a record: generation << 32 | offset. Positions compare in the log's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position(pub u64);
+pub struct LogPosition(pub u64);
 
-impl Position {
+impl LogPosition {
     pub fn new(generation: u64, offset: u64) -> Self {
         debug_assert!(
             offset <= u64::from(u32::MAX),
@@ -68,15 +68,15 @@ impl Position {
 
 /// The identification that a record carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Name {
-    pub position: Position,
+pub(super) struct RecordId {
+    pub position: LogPosition,
     pub epoch: u64,
     pub number: u64,
 }
 
 /// The commits on disk when a record was written: proof that they were there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct OnDisk {
+pub(super) struct DurableNumbers {
     /// The last record that was on disk with all before it.
     pub log: u64,
     /// The last checkpoint.
@@ -85,12 +85,12 @@ pub(super) struct OnDisk {
 
 /// Returns the bytes of a whole record with a payload of this size.
 fn record_bytes(payload_bytes: usize) -> usize {
-    (HEAD_BYTES + payload_bytes).next_multiple_of(SECTOR_BYTES)
+    (HEADER_BYTES + payload_bytes).next_multiple_of(SECTOR_BYTES)
 }
 
 /// The operations of one commit, gathered in the form of its record: the append writes this buffer.
 #[derive(Debug)]
-pub struct Operations {
+pub struct LoggedOperations {
     /// Room for the header, then the payload.
     buffer: Vec<u8>,
     record_bytes_max: usize,
@@ -98,7 +98,7 @@ pub struct Operations {
     too_large: bool,
 }
 
-impl Operations {
+impl LoggedOperations {
     /// Makes an empty list, which gathers at most `record_bytes_max` bytes.
     pub fn new(record_bytes_max: u64) -> Self {
         // A payload's length has 32 bits.
@@ -106,7 +106,7 @@ impl Operations {
             .unwrap_or(usize::MAX)
             .min(DELETE as usize);
         Self {
-            buffer: vec![0; HEAD_BYTES],
+            buffer: vec![0; HEADER_BYTES],
             record_bytes_max,
             too_large: false,
         }
@@ -135,7 +135,7 @@ impl Operations {
         ) else {
             // The commit is made without a record, and durable by a checkpoint instead.
             self.too_large = true;
-            self.buffer = vec![0; HEAD_BYTES];
+            self.buffer = vec![0; HEADER_BYTES];
             return;
         };
         self.buffer.extend_from_slice(&key_length.to_le_bytes());
@@ -146,33 +146,33 @@ impl Operations {
 
     /// True if there is nothing to commit.
     pub fn is_empty(&self) -> bool {
-        !self.too_large && self.buffer.len() == HEAD_BYTES
+        !self.too_large && self.buffer.len() == HEADER_BYTES
     }
 
     /// Returns the bytes of the record; `None` if the operations are too large for one.
     pub fn record_bytes(&self) -> Option<u64> {
-        let bytes = record_bytes(self.buffer.len() - HEAD_BYTES);
+        let bytes = record_bytes(self.buffer.len() - HEADER_BYTES);
         (!self.too_large && bytes <= self.record_bytes_max).then_some(bytes as u64)
     }
 
     /// Removes all operations.
     pub fn clear(&mut self) {
         self.too_large = false;
-        self.buffer.truncate(HEAD_BYTES);
+        self.buffer.truncate(HEADER_BYTES);
         self.buffer.shrink_to(KEPT_BYTES_MAX);
     }
 
     /// Calls `write` with the whole record.
     pub(super) fn with_record<T>(
         &mut self,
-        name: Name,
-        on_disk: OnDisk,
+        name: RecordId,
+        on_disk: DurableNumbers,
         write: impl FnOnce(&[u8]) -> T,
     ) -> T {
         debug_assert!(!self.too_large, "a record lacks operations");
         let bytes = self.buffer.len();
-        write_head(&mut self.buffer, name, on_disk);
-        self.buffer.resize(record_bytes(bytes - HEAD_BYTES), 0);
+        write_header(&mut self.buffer, name, on_disk);
+        self.buffer.resize(record_bytes(bytes - HEADER_BYTES), 0);
         let result = write(&self.buffer);
         // They may be appended again, at another position.
         self.buffer.truncate(bytes);
@@ -180,8 +180,8 @@ impl Operations {
     }
 }
 
-fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
-    let payload_bytes = record.len() - HEAD_BYTES;
+fn write_header(record: &mut [u8], name: RecordId, on_disk: DurableNumbers) {
+    let payload_bytes = record.len() - HEADER_BYTES;
     // A wrong length would make the record of a commit unreadable after a power cut.
     assert!(
         payload_bytes < DELETE as usize,
@@ -197,7 +197,7 @@ fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
         on_disk.log,
         on_disk.checkpoint,
     ];
-    for (field, number) in record[12..HEAD_BYTES].chunks_exact_mut(8).zip(numbers) {
+    for (field, number) in record[12..HEADER_BYTES].chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }
     // Last, as it covers the rest of the header.
@@ -207,20 +207,20 @@ fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
 
 /// A parsed header, before its CRC is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RecordHeader {
     crc: u32,
     bytes: usize,
     payload_bytes: usize,
-    pub name: Name,
-    pub on_disk: OnDisk,
+    pub id: RecordId,
+    pub on_disk: DurableNumbers,
 }
 
-impl Head {
+impl RecordHeader {
     /// Parses a header; `None` if it is not one.
     pub fn parse(record: &[u8]) -> Option<Self> {
         let bytes = match *record.first_chunk()? {
-            MAGIC => HEAD_BYTES,
-            MAGIC_1 => HEAD_BYTES_1,
+            MAGIC => HEADER_BYTES,
+            MAGIC_1 => HEADER_BYTES_1,
             _ => return None,
         };
         let word = |at: usize| {
@@ -239,18 +239,18 @@ impl Head {
             crc: word(CRC_AT)?,
             bytes,
             payload_bytes: usize::try_from(word(CHECKED_AT)?).ok()?,
-            name: Name {
-                position: Position(number(0)?),
+            id: RecordId {
+                position: LogPosition(number(0)?),
                 epoch: number(1)?,
                 number: number(2)?,
             },
             on_disk: match bytes {
-                HEAD_BYTES => OnDisk {
+                HEADER_BYTES => DurableNumbers {
                     log: number(3)?,
                     checkpoint: number(4)?,
                 },
                 // The first version says nothing of the disk, so it proves nothing.
-                _ => OnDisk::default(),
+                _ => DurableNumbers::default(),
             },
         })
     }
@@ -261,8 +261,8 @@ impl Head {
     }
 
     /// Returns the position at which the record ends.
-    pub fn end(&self) -> Position {
-        self.name
+    pub fn end(&self) -> LogPosition {
+        self.id
             .position
             .after(self.unpadded_bytes().next_multiple_of(SECTOR_BYTES) as u64)
     }
@@ -276,12 +276,12 @@ impl Head {
 
 /// One change of the raw store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation<'r> {
+pub enum LoggedOperation<'r> {
     Put(&'r [u8], &'r [u8]),
     Delete(&'r [u8]),
 }
 
-impl<'r> Operation<'r> {
+impl<'r> LoggedOperation<'r> {
     pub fn key(&self) -> &'r [u8] {
         match self {
             Self::Put(key, _) | Self::Delete(key) => key,
@@ -291,14 +291,14 @@ impl<'r> Operation<'r> {
 
 /// The operations of a record that was read, in their order. A copy iterates again.
 #[derive(Debug, Clone, Copy)]
-pub struct Payload<'r>(pub &'r [u8]);
+pub struct RecordPayload<'r>(pub &'r [u8]);
 
-impl<'r> Payload<'r> {
+impl<'r> RecordPayload<'r> {
     /// Appends the operations to others, so that all are one payload.
     ///
     /// # Errors
     /// An operation exceeds the record; nothing is appended.
-    pub fn gather(self, to: &mut Vec<u8>) -> Result<usize, StoreError> {
+    pub fn append_to(self, to: &mut Vec<u8>) -> Result<usize, StoreError> {
         let operations = self
             .into_iter()
             .try_fold(0, |count, operation| operation.map(|_| count + 1))?;
@@ -312,22 +312,22 @@ impl<'r> Payload<'r> {
         Some(part)
     }
 
-    fn operation(&mut self) -> Option<Operation<'r>> {
+    fn operation(&mut self) -> Option<LoggedOperation<'r>> {
         let key_length = u16::from_le_bytes(self.split(2)?.try_into().ok()?);
         let value_length = u32::from_le_bytes(self.split(4)?.try_into().ok()?);
         let key = self.split(usize::from(key_length))?;
         if value_length == DELETE {
-            return Some(Operation::Delete(key));
+            return Some(LoggedOperation::Delete(key));
         }
-        Some(Operation::Put(
+        Some(LoggedOperation::Put(
             key,
             self.split(usize::try_from(value_length).ok()?)?,
         ))
     }
 }
 
-impl<'r> Iterator for Payload<'r> {
-    type Item = Result<Operation<'r>, StoreError>;
+impl<'r> Iterator for RecordPayload<'r> {
+    type Item = Result<LoggedOperation<'r>, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {

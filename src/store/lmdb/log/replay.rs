@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::files::{LOG_FILES, read_any_record, read_record, read_up_to, which};
-use super::record::{Head, Name, Payload, Position, SECTOR_BYTES};
+use super::files::{LOG_FILES, file_index, read_any_record, read_record, read_up_to};
+use super::record::{LogPosition, RecordHeader, RecordId, RecordPayload, SECTOR_BYTES};
 use crate::store::StoreError;
 
 /// Bytes of a file that are scanned at a time.
@@ -13,23 +13,23 @@ const SCAN_BYTES: usize = 1024 * 1024;
 
 /// The log's files, opened for reading.
 #[derive(Debug)]
-pub struct Reader {
+pub struct LogReader {
     dir: PathBuf,
     files: [Option<File>; 2],
 }
 
 /// Traces of records in the files beyond the consecutive ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Traces {
+pub struct StrayRecords {
     /// The greatest number of a whole record after the last consecutive one.
-    pub behind: Option<u64>,
+    pub last: Option<u64>,
     /// True if one of those is not at its own position, or says that the missing one was on disk.
     pub is_proof: bool,
     /// The last checkpoint that a whole record mentions.
     pub checkpoint: u64,
 }
 
-impl Reader {
+impl LogReader {
     /// Opens the files that exist.
     ///
     /// # Errors
@@ -77,25 +77,25 @@ impl Reader {
         Ok(None)
     }
 
-    fn file(&self, position: Position) -> Option<&File> {
-        self.files[which(position.generation())].as_ref()
+    fn file(&self, position: LogPosition) -> Option<&File> {
+        self.files[file_index(position.generation())].as_ref()
     }
 
     /// Returns true if a record of this number begins at a position, whole or not.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn has(&self, position: Position, epoch: u64, number: u64) -> Result<bool, StoreError> {
+    pub fn has(&self, position: LogPosition, epoch: u64, number: u64) -> Result<bool, StoreError> {
         let Some(file) = self.file(position) else {
             return Ok(false);
         };
         let mut sector = [0; SECTOR_BYTES];
         let bytes = read_up_to(file, &mut sector, position.offset())
             .map_err(|error| self.failed(&error))?;
-        let head = sector.get(..bytes).and_then(Head::parse);
+        let head = sector.get(..bytes).and_then(RecordHeader::parse);
         Ok(head.is_some_and(|head| {
-            head.name
-                == Name {
+            head.id
+                == RecordId {
                     position,
                     epoch,
                     number,
@@ -114,11 +114,11 @@ impl Reader {
     /// A file of the log cannot be read, or `visit` fails.
     pub fn replay(
         &self,
-        from: Position,
+        from: LogPosition,
         epoch: u64,
         after: u64,
-        visit: &mut dyn FnMut(u64, Payload<'_>) -> Result<(), StoreError>,
-    ) -> Result<(Position, u64), StoreError> {
+        visit: &mut dyn FnMut(u64, RecordPayload<'_>) -> Result<(), StoreError>,
+    ) -> Result<(LogPosition, u64), StoreError> {
         let (mut tail, mut last, mut buffer) = (from, after, Vec::new());
         'records: loop {
             // At the end of the last record, or at the beginning of the next generation.
@@ -127,7 +127,7 @@ impl Reader {
                     continue;
                 };
                 // An older record at this position has another epoch or number.
-                let name = Name {
+                let name = RecordId {
                     position,
                     epoch,
                     number: last.saturating_add(1),
@@ -135,7 +135,7 @@ impl Reader {
                 let record =
                     read_record(file, name, &mut buffer).map_err(|error| self.failed(&error))?;
                 if let Some((head, payload)) = record {
-                    visit(name.number, Payload(payload))?;
+                    visit(name.number, RecordPayload(payload))?;
                     (tail, last) = (head.end(), name.number);
                     continue 'records;
                 }
@@ -148,20 +148,20 @@ impl Reader {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn traces(&self, epoch: u64, last: u64) -> Result<Traces, StoreError> {
-        let mut traces = Traces::default();
+    pub fn traces(&self, epoch: u64, last: u64) -> Result<StrayRecords, StoreError> {
+        let mut traces = StrayRecords::default();
         for (which, file) in self.files.iter().enumerate() {
             let Some(file) = file else { continue };
             traces
-                .look_through(file, which, epoch, last)
+                .scan(file, which, epoch, last)
                 .map_err(|error| self.failed(&error))?;
         }
         Ok(traces)
     }
 }
 
-impl Traces {
-    fn look_through(&mut self, file: &File, nth: usize, epoch: u64, last: u64) -> io::Result<()> {
+impl StrayRecords {
+    fn scan(&mut self, file: &File, nth: usize, epoch: u64, last: u64) -> io::Result<()> {
         let (mut chunk, mut record) = (vec![0; SCAN_BYTES], Vec::new());
         let mut at = 0;
         loop {
@@ -171,18 +171,19 @@ impl Traces {
                 .chunks(SECTOR_BYTES)
                 .zip((at..).step_by(SECTOR_BYTES))
             {
-                let news = |head: &Head| {
-                    head.name.number > last || head.on_disk.checkpoint > self.checkpoint
+                let news = |head: &RecordHeader| {
+                    head.id.number > last || head.on_disk.checkpoint > self.checkpoint
                 };
                 // Only a record that adds something is read as a whole.
-                if Head::parse(sector).is_some_and(|head| head.name.epoch == epoch && news(&head))
+                if RecordHeader::parse(sector)
+                    .is_some_and(|head| head.id.epoch == epoch && news(&head))
                     && let Some((head, _)) = read_any_record(file, begin, &mut record)?
                 {
                     self.add(
                         &head,
                         (
-                            which(head.name.position.generation()),
-                            head.name.position.offset(),
+                            file_index(head.id.position.generation()),
+                            head.id.position.offset(),
                         ) == (nth, begin),
                         last,
                     );
@@ -195,10 +196,10 @@ impl Traces {
         }
     }
 
-    fn add(&mut self, head: &Head, is_in_place: bool, last: u64) {
+    fn add(&mut self, head: &RecordHeader, is_in_place: bool, last: u64) {
         self.checkpoint = self.checkpoint.max(head.on_disk.checkpoint);
-        if head.name.number > last {
-            self.behind = self.behind.max(Some(head.name.number));
+        if head.id.number > last {
+            self.last = self.last.max(Some(head.id.number));
             self.is_proof |= !is_in_place || head.on_disk.log > last;
         }
     }

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::directory::DataDirectory;
 use super::environment::LmdbEnvironment;
-use super::locks::{Byte, Locks};
+use super::locks::{FileLocks, LockByte};
 use super::recovery::recover;
-use super::usage::Usage;
+use super::usage::FileUsage;
 use super::{LmdbOptions, LmdbStore};
 use crate::store::tests::{get, put, submit, write};
 use crate::store::writer::Backend;
@@ -64,16 +64,16 @@ fn a_closed_store_keeps_its_epoch_without_a_whole_checkpoint() {
     drop(store);
     let usage = || {
         let data = fs::File::open(dir.path().join("data.mdb")).expect("a data file");
-        Usage::read(&data).expect("a note")
+        FileUsage::read(&data).expect("a note")
     };
     let closed = usage();
     assert!(
-        matches!(closed, Some(Usage::Closed { epoch, .. }) if epoch != 0),
+        matches!(closed, Some(FileUsage::Closed { epoch, .. }) if epoch != 0),
         "{closed:?}"
     );
     let checkpoint = dir.path().join("checkpoint");
     fs::write(&checkpoint, [1; 8192]).expect("a damaged file");
-    let directory = DataDirectory::take(dir.path()).expect("a directory");
+    let directory = DataDirectory::claim(dir.path()).expect("a directory");
     recover(&directory, &LmdbOptions::default()).expect("a recovery");
     assert!(!checkpoint.exists());
     assert_eq!(usage(), closed);
@@ -230,7 +230,7 @@ fn after_a_fatal_failure_reads_go_on_and_writes_are_refused() {
     put(&store, b"a", b"1").expect("a write");
     let failure = store
         .environment
-        .write_failed(lmdb::Error::Other(libc::EIO), 0);
+        .classify_write(lmdb::Error::Other(libc::EIO), 0);
     assert!(matches!(failure, StoreError::Io(_)));
     assert_eq!(put(&store, b"a", b"2"), Err(StoreError::ReadOnly));
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
@@ -252,16 +252,16 @@ fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
     put(&store, b"a", b"1").expect("a write");
     // By hand from here on.
     drop(store.checkpointer.lock().take());
-    store.environment.checkpoint_beside();
+    store.environment.checkpoint_paced();
     put(&store, b"a", b"2").expect("a write");
     assert!(store.environment.journal.is_logged());
     let file = dir.path().join("checkpoint");
     let whole = fs::read(&file).expect("a checkpoint");
     fs::write(&file, b"damaged").expect("a file");
-    store.environment.checkpoint_beside();
+    store.environment.checkpoint_paced();
     assert!(store.environment.journal.is_logged());
     fs::write(&file, whole).expect("a file");
-    store.environment.checkpoint_beside();
+    store.environment.checkpoint_paced();
     assert!(!store.environment.journal.is_logged());
     put(&store, b"a", b"3").expect("a write");
 }
@@ -275,7 +275,7 @@ fn pages_that_cannot_be_used_again_make_a_checkpoint_due() {
         environment
             .transact(&mut |batch| batch.put(&(n % 100).to_be_bytes(), &vec![*n as u8; 1000]))
             .expect("a write");
-        environment.keep_up();
+        environment.maintain_log();
         !environment.journal.is_due()
     });
     assert!(commits.count() < 5000);
@@ -300,22 +300,22 @@ fn the_log_is_synced_while_a_checkpoint_takes_long() {
         .transact(&mut |batch| batch.put(b"a", b"1"))
         .expect("a write");
     let directory =
-        super::directory::DataDirectory::take(&dir.path().join("other")).expect("a directory");
+        super::directory::DataDirectory::claim(&dir.path().join("other")).expect("a directory");
     fs::remove_file(directory.path().join("log.lock")).ok();
     fs::hard_link(
         dir.path().join("log.lock"),
         directory.path().join("log.lock"),
     )
     .expect("a link");
-    let other = Locks::open(&directory).expect("locks");
-    let held = other.hold(Byte::Checkpoint).expect("a lock");
+    let other = FileLocks::open(&directory).expect("locks");
+    let held = other.lock(LockByte::Checkpoint).expect("a lock");
     std::thread::scope(|scope| {
-        let checkpoint = scope.spawn(|| environment.checkpoint_beside());
+        let checkpoint = scope.spawn(|| environment.checkpoint_paced());
         environment
             .transact(&mut |batch| batch.put(b"b", b"1"))
             .expect("a write");
         assert!(environment.journal.wait_for_log());
-        environment.keep_up();
+        environment.maintain_log();
         assert!(!checkpoint.is_finished());
         drop(held);
     });

@@ -10,14 +10,14 @@ use std::fs;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
+use crate::store::lmdb::checkpoint_file::{CHECKPOINT_FILE, Checkpoint, CheckpointFile};
 use crate::store::lmdb::environment::LmdbEnvironment;
 use crate::store::lmdb::log::tests::directory;
-use crate::store::lmdb::log::tests::disk::{Disk, FileOnDisk};
+use crate::store::lmdb::log::tests::disk::{DiskModel, FileModel};
 use crate::store::lmdb::log::tests::seeded::Numbers;
-use crate::store::lmdb::log::{Log, Operations};
+use crate::store::lmdb::log::{LoggedOperations, WriteAheadLog};
 use crate::store::lmdb::options::LmdbOptions;
-use crate::store::lmdb::pages::Reach;
-use crate::store::lmdb::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
+use crate::store::lmdb::pages::WalkReach;
 use crate::store::writer::Backend as _;
 use crate::store::{Direction, Durability, KeyRange, Read as _, StoreError, Write};
 
@@ -28,10 +28,10 @@ const SLOT_BYTES: usize = 4096;
 /// The bytes of the data file that say whether it was closed.
 const USAGE: std::ops::Range<usize> = 2048..2080;
 
-type Content = BTreeMap<Vec<u8>, Vec<u8>>;
+type StoreContent = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Puts, and deletes without a value.
-type Changes = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+type ModelChanges = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
 /// A state that no cut may leave: the test has to notice it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ enum Sabotage {
 
 /// The counts of events, to show that the test covers them.
 #[derive(Debug, Default)]
-struct Seen {
+struct RecoveryCoverage {
     cuts: u64,
     in_checkpoint: u64,
     in_recovery: u64,
@@ -56,31 +56,31 @@ struct Seen {
     without_record: u64,
 }
 
-struct World {
+struct StoreWorld {
     numbers: Numbers,
     dir: tempfile::TempDir,
     environment: Option<LmdbEnvironment>,
     options: LmdbOptions,
-    logs: Disk,
-    data: FileOnDisk,
+    logs: DiskModel,
+    data: FileModel,
     /// The checkpoint file.
     checkpoint: Option<Vec<u8>>,
     /// The content after each commit since the last cut or end, by its number.
-    commits: BTreeMap<u64, Content>,
+    commits: BTreeMap<u64, StoreContent>,
     last: u64,
     /// No cut takes a commit up to this number.
     safe: u64,
     /// The content after the next commit, if its process was killed before it was made.
-    in_flight: Option<Content>,
-    seen: Seen,
+    in_flight: Option<StoreContent>,
+    seen: RecoveryCoverage,
 }
 
 fn open(dir: &Path, options: &LmdbOptions) -> Result<LmdbEnvironment, StoreError> {
     LmdbEnvironment::open(dir, options.clone())
 }
 
-fn content(environment: &LmdbEnvironment) -> Result<Content, StoreError> {
-    let mut content = Content::new();
+fn content(environment: &LmdbEnvironment) -> Result<StoreContent, StoreError> {
+    let mut content = StoreContent::new();
     let all = KeyRange {
         lower: Bound::Unbounded,
         upper: Bound::Unbounded,
@@ -94,7 +94,7 @@ fn content(environment: &LmdbEnvironment) -> Result<Content, StoreError> {
     Ok(content)
 }
 
-fn apply(content: &mut Content, changes: &Changes) {
+fn apply(content: &mut StoreContent, changes: &ModelChanges) {
     for (key, value) in changes {
         match value {
             Some(value) => content.insert(key.clone(), value.clone()),
@@ -103,14 +103,14 @@ fn apply(content: &mut Content, changes: &Changes) {
     }
 }
 
-fn write(batch: &mut dyn Write, changes: &Changes) -> Result<(), StoreError> {
+fn write(batch: &mut dyn Write, changes: &ModelChanges) -> Result<(), StoreError> {
     changes.iter().try_for_each(|(key, value)| match value {
         Some(value) => batch.put(key, value),
         None => batch.delete(key).map(|_| ()),
     })
 }
 
-impl World {
+impl StoreWorld {
     fn new(seed: u64) -> Self {
         let mut numbers = Numbers(seed);
         let durability = if numbers.percent(60) {
@@ -129,14 +129,14 @@ impl World {
             dir: directory(),
             environment: None,
             options,
-            logs: Disk::default(),
-            data: FileOnDisk::new(PAGE_BYTES, Vec::new()),
+            logs: DiskModel::default(),
+            data: FileModel::new(PAGE_BYTES, Vec::new()),
             checkpoint: None,
             commits: BTreeMap::new(),
             last: 0,
             safe: 0,
             in_flight: None,
-            seen: Seen::default(),
+            seen: RecoveryCoverage::default(),
         };
         // The file of a store that never had a commit is not synced.
         world.open_again(&BTreeMap::new()).expect("a store");
@@ -152,12 +152,14 @@ impl World {
         self.environment.as_ref().expect("an open store")
     }
 
-    fn content(&self) -> Content {
+    fn content(&self) -> StoreContent {
         self.commits.get(&self.last).cloned().unwrap_or_default()
     }
 
     fn slot(&self) -> Option<Checkpoint> {
-        Slots::new(self.dir.path()).read().expect("a checkpoint")
+        CheckpointFile::new(self.dir.path())
+            .read()
+            .expect("a checkpoint")
     }
 
     fn checkpoint_file(&self) -> Option<Vec<u8>> {
@@ -168,7 +170,7 @@ impl World {
         fs::read(self.dir.path().join("data.mdb")).expect("a data file")
     }
 
-    fn changes(&mut self) -> Changes {
+    fn changes(&mut self) -> ModelChanges {
         // Now and then more than a record may have.
         let sizes: &[&u64] = if self.numbers.percent(2) {
             &[&30_000]
@@ -248,13 +250,13 @@ impl World {
     }
 
     fn checkpoint(&mut self) {
-        self.environment().checkpoint_beside();
+        self.environment().checkpoint_paced();
         self.observe();
     }
 
     /// Does the log thread's work.
     fn keep_up(&mut self) {
-        self.environment().keep_up();
+        self.environment().maintain_log();
         self.observe();
         self.safe = self.last;
     }
@@ -265,18 +267,18 @@ impl World {
         let Some(slot) = self.slot().filter(|_| self.numbers.percent(50)) else {
             return;
         };
-        let changes: Changes = (self.changes().into_iter().map(|(mut key, _)| {
+        let changes: ModelChanges = (self.changes().into_iter().map(|(mut key, _)| {
             key.truncate(100);
             (key, Some(vec![7; 50]))
         }))
         .collect();
-        let mut operations = Operations::new(LOG_BYTES);
+        let mut operations = LoggedOperations::new(LOG_BYTES);
         let mut after = self.content();
         for (key, value) in &changes {
             operations.put(key, value.as_deref().unwrap_or_default());
         }
         apply(&mut after, &changes);
-        let mut log = Log::open(
+        let mut log = WriteAheadLog::open(
             self.dir.path(),
             LOG_BYTES,
             slot.epoch,
@@ -285,7 +287,7 @@ impl World {
         )
         .expect("a log");
         let number = self.last + 1;
-        if log.follow(number).expect("a readable log")
+        if log.catch_up(number).expect("a readable log")
             && log
                 .append(number, &mut operations, slot.position)
                 .expect("a log that takes records")
@@ -308,7 +310,7 @@ impl World {
     }
 
     fn close(&mut self) {
-        self.environment().end();
+        self.environment().shutdown();
         self.environment = None;
         assert_eq!(self.checkpoint_file(), None);
         self.seen.closed += 1;
@@ -325,7 +327,7 @@ impl World {
         }
     }
 
-    fn reopen_unchanged(&mut self, commits: &BTreeMap<u64, Content>) {
+    fn reopen_unchanged(&mut self, commits: &BTreeMap<u64, StoreContent>) {
         self.environment = Some(open(self.dir.path(), &self.options).expect("a store"));
         assert_eq!(self.environment().commit_id(), self.last);
         assert!(
@@ -370,7 +372,7 @@ impl World {
         let to = directory();
         self.logs.follow_removals(&self.path());
         self.logs.cut(to.path(), &mut self.numbers);
-        self.data = FileOnDisk::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
+        self.data = FileModel::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
         fs::write(to.path().join("data.mdb"), &self.data.now).expect("a data file");
         if let Some(mut slots) = self
             .checkpoint
@@ -405,19 +407,19 @@ impl World {
         // The file says that it is closed only when all of it is on disk.
         data[USAGE].copy_from_slice(&self.data.now[USAGE]);
         self.data.become_this(&data);
-        self.data = FileOnDisk::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
+        self.data = FileModel::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
         fs::write(self.dir.path().join("data.mdb"), &self.data.now).expect("a data file");
         Ok(())
     }
 
     /// Opens the files after a cut. The content must be one of these commits, or the one in flight,
     /// and not older than the safe one.
-    fn open_again(&mut self, commits: &BTreeMap<u64, Content>) -> Result<(), String> {
+    fn open_again(&mut self, commits: &BTreeMap<u64, StoreContent>) -> Result<(), String> {
         let failed = |error: StoreError| error.to_string();
         let from = self.slot().map_or(self.last, |slot| slot.number);
         let environment = open(self.dir.path(), &self.options).map_err(failed)?;
         let number = environment.commit_id();
-        environment.check_pages(Reach::Whole).map_err(failed)?;
+        environment.check_pages(WalkReach::Whole).map_err(failed)?;
         let found = content(&environment).map_err(failed)?;
         if number < self.safe {
             return Err(format!(
@@ -425,7 +427,7 @@ impl World {
                 self.safe
             ));
         }
-        let empty = Content::new();
+        let empty = StoreContent::new();
         let expected = if number == self.last + 1 {
             self.in_flight.as_ref()
         } else {
@@ -440,7 +442,7 @@ impl World {
         self.environment = Some(environment);
         (self.commits, self.last, self.safe, self.in_flight) =
             ([(number, found)].into(), number, number, None);
-        (self.checkpoint, self.data) = (None, FileOnDisk::new(PAGE_BYTES, self.data_file()));
+        (self.checkpoint, self.data) = (None, FileModel::new(PAGE_BYTES, self.data_file()));
         self.logs.follow_removals(&self.path());
         self.checkpoint = self.checkpoint_file();
         Ok(())
@@ -486,13 +488,13 @@ fn worlds() -> u64 {
 fn after_a_power_cut_the_store_is_what_was_acknowledged() {
     let mut total = [0; 8];
     for seed in 0..worlds() {
-        let mut world = World::new(seed);
+        let mut world = StoreWorld::new(seed);
         for step in 0..150 {
             world
                 .step()
                 .unwrap_or_else(|error| panic!("world {seed}, step {step}: {error}"));
         }
-        let Seen {
+        let RecoveryCoverage {
             cuts,
             in_checkpoint,
             in_recovery,
@@ -527,7 +529,7 @@ fn after_a_power_cut_the_store_is_what_was_acknowledged() {
 fn noticed(sabotage: Sabotage) -> usize {
     (0..8)
         .filter(|seed| {
-            let mut world = World::new(*seed);
+            let mut world = StoreWorld::new(*seed);
             for _ in 0..4 {
                 (0..12).for_each(|_| world.write());
                 world.checkpoint();

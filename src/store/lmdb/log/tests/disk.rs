@@ -6,24 +6,24 @@ use std::path::Path;
 
 use super::super::LOG_FILES;
 use super::super::record::SECTOR_BYTES;
-use super::super::witness::{Event, take};
+use super::super::trace::{LogEvent, take};
 use super::seeded::Numbers;
 
 /// Shortens the last write, as if its process had been killed in it.
-pub fn shorten_last_write(dir: &Path, disk: &mut Disk, numbers: &mut Numbers) {
+pub fn shorten_last_write(dir: &Path, disk: &mut DiskModel, numbers: &mut Numbers) {
     let mut events = take();
-    let Some(Event::Wrote(which, at, mut bytes)) = events.pop() else {
+    let Some(LogEvent::Write(which, at, mut bytes)) = events.pop() else {
         panic!("no write at the end")
     };
     bytes.truncate(numbers.below(bytes.len() as u64 + 1) as usize);
-    events.push(Event::Wrote(which, at, bytes));
+    events.push(LogEvent::Write(which, at, bytes));
     disk.take(events);
     fs::write(dir.join(LOG_FILES[which]), &disk.files[which].now).expect("a log file as it was");
 }
 
 /// A file on a disk with a cache that may lose, tear or reorder writes before a sync.
 #[derive(Debug, Clone)]
-pub struct FileOnDisk {
+pub struct FileModel {
     pub now: Vec<u8>,
     durable_bytes: usize,
     /// The unit that is written as a whole unless it is torn: one sector or several.
@@ -32,13 +32,13 @@ pub struct FileOnDisk {
     versions: BTreeMap<usize, Vec<Vec<u8>>>,
 }
 
-impl Default for FileOnDisk {
+impl Default for FileModel {
     fn default() -> Self {
         Self::new(SECTOR_BYTES, Vec::new())
     }
 }
 
-impl FileOnDisk {
+impl FileModel {
     /// Makes a file with all of its content on disk.
     pub fn new(block_bytes: usize, now: Vec<u8>) -> Self {
         Self {
@@ -125,23 +125,23 @@ impl FileOnDisk {
 
 /// Both files.
 #[derive(Debug, Clone, Default)]
-pub struct Disk {
-    files: [FileOnDisk; 2],
+pub struct DiskModel {
+    files: [FileModel; 2],
     /// The content of removed files, which the directory may still have.
     removed: [Option<Vec<u8>>; 2],
 }
 
-impl Disk {
+impl DiskModel {
     /// Takes over the writes and syncs of the logs until now.
     pub fn follow(&mut self) {
         self.take(take());
     }
 
-    fn take(&mut self, events: Vec<Event>) {
+    fn take(&mut self, events: Vec<LogEvent>) {
         for event in events {
             match event {
-                Event::Wrote(which, at, bytes) => self.files[which].write(at, &bytes),
-                Event::Synced(which) => self.files[which].sync(),
+                LogEvent::Write(which, at, bytes) => self.files[which].write(at, &bytes),
+                LogEvent::Sync(which) => self.files[which].sync(),
             }
         }
     }
@@ -163,9 +163,9 @@ impl Disk {
         for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {
             *file = match removed.take() {
                 Some(removed) if file.now.is_empty() && numbers.percent(50) => {
-                    FileOnDisk::new(SECTOR_BYTES, removed)
+                    FileModel::new(SECTOR_BYTES, removed)
                 }
-                _ => FileOnDisk::new(SECTOR_BYTES, file.cut(numbers)),
+                _ => FileModel::new(SECTOR_BYTES, file.cut(numbers)),
             };
             if !file.now.is_empty() || dir.join(name).exists() {
                 fs::write(dir.join(name), &file.now).expect("a log file");

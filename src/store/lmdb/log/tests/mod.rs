@@ -7,29 +7,32 @@ pub mod seeded;
 
 use std::path::Path;
 
-use super::record::OnDisk;
+use super::record::DurableNumbers;
 use super::record::SECTOR_BYTES;
-use super::{LOG_FILES, Log, Operation, Operations, Payload, Position, Reader};
+use super::{
+    LOG_FILES, LogPosition, LogReader, LoggedOperation, LoggedOperations, RecordPayload,
+    WriteAheadLog,
+};
 use crate::store::StoreError;
 
 /// A key, and its value unless it is deleted.
-type Change = (Vec<u8>, Option<Vec<u8>>);
+type LoggedChange = (Vec<u8>, Option<Vec<u8>>);
 
 const LIMIT: u64 = 8192;
 const EPOCH: u64 = 0x1122_3344_5566_7788;
 
 /// The changes of a process that opens the log anew.
-impl Log {
+impl WriteAheadLog {
     /// Begins the next generation, whose file must be free; the record of number `last` + 1 is its
     /// first.
-    fn restart(&mut self, epoch: u64, last: u64) -> Position {
+    fn restart(&mut self, epoch: u64, last: u64) -> LogPosition {
         self.go_to(epoch, self.tail.next_generation(), last);
         self.tail
     }
 
     /// Goes to the position that a checkpoint on disk has for the record of number `last` + 1.
-    fn go_to(&mut self, epoch: u64, tail: Position, last: u64) {
-        (self.epoch, self.tail, self.last, self.appended) = (epoch, tail, last, None);
+    fn go_to(&mut self, epoch: u64, tail: LogPosition, last: u64) {
+        (self.epoch, self.tail, self.last_number, self.pending) = (epoch, tail, last, None);
     }
 }
 
@@ -49,8 +52,8 @@ pub fn directory() -> tempfile::TempDir {
         .expect("a directory")
 }
 
-fn gathered(changes: &[Change], record_bytes_max: u64) -> Operations {
-    let mut operations = Operations::new(record_bytes_max);
+fn gathered(changes: &[LoggedChange], record_bytes_max: u64) -> LoggedOperations {
+    let mut operations = LoggedOperations::new(record_bytes_max);
     for (key, value) in changes {
         match value {
             Some(value) => operations.put(key, value),
@@ -60,10 +63,10 @@ fn gathered(changes: &[Change], record_bytes_max: u64) -> Operations {
     operations
 }
 
-fn changes(payload: Payload<'_>) -> Result<Vec<Change>, StoreError> {
+fn changes(payload: RecordPayload<'_>) -> Result<Vec<LoggedChange>, StoreError> {
     let change = |operation| match operation {
-        Operation::Put(key, value) => (key.to_vec(), Some(value.to_vec())),
-        Operation::Delete(key) => (key.to_vec(), None),
+        LoggedOperation::Put(key, value) => (key.to_vec(), Some(value.to_vec())),
+        LoggedOperation::Delete(key) => (key.to_vec(), None),
     };
     payload.map(|operation| operation.map(change)).collect()
 }
@@ -71,54 +74,59 @@ fn changes(payload: Payload<'_>) -> Result<Vec<Change>, StoreError> {
 /// Returns the records, the end of the last one, and its number.
 fn read(
     dir: &Path,
-    from: Position,
+    from: LogPosition,
     epoch: u64,
     after: u64,
-) -> (Vec<(u64, Vec<Change>)>, Position, u64) {
+) -> (Vec<(u64, Vec<LoggedChange>)>, LogPosition, u64) {
     let mut records = Vec::new();
-    let visit = &mut |number, payload: Payload<'_>| {
+    let visit = &mut |number, payload: RecordPayload<'_>| {
         records.push((number, changes(payload)?));
         Ok(())
     };
-    let (end, last) = Reader::open(dir)
+    let (end, last) = LogReader::open(dir)
         .and_then(|reader| reader.replay(from, epoch, after, visit))
         .expect("a readable log");
     (records, end, last)
 }
 
-fn put(key: &str, value: &[u8]) -> Vec<Change> {
+fn put(key: &str, value: &[u8]) -> Vec<LoggedChange> {
     vec![(key.into(), Some(value.to_vec()))]
 }
 
 /// Makes a synced commit; returns true if the log took it.
-fn commit(log: &mut Log, number: u64, changes: &[Change]) -> bool {
+fn commit(log: &mut WriteAheadLog, number: u64, changes: &[LoggedChange]) -> bool {
     let appended = append(log, number, changes);
     log.files().sync().expect("a sync");
     log.committed(number);
     appended
 }
 
-fn append(log: &mut Log, number: u64, changes: &[Change]) -> bool {
-    log.follow(number).expect("a readable log");
-    log.append(number, &mut gathered(changes, LIMIT), Position::new(0, 0))
-        .expect("a log that takes records")
+fn append(log: &mut WriteAheadLog, number: u64, changes: &[LoggedChange]) -> bool {
+    log.catch_up(number).expect("a readable log");
+    log.append(
+        number,
+        &mut gathered(changes, LIMIT),
+        LogPosition::new(0, 0),
+    )
+    .expect("a log that takes records")
 }
 
-fn open(dir: &tempfile::TempDir) -> Log {
-    Log::open(dir.path(), LIMIT, EPOCH, Position::new(0, 0), 0).expect("a log")
+fn open(dir: &tempfile::TempDir) -> WriteAheadLog {
+    WriteAheadLog::open(dir.path(), LIMIT, EPOCH, LogPosition::new(0, 0), 0).expect("a log")
 }
 
 /// Returns the keys of the records from the beginning of generation 0.
 fn keys(dir: &tempfile::TempDir) -> Vec<String> {
-    let (records, ..) = read(dir.path(), Position::new(0, 0), EPOCH, 0);
-    let key =
-        |(_, changes): &(u64, Vec<Change>)| String::from_utf8_lossy(&changes[0].0).into_owned();
+    let (records, ..) = read(dir.path(), LogPosition::new(0, 0), EPOCH, 0);
+    let key = |(_, changes): &(u64, Vec<LoggedChange>)| {
+        String::from_utf8_lossy(&changes[0].0).into_owned()
+    };
     records.iter().map(key).collect()
 }
 
 #[test]
 fn a_record_byte_by_byte() {
-    let table: [(Vec<Change>, &str); 4] = [
+    let table: [(Vec<LoggedChange>, &str); 4] = [
         (vec![], "3f4213cb 00000000 HEAD"),
         (
             put("k", b"vw"),
@@ -136,14 +144,14 @@ fn a_record_byte_by_byte() {
     let head =
         "0002000007000000 8877665544332211 0900000000000000 0500000000000000 0300000000000000";
     for (changes, expected) in table {
-        let name = super::Name {
-            position: Position::new(7, 512),
+        let name = super::RecordId {
+            position: LogPosition::new(7, 512),
             epoch: EPOCH,
             number: 9,
         };
         let record = gathered(&changes, LIMIT).with_record(
             name,
-            OnDisk {
+            DurableNumbers {
                 log: 5,
                 checkpoint: 3,
             },
@@ -163,29 +171,29 @@ fn a_record_of_the_first_version_is_read() {
     let hex = "646c6f67932c3755090000000002000007000000887766554433221109000000000000000100020000006b7677";
     let bytes = |at: usize| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hex");
     let record: Vec<u8> = (0..hex.len() / 2).map(bytes).collect();
-    let head = super::record::Head::parse(&record).expect("a head");
+    let head = super::record::RecordHeader::parse(&record).expect("a head");
     assert_eq!(
-        head.name,
-        super::Name {
-            position: Position::new(7, 512),
+        head.id,
+        super::RecordId {
+            position: LogPosition::new(7, 512),
             epoch: EPOCH,
             number: 9
         }
     );
     assert_eq!(
         (head.on_disk, head.end()),
-        (OnDisk::default(), Position::new(7, 1024))
+        (DurableNumbers::default(), LogPosition::new(7, 1024))
     );
     assert_eq!(
         head.payload(&record)
-            .map(|payload| changes(Payload(payload))),
+            .map(|payload| changes(RecordPayload(payload))),
         Some(Ok(put("k", b"vw")))
     );
 }
 
 #[test]
 fn operations_too_large_for_a_record_are_not_gathered() {
-    let mut operations = Operations::new(LIMIT);
+    let mut operations = LoggedOperations::new(LIMIT);
     assert!(operations.is_empty());
     // 52 of the header, 6 of lengths, 1 of the key.
     operations.put(b"k", &[1; LIMIT as usize - 59]);
@@ -206,25 +214,25 @@ fn operations_too_large_for_a_record_are_not_gathered() {
 #[test]
 fn a_record_that_ends_within_is_no_record() {
     let mut operations = gathered(&put("key", b"value"), LIMIT);
-    let name = super::Name {
-        position: Position::new(0, 0),
+    let name = super::RecordId {
+        position: LogPosition::new(0, 0),
         epoch: EPOCH,
         number: 1,
     };
     let record = operations.with_record(
         name,
-        OnDisk {
+        DurableNumbers {
             log: 5,
             checkpoint: 3,
         },
         <[u8]>::to_vec,
     );
-    let head = super::record::Head::parse(&record).expect("a head");
-    assert_eq!(head.name, name);
+    let head = super::record::RecordHeader::parse(&record).expect("a head");
+    assert_eq!(head.id, name);
     let payload = head.payload(&record).expect("a payload").to_vec();
     for end in 1..payload.len() {
         assert_eq!(
-            changes(Payload(&payload[..end])),
+            changes(RecordPayload(&payload[..end])),
             Err(StoreError::Corrupt("a record of the log")),
             "{end} bytes"
         );
@@ -234,7 +242,7 @@ fn a_record_that_ends_within_is_no_record() {
     {
         let mut record = record.clone();
         record[byte] ^= 1 << bit;
-        let read = super::record::Head::parse(&record)
+        let read = super::record::RecordHeader::parse(&record)
             .and_then(|head| head.payload(&record).map(<[u8]>::to_vec));
         assert_eq!(read, None, "bit {bit} of byte {byte}");
     }
@@ -250,19 +258,21 @@ fn two_processes_follow_each_other() {
         } else {
             &mut other
         };
-        let appended = log.follow(number).expect("a readable log")
+        let appended = log.catch_up(number).expect("a readable log")
             && log
                 .append(
                     number,
                     &mut gathered(&put(&number.to_string(), &[7; 600]), LIMIT),
-                    Position::new(number, 0),
+                    LogPosition::new(number, 0),
                 )
                 .expect("room");
         assert!(appended, "record {number}");
         log.committed(number);
     }
     assert!(one.tail().generation() >= 4, "generations change");
-    assert!(one.follow(40).expect("a readable log") && other.follow(40).expect("a readable log"));
+    assert!(
+        one.catch_up(40).expect("a readable log") && other.catch_up(40).expect("a readable log")
+    );
     assert_eq!(one.tail(), other.tail());
 }
 
@@ -272,13 +282,13 @@ fn a_gap_is_found_and_a_checkpoint_leads_behind_it() {
     let (mut one, mut other) = (open(&dir), open(&dir));
     assert!(commit(&mut one, 1, &put("a", b"")));
     // Number 2 was committed without a record.
-    assert!(!other.follow(3).expect("a readable log"));
+    assert!(!other.catch_up(3).expect("a readable log"));
     assert!(!append(&mut other, 3, &put("c", b"")));
     let tail = other.restart(EPOCH, 3);
     assert!(commit(&mut other, 4, &put("d", b"")));
-    assert!(!one.follow(5).expect("a readable log"));
+    assert!(!one.catch_up(5).expect("a readable log"));
     one.go_to(EPOCH, tail, 3);
-    assert!(one.follow(5).expect("a readable log"));
+    assert!(one.catch_up(5).expect("a readable log"));
     assert_eq!(one.tail(), other.tail());
 }
 
@@ -292,13 +302,13 @@ fn a_generation_that_holds_records_since_the_checkpoint_is_kept() {
     // Six a generation, of 1536 bytes: the sixth ends after the limit.
     assert_eq!(numbers, 12);
     assert_eq!(keys(&dir).len(), 12);
-    let free = Position::new(1, 0);
+    let free = LogPosition::new(1, 0);
     assert!(
         log.append(13, &mut gathered(&put("m", b""), LIMIT), free)
             .expect("room")
     );
     log.committed(13);
-    assert_eq!(log.tail(), Position::new(2, 512));
+    assert_eq!(log.tail(), LogPosition::new(2, 512));
     assert_eq!(log.bytes_since(free), LIMIT + 512);
 }
 
@@ -355,17 +365,17 @@ fn a_record_counts_only_at_its_place_and_in_its_epoch() {
     assert!(commit(&mut log, 1, &put("a", b"")));
     assert!(commit(&mut log, 2, &put("b", b"")));
     let replayed = |position, epoch, after| read(dir.path(), position, epoch, after).2;
-    assert_eq!(replayed(Position::new(0, 0), EPOCH, 0), 2);
-    assert_eq!(replayed(Position::new(0, 512), EPOCH, 1), 2);
-    assert_eq!(replayed(Position::new(0, 0), EPOCH + 1, 0), 0);
-    assert_eq!(replayed(Position::new(2, 0), EPOCH, 0), 0);
-    assert_eq!(replayed(Position::new(0, 0), EPOCH, 1), 1);
+    assert_eq!(replayed(LogPosition::new(0, 0), EPOCH, 0), 2);
+    assert_eq!(replayed(LogPosition::new(0, 512), EPOCH, 1), 2);
+    assert_eq!(replayed(LogPosition::new(0, 0), EPOCH + 1, 0), 0);
+    assert_eq!(replayed(LogPosition::new(2, 0), EPOCH, 0), 0);
+    assert_eq!(replayed(LogPosition::new(0, 0), EPOCH, 1), 1);
     // A sector that was written to the wrong place.
     let path = dir.path().join(LOG_FILES[0]);
     let mut bytes = std::fs::read(&path).expect("a log file");
     bytes.copy_within(512..1024, 2048);
     std::fs::write(&path, bytes).expect("a log file");
-    assert_eq!(replayed(Position::new(0, 2048), EPOCH, 1), 1);
+    assert_eq!(replayed(LogPosition::new(0, 2048), EPOCH, 1), 1);
 }
 
 #[test]
@@ -373,7 +383,7 @@ fn a_missing_file_is_told_from_an_empty_log() {
     let dir = directory();
     drop(open(&dir));
     let missing = || {
-        Reader::open(dir.path())
+        LogReader::open(dir.path())
             .expect("a readable directory")
             .missing()
     };
@@ -393,30 +403,30 @@ fn records_behind_a_hole_are_found() {
     let path = dir.path().join(LOG_FILES[0]);
     let whole = std::fs::read(&path).expect("a log file");
     let traces = |last| {
-        Reader::open(dir.path())
+        LogReader::open(dir.path())
             .and_then(|reader| reader.traces(EPOCH, last))
             .expect("a readable log")
     };
-    assert_eq!(traces(5).behind, None);
+    assert_eq!(traces(5).last, None);
     // A record says what was on disk when the one before it was written, not yet that one itself.
-    assert_eq!((traces(4).behind, traces(4).is_proof), (Some(5), false));
-    assert_eq!((traces(2).behind, traces(2).is_proof), (Some(5), true));
+    assert_eq!((traces(4).last, traces(4).is_proof), (Some(5), false));
+    assert_eq!((traces(2).last, traces(2).is_proof), (Some(5), true));
     // Another epoch's record, and one that is not whole.
     assert_eq!(
-        Reader::open(dir.path())
+        LogReader::open(dir.path())
             .and_then(|reader| reader.traces(EPOCH + 1, 0))
             .expect("a readable log")
-            .behind,
+            .last,
         None
     );
     let mut damaged = whole.clone();
     damaged[4 * 1024 + 100] ^= 1;
     std::fs::write(&path, damaged).expect("a log file");
-    assert_eq!(traces(3).behind, Some(4));
+    assert_eq!(traces(3).last, Some(4));
     // The files exchanged.
     std::fs::write(dir.path().join(LOG_FILES[1]), &whole).expect("a log file");
     std::fs::write(&path, b"").expect("a log file");
-    assert_eq!((traces(4).behind, traces(4).is_proof), (Some(5), true));
+    assert_eq!((traces(4).last, traces(4).is_proof), (Some(5), true));
     log.set_checkpoint(5);
     std::fs::write(&path, whole).expect("a log file");
     assert!(commit(&mut log, 6, &put("k", b"")));
@@ -428,14 +438,14 @@ fn a_length_that_cannot_be_costs_no_memory() {
     let dir = directory();
     drop(open(&dir));
     let path = dir.path().join(LOG_FILES[0]);
-    let name = super::Name {
-        position: Position::new(0, 0),
+    let name = super::RecordId {
+        position: LogPosition::new(0, 0),
         epoch: EPOCH,
         number: 1,
     };
     let mut record = gathered(&put("a", b""), LIMIT).with_record(
         name,
-        OnDisk {
+        DurableNumbers {
             log: 5,
             checkpoint: 3,
         },
@@ -455,22 +465,23 @@ fn a_length_that_cannot_be_costs_no_memory() {
 #[test]
 fn zeros_written_ahead_by_anybody_meet_no_record() {
     let dir = directory();
-    let mut log = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0).expect("a log");
-    let files = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0)
+    let mut log =
+        WriteAheadLog::open(dir.path(), 4 << 20, EPOCH, LogPosition::new(0, 0), 0).expect("a log");
+    let files = WriteAheadLog::open(dir.path(), 4 << 20, EPOCH, LogPosition::new(0, 0), 0)
         .expect("a log")
         .files();
-    let ahead = std::thread::spawn(move || while files.zero_ahead(4 << 20).expect("room") {});
+    let ahead = std::thread::spawn(move || while files.preallocate(4 << 20).expect("room") {});
     let value = vec![1; 3000];
     for number in 1..=1000 {
         let mut operations = gathered(&put("k", &value), 4 << 20);
         assert!(
-            log.append(number, &mut operations, Position::new(0, 0))
+            log.append(number, &mut operations, LogPosition::new(0, 0))
                 .expect("room")
         );
         log.committed(number);
     }
     ahead.join().expect("the thread ends");
-    assert_eq!(read(dir.path(), Position::new(0, 0), EPOCH, 0).2, 1000);
+    assert_eq!(read(dir.path(), LogPosition::new(0, 0), EPOCH, 0).2, 1000);
     let lengths = LOG_FILES.map(|name| {
         std::fs::metadata(dir.path().join(name))
             .expect("a log file")

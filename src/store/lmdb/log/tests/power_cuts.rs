@@ -3,25 +3,25 @@
 
 use std::path::PathBuf;
 
-use super::super::{Log, Position};
-use super::disk::{Disk, shorten_last_write};
+use super::super::{LogPosition, WriteAheadLog};
+use super::disk::{DiskModel, shorten_last_write};
 use super::seeded::Numbers;
-use super::{Change, gathered, read};
+use super::{LoggedChange, gathered, read};
 
 /// Small, so that generations change often.
 const LIMIT: u64 = 4096;
 
 /// The content of a slot of the checkpoint file.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    position: Position,
+struct CheckpointSlot {
+    position: LogPosition,
     epoch: u64,
     number: u64,
 }
 
 /// A process that has the store open.
-struct Process {
-    log: Log,
+struct LogProcess {
+    log: WriteAheadLog,
     /// True if its acknowledgement waits for the sync.
     power: bool,
     last_commit: u64,
@@ -29,25 +29,25 @@ struct Process {
 
 /// A record appended by a process that was killed before its commit, and the number it would have
 /// had.
-type InFlight = Option<(u64, Vec<Change>)>;
+type InFlightRecord = Option<(u64, Vec<LoggedChange>)>;
 
-struct World {
+struct LogWorld {
     numbers: Numbers,
     dir: tempfile::TempDir,
-    disk: Disk,
-    processes: Vec<Process>,
-    slot: Slot,
+    disk: DiskModel,
+    processes: Vec<LogProcess>,
+    slot: CheckpointSlot,
     /// Every commit since number 1, up to the point that a recovery reached.
-    commits: Vec<Vec<Change>>,
+    commits: Vec<Vec<LoggedChange>>,
     /// No power cut takes a commit up to this number.
     safe: u64,
-    in_flight: InFlight,
-    seen: Seen,
+    in_flight: InFlightRecord,
+    seen: LogCoverage,
 }
 
 /// The counts of events, to show that the test covers them.
 #[derive(Debug, Default)]
-struct Seen {
+struct LogCoverage {
     cuts: u64,
     replayed: u64,
     lost: u64,
@@ -56,16 +56,16 @@ struct Seen {
     followed: u64,
 }
 
-impl World {
+impl LogWorld {
     fn new(seed: u64) -> Self {
         let mut numbers = Numbers(seed);
-        let slot = Slot {
-            position: Position::new(numbers.below(5), 0),
+        let slot = CheckpointSlot {
+            position: LogPosition::new(numbers.below(5), 0),
             epoch: numbers.below(u64::MAX),
             number: 0,
         };
         let dir = super::directory();
-        let (disk, seen) = (Disk::default(), Seen::default());
+        let (disk, seen) = (DiskModel::default(), LogCoverage::default());
         let mut world = Self {
             numbers,
             dir,
@@ -91,7 +91,7 @@ impl World {
 
     fn join(&mut self) {
         let limit = LIMIT * (1 + self.numbers.below(2));
-        let log = Log::open(
+        let log = WriteAheadLog::open(
             &self.path(),
             limit,
             self.slot.epoch,
@@ -99,14 +99,14 @@ impl World {
             self.slot.number,
         )
         .expect("a log");
-        self.processes.push(Process {
+        self.processes.push(LogProcess {
             log,
             power: self.numbers.percent(50),
             last_commit: 0,
         });
     }
 
-    fn changes(&mut self) -> Vec<Change> {
+    fn changes(&mut self) -> Vec<LoggedChange> {
         let count = 1 + self.numbers.below(4);
         let mut change = || {
             let key = vec![self.numbers.below(256) as u8; 1 + self.numbers.below(20) as usize];
@@ -123,9 +123,9 @@ impl World {
         let (next, slot) = (self.last() + 1, self.slot);
         let process = &mut self.processes[at];
         self.seen.followed += u64::from(process.last_commit + 1 != next);
-        process.log.follow(next).expect("a readable log") || {
+        process.log.catch_up(next).expect("a readable log") || {
             process.log.go_to(slot.epoch, slot.position, slot.number);
-            process.log.follow(next).expect("a readable log")
+            process.log.catch_up(next).expect("a readable log")
         }
     }
 
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    fn commit(&mut self, at: usize, changes: Vec<Change>) {
+    fn commit(&mut self, at: usize, changes: Vec<LoggedChange>) {
         let number = self.last() + 1;
         let process = &mut self.processes[at];
         if process.power {
@@ -174,7 +174,7 @@ impl World {
     }
 
     /// Makes a commit without a record, with a checkpoint that makes it durable or without.
-    fn write_without(&mut self, at: usize, changes: Vec<Change>) {
+    fn write_without(&mut self, at: usize, changes: Vec<LoggedChange>) {
         self.seen.without_record += 1;
         self.commits.push(changes);
         self.in_flight = None;
@@ -185,7 +185,7 @@ impl World {
         let process = &mut self.processes[at];
         // If the next generation is free, as everything in it is before the checkpoint.
         let position = process.log.restart(epoch, number);
-        self.slot = Slot {
+        self.slot = CheckpointSlot {
             position,
             epoch,
             number,
@@ -193,7 +193,7 @@ impl World {
         self.safe = number;
     }
 
-    fn kill(&mut self, at: usize, in_flight: InFlight) {
+    fn kill(&mut self, at: usize, in_flight: InFlightRecord) {
         self.in_flight = in_flight.or(self.in_flight.take());
         self.processes.swap_remove(at);
         if self.processes.is_empty() {
@@ -206,7 +206,7 @@ impl World {
             return;
         }
         let (position, number) = (self.processes[at].log.tail(), self.last());
-        self.slot = Slot {
+        self.slot = CheckpointSlot {
             position,
             number,
             ..self.slot
@@ -234,7 +234,7 @@ impl World {
         self.recover(end, last);
     }
 
-    fn check(&mut self, records: &[(u64, Vec<Change>)], last: u64) {
+    fn check(&mut self, records: &[(u64, Vec<LoggedChange>)], last: u64) {
         assert!(
             last >= self.safe,
             "commit {} was safe, and replay ends with {last}",
@@ -263,7 +263,7 @@ impl World {
         self.seen.in_flight += last.saturating_sub(self.last());
     }
 
-    fn recover(&mut self, end: Position, last: u64) {
+    fn recover(&mut self, end: LogPosition, last: u64) {
         self.commits.truncate(last as usize);
         if last > self.last() {
             self.commits
@@ -271,7 +271,7 @@ impl World {
         }
         self.in_flight = None;
         self.safe = last;
-        self.slot = Slot {
+        self.slot = CheckpointSlot {
             position: end.next_generation(),
             epoch: self.numbers.below(u64::MAX),
             number: last,
@@ -294,9 +294,9 @@ impl World {
 
 #[test]
 fn replay_finds_what_was_committed_and_all_that_was_synced() {
-    let mut total = Seen::default();
+    let mut total = LogCoverage::default();
     for seed in 0..super::worlds() {
-        let mut world = World::new(seed);
+        let mut world = LogWorld::new(seed);
         for _ in 0..200 {
             world.step();
         }

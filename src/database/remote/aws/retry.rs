@@ -1,0 +1,479 @@
+//! The retry policy: the requests that are retried after a failure, and when.
+//!
+//! Retried are throttled requests, failures of the service (5xx) and lost requests, after a random
+//! delay of at most `50 ms * 2^n`, 20 s at most, as in AWS's guide to errors in DynamoDB.
+//!
+//! A lost request may have been executed. It is retried only if it is idempotent:
+//!
+//! | request | retried |
+//! |---|---|
+//! | a read | yes |
+//! | a transaction | yes: it has a `ClientRequestToken`, and the service executes it once |
+//! | PutItem, DeleteItem, BatchWriteItem | yes: the item is what it was to be. If the condition fails then, the item tells: one that is as it was put, or gone as it was deleted, was written by the first try |
+//! | UpdateItem, a PartiQL statement, changes of tables | no: `ADD` would add twice. The error says that the outcome is unknown |
+
+use std::time::{Duration, SystemTime};
+
+use super::endpoint::AwsEndpoint;
+use super::http::{
+    AwsRequest, HttpAnswer, RETURN_ON_FAILURE, RefusalText, SendError, members, parse_refusal,
+    random,
+};
+use crate::codec::dynamodb_json;
+use crate::codec::json::edit;
+use crate::codec::wire::items::RETRIED;
+use crate::model::error::RemoteError;
+use crate::model::{Error, Item};
+
+const BASE_MS: u64 = 50;
+const MAX_MS: u64 = 20_000;
+const THROTTLES: [&str; 4] = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "TransactionInProgressException",
+];
+const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
+/// The exceptions for a request that was signed at another time than the service's, and the texts
+/// of it among other bad signatures.
+const SKEWED: [&str; 3] = [
+    "RequestTimeTooSkewed",
+    "RequestExpired",
+    "RequestInTheFuture",
+];
+const SKEWED_TEXTS: [&str; 2] = ["Signature expired", "Signature not yet current"];
+
+/// The history of a request.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    count: u32,
+    /// True if an attempt may have been executed.
+    was_lost: bool,
+    /// True if a failed condition returns the item, although the caller did not ask for it.
+    returns_item: bool,
+    was_expired: bool,
+    was_skewed: bool,
+}
+
+/// The reason of a retry, or of giving up.
+#[derive(Debug)]
+pub enum RetryReason {
+    Throttled(u16, RefusalText),
+    Expired(u16, RefusalText),
+    /// Our clock differs from the service's, which shows this time.
+    Skewed(SystemTime),
+    /// The service failed, or did not answer.
+    Failed(String),
+}
+
+/// The decision after an attempt.
+#[derive(Debug)]
+pub enum RetryDecision {
+    Answer(Vec<u8>),
+    Refused(HttpAnswer),
+    Retry {
+        why: RetryReason,
+        delay: Duration,
+    },
+    /// The request may have been executed, and is not idempotent.
+    GiveUp(RetryReason),
+}
+
+/// Decides what follows an attempt.
+pub fn decide(
+    request: &mut AwsRequest,
+    attempts: &mut Attempts,
+    outcome: Result<HttpAnswer, SendError>,
+) -> RetryDecision {
+    attempts.count += 1;
+    let answer = match outcome {
+        Ok(answer) if answer.status == 200 => {
+            return RetryDecision::Answer(mark_uncertain(request, attempts, answer.body));
+        }
+        Ok(answer) => answer,
+        Err(SendError::NotSent(why)) => return retry(attempts, RetryReason::Failed(why)),
+        Err(SendError::Lost(why)) => return after_loss(request, attempts, why),
+        // The service has executed the request, and a retry would be answered with as much.
+        Err(SendError::TooLong(why)) => {
+            attempts.was_lost = true;
+            return RetryDecision::GiveUp(RetryReason::Failed(why));
+        }
+    };
+    let said = parse_refusal(&answer);
+    // A throttled request was not executed, so any operation may be retried.
+    if answer.status == 429 || THROTTLES.contains(&said.exception.as_str()) {
+        return retry(attempts, RetryReason::Throttled(answer.status, said));
+    }
+    // Once: if new credentials are expired too, a third set will not help.
+    if EXPIRED.contains(&said.exception.as_str()) && !attempts.was_expired {
+        attempts.was_expired = true;
+        return RetryDecision::Retry {
+            why: RetryReason::Expired(answer.status, said),
+            delay: Duration::ZERO,
+        };
+    }
+    // Once: a request signed by the service's own time is refused for another reason.
+    if let Some(time) = answer
+        .time
+        .filter(|_| is_skewed(&said) && !attempts.was_skewed)
+    {
+        attempts.was_skewed = true;
+        return RetryDecision::Retry {
+            why: RetryReason::Skewed(time),
+            delay: Duration::ZERO,
+        };
+    }
+    match answer.status {
+        // 503 is the only failure of a service after which the request was certainly not executed.
+        503 => retry(attempts, RetryReason::Failed(failure_text(&said))),
+        500.. => after_loss(request, attempts, failure_text(&said)),
+        _ => after_refusal(request, attempts, answer, &said),
+    }
+}
+
+/// Returns an answer, marked if an earlier attempt may have deleted the item that the answer lacks.
+fn mark_uncertain(request: &AwsRequest, attempts: &Attempts, body: Vec<u8>) -> Vec<u8> {
+    // The answer has the old item unless the lost attempt deleted it.
+    let is_open = attempts.was_lost && request.operation == "DeleteItem";
+    let marked = if is_open {
+        edit::with_member(&body, RETRIED, "")
+    } else {
+        None
+    };
+    marked.unwrap_or(body)
+}
+
+fn is_skewed(said: &RefusalText) -> bool {
+    SKEWED.contains(&said.exception.as_str())
+        || SKEWED_TEXTS
+            .iter()
+            .any(|words| said.message.contains(words))
+}
+
+fn failure_text(said: &RefusalText) -> String {
+    if said.exception.is_empty() {
+        said.message.clone()
+    } else {
+        format!("{}: {}", said.exception, said.message)
+    }
+}
+
+fn retry(attempts: &Attempts, why: RetryReason) -> RetryDecision {
+    // The whole delay is random: clients that failed together must not retry together.
+    let most_ms = BASE_MS
+        .saturating_mul(1 << attempts.count.saturating_sub(1).min(20))
+        .min(MAX_MS);
+    RetryDecision::Retry {
+        why,
+        delay: Duration::from_millis(random() % (most_ms + 1)),
+    }
+}
+
+fn after_loss(request: &mut AwsRequest, attempts: &mut Attempts, why: String) -> RetryDecision {
+    attempts.was_lost = true;
+    if !request.is_repeatable() {
+        return RetryDecision::GiveUp(RetryReason::Failed(why));
+    }
+    // If the retry's condition fails, the item tells if the first attempt was applied.
+    attempts.returns_item |= request.return_item_on_failure();
+    retry(attempts, RetryReason::Failed(why))
+}
+
+/// Decides on a refusal: it is final, unless the condition failed because the first attempt was
+/// executed.
+fn after_refusal(
+    request: &AwsRequest,
+    attempts: &Attempts,
+    mut answer: HttpAnswer,
+    said: &RefusalText,
+) -> RetryDecision {
+    if !attempts.was_lost || said.exception != "ConditionalCheckFailedException" {
+        return RetryDecision::Refused(answer);
+    }
+    match was_applied(request, &answer) {
+        Ok(true) => {
+            return RetryDecision::Answer(mark_uncertain(request, attempts, b"{}".to_vec()));
+        }
+        Ok(false) => {}
+        Err(why) => return RetryDecision::GiveUp(RetryReason::Failed(why)),
+    }
+    // The caller did not ask for the item.
+    if attempts.returns_item {
+        answer.body = edit::without_member(&answer.body, "Item");
+    }
+    RetryDecision::Refused(answer)
+}
+
+/// Returns true if the item is what the request would have made of it.
+///
+/// # Errors
+/// The item is unreadable. It must not count as absent, which is the success of a delete.
+fn was_applied(request: &AwsRequest, answer: &HttpAnswer) -> Result<bool, String> {
+    let item_of = |body: &[u8]| -> Result<Option<Item>, String> {
+        let item = members(body).and_then(|mut members| members.remove("Item"));
+        item.map(|item| dynamodb_json::parse(item.to_string().as_bytes()))
+            .transpose()
+            .map_err(|error| format!("the item of a failed condition cannot be read: {error}"))
+    };
+    let there = item_of(&answer.body)?;
+    Ok(match request.operation {
+        "PutItem" => there.is_some() && there == item_of(&request.body)?,
+        // A request that does not return the item cannot tell.
+        "DeleteItem" => {
+            there.is_none()
+                && members(&request.body).is_some_and(|body| body.contains_key(RETURN_ON_FAILURE))
+        }
+        _ => false,
+    })
+}
+
+impl RetryReason {
+    /// Returns the exception, if the request was throttled.
+    pub fn throttled(&self) -> Option<&str> {
+        match self {
+            Self::Throttled(_, said) => Some(&said.exception),
+            Self::Expired(..) | Self::Skewed(_) | Self::Failed(_) => None,
+        }
+    }
+
+    /// True if new credentials are needed.
+    pub fn is_expired(&self) -> bool {
+        matches!(self, Self::Expired(..))
+    }
+
+    /// Returns the time of the service's clock, if ours differs.
+    pub fn service_time(&self) -> Option<SystemTime> {
+        if let Self::Skewed(time) = self {
+            Some(*time)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the error of a request that is not retried.
+    pub fn error(
+        self,
+        place: &AwsEndpoint,
+        attempts: &Attempts,
+        timeout: Duration,
+        request: &AwsRequest,
+    ) -> Error {
+        let times = if attempts.count == 1 {
+            "once".to_owned()
+        } else {
+            format!("{} times", attempts.count)
+        };
+        let tried = format!("{place} was asked {times} within {timeout:?}");
+        match self {
+            Self::Throttled(status, said) | Self::Expired(status, said) => {
+                RemoteError::new(&said.exception, status, format!("{} ({tried})", said.message)).into()
+            }
+            Self::Skewed(_) => RemoteError::unreachable(format!(
+                "the clock of this machine is not the service's ({tried}): set it, for instance by NTP"
+            ))
+            .into(),
+            Self::Failed(why) => {
+                let unknown = attempts.was_lost && !request.is_read();
+                let unknown = if unknown {
+                    format!("; whether {} was done is not known: read before you try again", request.operation)
+                } else {
+                    String::new()
+                };
+                RemoteError::unreachable(format!("there is no answer of the service: {why} ({tried}){unknown}")).into()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::remote::aws::http::IDEMPOTENCY_TOKEN;
+
+    const CONDITIONAL: &str =
+        r#"{"Item":{"p":{"S":"a"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(p)"}"#;
+    const FAILED: &str = r#"{"__type":"x#ConditionalCheckFailedException","message":"m""#;
+
+    fn answer(status: u16, body: &str) -> Result<HttpAnswer, SendError> {
+        Ok(HttpAnswer {
+            status,
+            body: body.as_bytes().to_vec(),
+            time: Some(SystemTime::UNIX_EPOCH),
+        })
+    }
+
+    fn lost() -> Result<HttpAnswer, SendError> {
+        Err(SendError::Lost("x".to_owned()))
+    }
+
+    /// Checks the decision after a first attempt, as one word.
+    fn check(operation: &'static str, outcome: Result<HttpAnswer, SendError>, expected: &str) {
+        let next = decide(
+            &mut AwsRequest::new(operation, b"{}"),
+            &mut Attempts::default(),
+            outcome.clone(),
+        );
+        let found = match next {
+            RetryDecision::Answer(_) => "answer",
+            RetryDecision::Refused(_) => "refused",
+            RetryDecision::Retry { .. } => "again",
+            RetryDecision::GiveUp(_) => "unknown",
+        };
+        assert_eq!(found, expected, "{operation} {outcome:?}");
+    }
+
+    #[test]
+    fn only_what_does_the_same_twice_is_asked_again_when_it_may_have_been_done() {
+        for operation in [
+            "GetItem",
+            "Query",
+            "DescribeTable",
+            "PutItem",
+            "BatchWriteItem",
+            "TransactWriteItems",
+        ] {
+            check(operation, lost(), "again");
+            check(operation, answer(500, "{}"), "again");
+        }
+        for operation in ["UpdateItem", "ExecuteStatement", "CreateTable"] {
+            check(operation, lost(), "unknown");
+            check(operation, answer(502, "<html>"), "unknown");
+            check(operation, Err(SendError::NotSent("x".to_owned())), "again");
+            check(operation, answer(503, "{}"), "again");
+            check(
+                operation,
+                answer(400, r#"{"__type":"a#ThrottlingException"}"#),
+                "again",
+            );
+        }
+        check("GetItem", answer(200, "{}"), "answer");
+        check(
+            "GetItem",
+            answer(400, r#"{"__type":"a#ValidationException"}"#),
+            "refused",
+        );
+        check(
+            "GetItem",
+            answer(400, r#"{"__type":"a#ExpiredTokenException"}"#),
+            "again",
+        );
+        let bad_signature = |words: &str| {
+            answer(
+                400,
+                &format!(r#"{{"__type":"a#InvalidSignatureException","message":"{words}"}}"#),
+            )
+        };
+        check(
+            "UpdateItem",
+            bad_signature("Signature expired: 20260101T000000Z is now earlier than …"),
+            "again",
+        );
+        check(
+            "UpdateItem",
+            answer(403, r#"{"__type":"RequestTimeTooSkewed"}"#),
+            "again",
+        );
+        check(
+            "GetItem",
+            bad_signature("The request signature we calculated does not match"),
+            "refused",
+        );
+    }
+
+    /// Runs a conditional write that gets lost, and then fails its condition with `item` returned;
+    /// true if it counts as executed.
+    fn twice(operation: &'static str, body: &str, item: &str) -> bool {
+        let (mut request, mut attempts) = (
+            AwsRequest::new(operation, body.as_bytes()),
+            Attempts::default(),
+        );
+        assert!(matches!(
+            decide(&mut request, &mut attempts, lost()),
+            RetryDecision::Retry { .. }
+        ));
+        match decide(
+            &mut request,
+            &mut attempts,
+            answer(400, &format!("{FAILED}{item}}}")),
+        ) {
+            RetryDecision::Answer(_) => true,
+            RetryDecision::Refused(answer) => {
+                assert!(
+                    !String::from_utf8(answer.body).unwrap().contains("Item"),
+                    "nobody asked for it"
+                );
+                false
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_condition_that_fails_because_of_the_first_try_is_no_failure() {
+        assert!(twice(
+            "PutItem",
+            CONDITIONAL,
+            r#","Item":{"n":{"N":"1.0"},"p":{"S":"a"}}"#
+        ));
+        assert!(!twice(
+            "PutItem",
+            CONDITIONAL,
+            r#","Item":{"n":{"N":"2"},"p":{"S":"a"}}"#
+        ));
+        assert!(!twice("PutItem", CONDITIONAL, ""));
+        let delete = r#"{"Key":{"p":{"S":"a"}},"ConditionExpression":"n = :n"}"#;
+        assert!(twice("DeleteItem", delete, ""));
+        assert!(!twice("DeleteItem", delete, r#","Item":{"p":{"S":"a"}}"#));
+        let (mut request, mut attempts) = (
+            AwsRequest::new("DeleteItem", delete.as_bytes()),
+            Attempts::default(),
+        );
+        decide(&mut request, &mut attempts, lost());
+        let unreadable = format!(r#"{FAILED},"Item":{{"p":{{"N":"a"}}}}}}"#);
+        let next = decide(&mut request, &mut attempts, answer(400, &unreadable));
+        assert!(matches!(next, RetryDecision::GiveUp(_)), "{next:?}");
+        let mut request = AwsRequest::new("PutItem", CONDITIONAL.as_bytes());
+        let body = format!(r#"{FAILED},"Item":{{"n":{{"N":"1"}},"p":{{"S":"a"}}}}}}"#);
+        let first = decide(&mut request, &mut Attempts::default(), answer(400, &body));
+        assert!(
+            matches!(first, RetryDecision::Refused(_)),
+            "nothing got lost"
+        );
+    }
+
+    #[test]
+    fn transactions_have_a_token_and_keep_it() {
+        let token_of = |body: &[u8]| members(body).unwrap().remove(IDEMPOTENCY_TOKEN).unwrap();
+        let one = AwsRequest::new("TransactWriteItems", b"{\"TransactItems\":[]}");
+        let other = AwsRequest::new("TransactWriteItems", b"{\"TransactItems\":[]}");
+        assert_ne!(token_of(&one.body), token_of(&other.body));
+        assert_eq!(token_of(&one.body).as_str().unwrap().len(), 32);
+        let given = AwsRequest::new("ExecuteTransaction", br#"{"ClientRequestToken":"mine"}"#);
+        assert_eq!(token_of(&given.body), "mine");
+        assert!(
+            !members(&AwsRequest::new("PutItem", b"{}").body)
+                .unwrap()
+                .contains_key(IDEMPOTENCY_TOKEN)
+        );
+    }
+
+    #[test]
+    fn delays_are_random_and_grow_to_their_limit() {
+        let longest = |count: u32| {
+            let delay = |_| match retry(
+                &Attempts {
+                    count,
+                    ..Attempts::default()
+                },
+                RetryReason::Failed(String::new()),
+            ) {
+                RetryDecision::Retry { delay, .. } => delay.as_millis(),
+                _ => unreachable!(),
+            };
+            (0..500).map(delay).max().unwrap()
+        };
+        assert!((30..=50).contains(&longest(1)));
+        assert!((120..=200).contains(&longest(3)));
+        assert!((12_000..=20_000).contains(&longest(40)));
+    }
+}

@@ -1,0 +1,388 @@
+//! Own writes: the condition under which they are sent, and their effect on the cache.
+
+use super::RemoteDatabase;
+use super::cache::{
+    CachedRecord, EntryCache, EntryPlace, RemoteCommits, WriteResult, collection_place,
+};
+use super::source::{ReadableSource, base_entry};
+use crate::codec::record::Record;
+use crate::database::Done;
+use crate::database::item_writes::{ItemEffect, ItemWrite};
+use crate::database::prelude::*;
+use crate::expr::condition::{Condition, parse_parameter};
+use crate::expr::order::Comparator;
+use crate::expr::write::ExpressionWriter;
+use crate::expr::{PlaceholderScope, Predicate};
+use crate::model::api::{
+    Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener,
+};
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::{Key, KeySchema};
+
+/// An item that a request writes.
+#[derive(Debug)]
+pub struct WriteTarget {
+    table: ReadableSource,
+    key: Key,
+    /// The state of the item after success: an item, none, or unknown.
+    result: WriteResult<Item>,
+}
+
+impl WriteTarget {
+    fn places(&self) -> [EntryPlace; 2] {
+        let source = &self.table.source;
+        [
+            (source.clone(), base_entry(self.key.clone())),
+            collection_place(source, &vec![self.key.partition.clone()]),
+        ]
+    }
+
+    /// Returns the state of the item and of its collection after the write.
+    fn results(&self, pages: &EntryCache, is_done: bool) -> [WriteResult<CachedRecord>; 2] {
+        match &self.result {
+            // A failed write may have been executed.
+            _ if !is_done => [WriteResult::Unknown, WriteResult::Unknown],
+            WriteResult::Item(item) => [
+                WriteResult::Item(pages.written_record(item, &self.table.key_names())),
+                WriteResult::Item(Arc::default()),
+            ],
+            // The deleted item may have been the last of its collection.
+            WriteResult::Nothing => [WriteResult::Nothing, WriteResult::Unknown],
+            WriteResult::Unknown => [WriteResult::Unknown, WriteResult::Item(Arc::default())],
+        }
+    }
+}
+
+/// The requirements of a write on the present item.
+pub(super) struct GuardedWrite<'r> {
+    /// The table, the item or key, and the effect; a condition check has no effect.
+    pub write: (&'r TableName, &'r Item, Option<ItemEffect>),
+    pub precondition: Option<Precondition>,
+    pub condition: &'r mut ConditionParameter,
+    pub placeholders: &'r mut Placeholders,
+    pub returns_old: bool,
+}
+
+/// Takes the requirements out of a request; all such requests have these members.
+macro_rules! guarded {
+    ($request:expr, $item:expr, $effect:expr) => {
+        GuardedWrite {
+            write: (&$request.table_name, $item, $effect),
+            precondition: $request.precondition.take(),
+            condition: &mut $request.condition,
+            placeholders: &mut $request.placeholders,
+            returns_old: $request.return_old_on_condition_failure,
+        }
+    };
+}
+pub(super) use guarded;
+
+/// Writes under way.
+pub struct OwnWrites {
+    cache: Arc<EntryCache>,
+    commits: Arc<RemoteCommits>,
+    listener: Option<Arc<dyn WriteListener>>,
+    targets: Vec<WriteTarget>,
+}
+
+impl OwnWrites {
+    /// Sets the result of an update, if there is one target; `None` means that the item is gone.
+    pub fn set_result(&mut self, item: Option<Item>) {
+        if let [target] = &mut self.targets[..] {
+            target.result = item.map_or(WriteResult::Nothing, WriteResult::Item);
+        }
+    }
+
+    /// Marks the targets that `is_left` selects as unprocessed: their state is unknown.
+    pub fn mark_unprocessed(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
+        let left = self
+            .targets
+            .iter_mut()
+            .filter(|target| is_left(&target.table.source.table, &target.key));
+        left.for_each(|target| target.result = WriteResult::Unknown);
+    }
+
+    /// Ends the writes, and updates the cache before any waiting reader asks. Returns the version
+    /// of the first item with a known state.
+    pub fn finish(self, is_done: bool) -> Option<Version> {
+        let (mut places, mut first) = (Vec::new(), None);
+        for target in &self.targets {
+            let left = target.results(&self.cache, is_done);
+            let version = match &left[0] {
+                WriteResult::Item(record) => {
+                    let record = Record::parse(record);
+                    debug_assert!(record.is_ok(), "a record of our own");
+                    record.ok().map(|record| record.version())
+                }
+                WriteResult::Nothing | WriteResult::Unknown => None,
+            };
+            if let (Some(listener), true) = (
+                &self.listener,
+                version.is_some() || matches!(left[0], WriteResult::Nothing),
+            ) {
+                listener.wrote(&target.table.source.table, &target.key, version);
+            }
+            first = first.or(version);
+            places.extend(target.places().into_iter().zip(left));
+        }
+        self.cache.end_write(places);
+        self.commits.add();
+        first
+    }
+}
+
+/// The present item, compared with a version.
+enum VersionMatch {
+    Same(Item),
+    Other(Item),
+    None,
+}
+
+impl RemoteDatabase {
+    /// Checks that the mount is writable; `ReadOnly` otherwise.
+    pub(super) fn check_writable(&self) -> Result<(), Error> {
+        if self.options.is_writable {
+            Ok(())
+        } else {
+            Err(Error::ReadOnly)
+        }
+    }
+
+    /// Returns the definition of a table for a write.
+    pub(super) fn table_for_write(&self, table: &TableName) -> Result<ReadableSource, Error> {
+        let described = self
+            .tables
+            .table(self.service_handle(), table)?
+            .ok_or(Error::ResourceNotFound)?;
+        ReadableSource::new(
+            &SourceName {
+                table: table.clone(),
+                index: None,
+            },
+            described,
+        )?
+        .ok_or(Error::ResourceNotFound)
+    }
+
+    /// Creates the target of a write from an item or a key; `None` if its keys are missing, which
+    /// the service refuses.
+    fn target(table: ReadableSource, item: &Item, effect: ItemEffect) -> Option<WriteTarget> {
+        let then = match effect {
+            ItemEffect::Put => WriteResult::Item(item.clone()),
+            ItemEffect::Delete => WriteResult::Nothing,
+            ItemEffect::Update => WriteResult::Unknown,
+        };
+        Some(WriteTarget {
+            key: item.key(&table.described.schema.key)?,
+            table,
+            result: then,
+        })
+    }
+
+    /// Creates the targets of several writes.
+    ///
+    /// # Errors
+    /// `ResourceNotFound` if a table is missing or hidden; errors of the service.
+    pub(super) fn targets<'c>(
+        &self,
+        writes: impl IntoIterator<Item = ItemWrite<'c>>,
+    ) -> Result<Vec<WriteTarget>, Error> {
+        let target = |write: ItemWrite<'_>| {
+            Ok(Self::target(
+                self.table_for_write(write.table)?,
+                write.item,
+                write.effect,
+            ))
+        };
+        writes
+            .into_iter()
+            .filter_map(|write| target(write).transpose())
+            .collect()
+    }
+
+    /// Sends writes to the service, unless the targets failed. `call` makes the call; `end` gets
+    /// its outcome with the writes, and ends them.
+    pub(super) fn write<R: Send + 'static>(
+        &self,
+        mut done: Done<R>,
+        targets: Result<impl IntoIterator<Item = WriteTarget>, Error>,
+        end: impl FnOnce(OwnWrites, Result<R, Error>) -> Result<R, Error> + Send + 'static,
+        call: impl FnOnce(Done<R>) -> Call,
+    ) {
+        let targets: Vec<WriteTarget> = match targets {
+            Ok(targets) => targets.into_iter().collect(),
+            Err(error) => return done.tell(Err(error)),
+        };
+        let places: Vec<EntryPlace> = targets.iter().flat_map(WriteTarget::places).collect();
+        // Registered before the request is sent, so that overlapping writes are detected.
+        self.cache.begin_write(&places);
+        let (pages, commits) = (Arc::clone(&self.cache), Arc::clone(&self.commits));
+        // The listener is notified here, not by the service as well.
+        let writes = OwnWrites {
+            cache: pages,
+            commits,
+            listener: done.context.listener.take(),
+            targets,
+        };
+        self.service
+            .start(call(done.after(move |outcome| end(writes, outcome))));
+    }
+
+    /// Turns the precondition of a write into a condition; returns its target.
+    ///
+    /// # Errors
+    /// `ReadOnly`; `ConditionalCheckFailed` if the precondition fails already; errors of a read.
+    pub(super) fn apply_precondition(
+        &self,
+        guarded: GuardedWrite<'_>,
+    ) -> Result<Option<WriteTarget>, Error> {
+        self.check_writable()?;
+        let (table_name, item, effect) = guarded.write;
+        let table = self.table_for_write(table_name)?;
+        if let Some(precondition) = guarded.precondition {
+            self.add_condition(&table, precondition, guarded)?;
+        }
+        Ok(effect.and_then(|effect| Self::target(table, item, effect)))
+    }
+
+    /// Adds a precondition to a condition.
+    fn add_condition(
+        &self,
+        table: &ReadableSource,
+        precondition: Precondition,
+        guarded: GuardedWrite<'_>,
+    ) -> Result<(), Error> {
+        let GuardedWrite {
+            write: (_, key, _),
+            condition,
+            placeholders,
+            returns_old,
+            ..
+        } = guarded;
+        let schema = &table.described.schema.key;
+        let failed = |item: Option<Item>| Error::ConditionalCheckFailed {
+            item: item.filter(|_| returns_old).map(Box::new),
+        };
+        let ours = match precondition {
+            Precondition::Absent => is_absent(schema),
+            Precondition::Version(version) => match self.item_at_version(table, key, version)? {
+                VersionMatch::Same(item) => is_unchanged(&item, schema),
+                VersionMatch::Other(item) => return Err(failed(Some(item))),
+                VersionMatch::None => return Err(failed(None)),
+            },
+            Precondition::VersionOrAbsent(version) => {
+                match self.item_at_version(table, key, version)? {
+                    VersionMatch::Same(item) => {
+                        Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)])
+                    }
+                    VersionMatch::Other(item) => return Err(failed(Some(item))),
+                    VersionMatch::None => is_absent(schema),
+                }
+            }
+        };
+        let all = match condition {
+            ConditionParameter::None => ours,
+            ConditionParameter::Expression(theirs) => {
+                let parameter = ExpressionParameter::Condition;
+                let theirs =
+                    parse_parameter(theirs, parameter, &mut PlaceholderScope::new(placeholders))?;
+                Condition::And(vec![ours, theirs])
+            }
+            ConditionParameter::Legacy(_) => {
+                return Err(Error::Unavailable(
+                    "a version is not asked for beside Expected",
+                ));
+            }
+        };
+        // The marker keeps these placeholders apart from those of an update expression.
+        let mut writer = ExpressionWriter::with_mark("_");
+        let written = writer.condition(&all)?;
+        let of_ours = writer.placeholders();
+        // Without a condition of the caller, its placeholders belong to an update expression, and
+        // stay.
+        if matches!(condition, ConditionParameter::None) {
+            placeholders
+                .names
+                .get_or_insert_default()
+                .extend(of_ours.names.unwrap_or_default());
+            placeholders
+                .values
+                .get_or_insert_default()
+                .extend(of_ours.values.unwrap_or_default());
+            // DynamoDB refuses an empty ExpressionAttributeValues.
+            placeholders.values.take_if(|values| values.is_empty());
+        } else {
+            *placeholders = of_ours;
+        }
+        *condition = ConditionParameter::Expression(written);
+        Ok(())
+    }
+
+    /// Returns the item of a version as it was read here; reads it again if it is not cached, or if
+    /// it has too many attributes for a condition.
+    fn item_at_version(
+        &self,
+        table: &ReadableSource,
+        key: &Item,
+        version: Version,
+    ) -> Result<VersionMatch, Error> {
+        let key_values = key
+            .key(&table.described.schema.key)
+            .ok_or(Error::ResourceNotFound)?;
+        let place = (table.source.clone(), base_entry(key_values.clone()));
+        let of = |record: &Record<'_>| -> Result<VersionMatch, Error> {
+            let item = record.to_item()?;
+            Ok(if record.version() == version {
+                VersionMatch::Same(item)
+            } else {
+                VersionMatch::Other(item)
+            })
+        };
+        // The version that a reader saw may be cached, which saves a read.
+        if let Some(record) = self.cache.last_known(&place)
+            && let VersionMatch::Same(item) = of(&Record::parse(&record)?)?
+            && item.0.len() <= COMPARED_MAX
+        {
+            return Ok(VersionMatch::Same(item));
+        }
+        let began = self.cache.begin();
+        let key = key_values.to_item(&table.described.schema.key);
+        let request = GetItemRequest {
+            consistent_read: true,
+            ..GetItemRequest::new(table.source.table.clone(), key)
+        };
+        let record = self
+            .service
+            .get_item(request)?
+            .item
+            .map(|item| self.cache.record(&item, &table.key_names()));
+        self.cache.insert(began, place, record.clone(), true);
+        record.map_or(Ok(VersionMatch::None), |record| {
+            of(&Record::parse(&record)?)
+        })
+    }
+}
+
+/// The limit of attributes that a condition compares: an expression has 300 operators, each
+/// attribute takes two, and others need some.
+const COMPARED_MAX: usize = 100;
+
+/// Returns the condition that there is no item.
+#[must_use]
+fn is_absent(key: &KeySchema) -> Condition {
+    Condition::on_attribute(&key.partition.name, Predicate::AttributeNotExists, [])
+}
+
+/// Returns the condition that the item has these attributes, its keys first, up to the limit. An
+/// added attribute is not detected, because a condition cannot name it.
+#[must_use]
+fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
+    let of_key = item.0.iter().filter(|(name, _)| key.contains(name));
+    let others = item.0.iter().filter(|(name, _)| !key.contains(name));
+    let equal = Predicate::Compare(Comparator::Equal);
+    let equal = of_key
+        .chain(others)
+        .take(COMPARED_MAX)
+        .map(|(name, value)| Condition::on_attribute(name, equal, [value.clone()]));
+    Condition::And(equal.collect())
+}

@@ -1,0 +1,720 @@
+//! The reads of a filesystem, answered by operations of the API.
+
+use super::RemoteDatabase;
+use super::cache::{CachedRecord, collection_place};
+use super::source;
+use super::source::{ReadableSource, base_entry, decode_position, encode_position};
+use super::walks::ListSubject;
+use super::walks::ScanCost;
+use crate::codec::digest::Digest;
+use crate::codec::record::Record;
+use crate::codec::record::ResultRow;
+use crate::database::cancel::CancelToken;
+use crate::database::collect_page;
+use crate::database::layout::PARTITIONS_UNAVAILABLE;
+use crate::database::prelude::*;
+use crate::database::{
+    Bill, Browse, Collection, Done, EntryKey, EntryRange, EntryStat, ListPosition, PartitionKey,
+    RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
+};
+use crate::expr::SortRange;
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::model::api::table_control::{
+    SavedQueries, SavedQueryChange, SavedQueryOutcome, TrashChange, TrashKey, TrashRequest,
+    TrashStat,
+};
+use crate::model::api::tables::AbsentEntry;
+use crate::model::api::{
+    Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest,
+};
+use crate::model::metrics::HashRange;
+use crate::model::schema::KeyAttributeType;
+use crate::model::{Key, TableSchema};
+use crate::store::StoreInfo;
+use std::ops::ControlFlow;
+
+/// The free space that `df` shows, of a service that grows with its data.
+const FREE_BYTES: u64 = 1 << 50;
+/// The limits of an example read: its items, its time to live and its approximate size. Texts with
+/// examples are made again at every look.
+const EXAMPLE_ITEMS: u32 = 16;
+/// The items of an example read of a table that the service has not counted: their length is
+/// unknown.
+const EXAMPLE_ITEMS_UNCOUNTED: u64 = 2;
+const EXAMPLE_MS: u64 = 10_000;
+const EXAMPLE_BYTES: u64 = 64 * 1024;
+/// The records of one page of a sample.
+const SAMPLE_ITEMS: u32 = 1000;
+
+const NO_ABSENCES: &str = "which items an index leaves out is not told by the service; `ddbfs pull` the table and look there";
+const NO_EXPIRING: &str = "which items expire next is not told by the service without reading all of them; `ddbfs pull` the table and look there";
+const NO_PLACES: &str = "the partitions of a service elsewhere are not to be seen; `ddbfs pull` the table and look at the model of them there";
+const NO_ALIAS: &str = "this shortened name says its key only after the mount listed it, and --scan-limit forbids that: name the key in a query path";
+
+impl RemoteDatabase {
+    fn find_source(&self, source: &SourceName) -> Result<Option<ReadableSource>, Error> {
+        let described = self
+            .tables
+            .table(self.service_handle(), &source.table)?
+            .ok_or(Error::ResourceNotFound)?;
+        ReadableSource::new(source, described)
+    }
+
+    /// Returns the record of an entry, from the cache or the service.
+    fn record(&self, source: &SourceName, key: &EntryKey) -> Result<Option<CachedRecord>, Error> {
+        let Some(readable) = self
+            .find_source(source)?
+            .filter(|readable| readable.fits(key))
+        else {
+            return Ok(None);
+        };
+        let place = (source.clone(), key.clone());
+        let worth = self.prefetch_size(&place);
+        self.cache.get(&place, &self.caller, || {
+            // A file that was never listed is not part of a sequence.
+            let was_listed = self.cache.last_known(&place).is_some();
+            let item = match &key.index {
+                None if let Some(items) = worth.filter(|_| was_listed) => {
+                    self.item_with_prefetch(&readable, &key.base, items)?
+                }
+                None => self.item(&readable, &key.base)?,
+                Some((partition, _)) if readable.sort().is_empty() => {
+                    self.projected(&readable, key, partition)?
+                }
+                Some((partition, sort)) => self.find_entry(&readable, key, partition, sort)?,
+            };
+            Ok(item.map(|item| self.cache.record(&item, &readable.key_names())))
+        })
+    }
+
+    fn item(&self, table: &ReadableSource, key: &Key) -> Result<Option<Item>, Error> {
+        let key = key.to_item(&table.described.schema.key);
+        let request = GetItemRequest {
+            consistent_read: true,
+            ..GetItemRequest::new(table.source.table.clone(), key)
+        };
+        Ok(self.service.get_item(request)?.item)
+    }
+
+    /// Finds an entry of an index by its whole key, which other items may share.
+    fn find_entry(
+        &self,
+        index: &ReadableSource,
+        key: &EntryKey,
+        partition: &PartitionKey,
+        sort: &[AttributeValue],
+    ) -> Result<Option<Item>, Error> {
+        let (mut request, mut found) = (index.entry_query(partition, sort), None);
+        loop {
+            let page = source::read_items(&*self.service, &request, &mut |item| {
+                // Other items may have the same index key: the base key decides.
+                if index.key_of(&item)? == *key {
+                    found = Some(item);
+                }
+                Ok(())
+            })?;
+            request.exclusive_start_key = page.last_evaluated_key;
+            if found.is_some() || request.exclusive_start_key.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Finds an entry of an index without sort key: reads the item and projects it, instead of its
+    /// whole collection.
+    fn projected(
+        &self,
+        index: &ReadableSource,
+        key: &EntryKey,
+        partition: &PartitionKey,
+    ) -> Result<Option<Item>, Error> {
+        let (Some(item), Some(schema)) = (self.item(index, &key.base)?, index.index()) else {
+            return Ok(None);
+        };
+        let has_key = schema
+            .partition
+            .iter()
+            .zip(partition)
+            .all(|(attribute, value)| item.get(&attribute.name) == Some(value));
+        let base = &index.described.schema.key;
+        let shown = item
+            .0
+            .into_iter()
+            .filter(|(name, _)| schema.projects(base, name))
+            .collect();
+        Ok(has_key.then_some(Item(shown)))
+    }
+
+    /// True if the collection has entries, found by a read of one entry.
+    fn has_entries(
+        &self,
+        readable: &ReadableSource,
+        partition: &PartitionKey,
+    ) -> Result<bool, Error> {
+        let found = self.cache.get(
+            &collection_place(&readable.source, partition),
+            &self.caller,
+            || {
+                let mut count = 0;
+                let mut request = ReadRequest {
+                    limit: Some(1),
+                    ..readable.query(partition, None)
+                };
+                // Keys alone: the units are the same, but the answer is shorter.
+                request.projection = Some(readable.key_projection());
+                source::read_page(&*self.service, &request, &mut |_| count += 1)?;
+                Ok((count > 0).then(CachedRecord::default))
+            },
+        )?;
+        Ok(found.is_some())
+    }
+
+    /// Returns a collection that has entries. Collections are not counted: it gets the counters of
+    /// its source as an upper bound, and the age of its table.
+    fn collection_of(readable: &ReadableSource, partition: PartitionKey) -> Collection {
+        let (entries, bytes) = readable.counters();
+        Collection {
+            partition,
+            entries,
+            bytes,
+            modified_ms: readable.described.table.created_ms,
+        }
+    }
+
+    /// Reads a page for inspection; a scan must stay below the limit.
+    fn peek(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        let source = SourceName {
+            table: request.table_name.clone(),
+            index: request.index_name.clone(),
+        };
+        let Some(readable) = self.find_source(&source)? else {
+            return Ok(Page::empty(source.table));
+        };
+        let toll = self.scan_costs.before(request);
+        if let ReadRange::Scan { .. } = request.range {
+            self.check_scan_limit(&readable, request.limit)?;
+            self.check_scan_cost(&readable, toll)?;
+        }
+        // Only whole items are cached.
+        let is_whole = request.projection.is_none() && request.select.is_none();
+        let began = self.cache.begin();
+        let page = source::read_page(&*self.service, request, &mut |row| {
+            if let (true, Ok(item)) = (is_whole, row.to_item())
+                && let Ok(key) = readable.key_of(&item)
+            {
+                let record = self.cache.record(&item, &readable.key_names());
+                self.cache.insert(
+                    began,
+                    (source.clone(), key),
+                    Some(record),
+                    request.consistent_read,
+                );
+            }
+            rows(row);
+        })?;
+        if let Some(last) = &page.last_evaluated_key {
+            self.scan_costs
+                .insert(request, last, toll.plus(ScanCost::of(request, &page)));
+        }
+        Ok(page)
+    }
+}
+
+impl RemoteDatabase {
+    /// Limits a request to the items that a few read units show, by their mean size.
+    fn limited(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
+        let source = SourceName {
+            table: request.table_name.clone(),
+            index: request.index_name.clone(),
+        };
+        let (count, bytes) = self
+            .find_source(&source)?
+            .map(|readable| readable.counters())
+            .unwrap_or_default();
+        let few = EXAMPLE_BYTES
+            .saturating_mul(count)
+            .checked_div(bytes)
+            .unwrap_or(EXAMPLE_ITEMS_UNCOUNTED)
+            .max(1);
+        let few = u32::try_from(few).unwrap_or(EXAMPLE_ITEMS);
+        Ok(ReadRequest {
+            limit: request.limit.map(|limit| limit.min(few)),
+            ..request.clone()
+        })
+    }
+
+    /// Reads the first few items for an example, and caches them for a while.
+    fn peek_example(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        let request = &self.limited(request)?;
+        let now_ms = self.options.clock.now_ms();
+        let held = self
+            .local_state
+            .example(request, now_ms.saturating_sub(EXAMPLE_MS));
+        let (items, page) = match held {
+            Some(held) => held,
+            None => {
+                let (items, page) = collect_page(&mut |rows| self.peek(request, rows))?;
+                self.local_state
+                    .keep_example(request, now_ms, (items.clone(), page.clone()));
+                (items, page)
+            }
+        };
+        items.iter().for_each(|item| rows(ResultRow::Item(item)));
+        Ok(page)
+    }
+}
+
+impl Browse for RemoteDatabase {
+    fn browse_for(&self, caller: &CancelToken) -> Option<Arc<dyn Browse>> {
+        Some(Arc::new(self.with_caller(caller)))
+    }
+
+    fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
+        Ok(self
+            .tables
+            .table(self.service_handle(), table)?
+            .map(|described| Arc::clone(&described.schema)))
+    }
+
+    fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
+        Ok(self
+            .tables
+            .table(self.service_handle(), table)?
+            .map(|described| described.table.clone()))
+    }
+
+    fn table_names(&self) -> Result<Vec<TableName>, Error> {
+        Ok(self.tables.names(self.service_handle())?.to_vec())
+    }
+
+    fn stats(&self, source: &SourceName) -> Result<SourceStats, Error> {
+        let described = self
+            .tables
+            .table_after_writes(self.service_handle(), &source.table)?
+            .ok_or(Error::ResourceNotFound)?;
+        let place = source.index.as_ref().map(|name| {
+            described
+                .schema
+                .indexes
+                .iter()
+                .position(|index| index.name == *name)
+        });
+        let table = &described.table;
+        // The overhead that the service bills for each item may or may not be part of its counters.
+        let (entries, bytes, partition_keys) = match place {
+            None => (table.item_count, table.table_size_bytes, 0),
+            Some(place) => {
+                let index = place
+                    .and_then(|place| table.indexes.get(place))
+                    .ok_or(Error::ResourceNotFound)?;
+                (
+                    index.item_count,
+                    index.index_size_bytes,
+                    index.partition_keys,
+                )
+            }
+        };
+        Ok(SourceStats {
+            entries,
+            bytes,
+            partition_keys,
+        })
+    }
+
+    fn stat(&self, source: &SourceName, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
+        let record = self.record(source, key)?;
+        Ok(record
+            .map(|record| Record::parse(&record).map(|record| EntryStat::from(&record)))
+            .transpose()?)
+    }
+
+    fn text(
+        &self,
+        source: &SourceName,
+        key: &EntryKey,
+        form: TextForm,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        let Some(record) = self.record(source, key)? else {
+            return Ok(None);
+        };
+        let record = Record::parse(&record)?;
+        Ok(Some((form.text(&record)?, EntryStat::from(&record))))
+    }
+
+    /// Reads a page, which is paid for at once, whatever becomes of its charge.
+    fn read_page_unbilled(
+        &self,
+        request: &ReadRequest,
+        rows: &mut RowSink<'_>,
+    ) -> Result<(Page, Bill), Error> {
+        Ok((self.peek(request, rows)?, Bill::new(|| Ok(()))))
+    }
+
+    fn is_writable(&self) -> bool {
+        self.options.is_writable
+    }
+
+    fn charges_peeks(&self) -> bool {
+        true
+    }
+
+    fn peek_page(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        match request.limit {
+            Some(1..=EXAMPLE_ITEMS) if request.exclusive_start_key.is_none() => {
+                self.peek_example(request, rows)
+            }
+            _ => self.peek(request, rows),
+        }
+    }
+
+    fn collection(
+        &self,
+        source: &SourceName,
+        partition: &PartitionKey,
+    ) -> Result<Option<Collection>, Error> {
+        let Some(readable) = self.find_source(source)? else {
+            return Ok(None);
+        };
+        if !readable.has_collections() {
+            let Some(value) = partition.first() else {
+                return Ok(None);
+            };
+            let key = base_entry(Key {
+                partition: value.clone(),
+                sort: None,
+            });
+            let stat = self.stat(source, &key)?;
+            return Ok(stat.map(|stat| {
+                let (bytes, modified_ms) = (u64::from(stat.item_bytes), stat.modified_ms);
+                Collection {
+                    partition: partition.clone(),
+                    entries: 1,
+                    bytes,
+                    modified_ms,
+                }
+            }));
+        }
+        if !readable.fits_partition(partition) || !self.has_entries(&readable, partition)? {
+            return Ok(None);
+        }
+        self.local_state.learn_key(source, partition);
+        Ok(Some(Self::collection_of(&readable, partition.clone())))
+    }
+
+    fn partition_by_digest(
+        &self,
+        source: &SourceName,
+        digest: Digest,
+    ) -> Result<Option<PartitionKey>, Error> {
+        if let Some(partition) = self.local_state.partition(source, digest) {
+            return Ok(self
+                .collection(source, &partition)?
+                .map(|collection| collection.partition));
+        }
+        // The collection was never listed: its source is listed now, if the scan limit allows it,
+        // which learns each key.
+        let listed = self.collections(source, None, None, &mut |_| match self
+            .local_state
+            .partition(source, digest)
+        {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        });
+        match listed {
+            // The advice of the scan limit would not fit a lookup of one name.
+            Err(Error::Budget(_)) => Err(Error::Unavailable(NO_ALIAS)),
+            listed => listed.map(|()| self.local_state.partition(source, digest)),
+        }
+    }
+
+    fn collections(
+        &self,
+        source: &SourceName,
+        range: Option<&HashRange>,
+        after: Option<&ListPosition>,
+        visit: &mut Visit<'_, (Collection, ListPosition)>,
+    ) -> Result<(), Error> {
+        if range.is_some() {
+            return Err(PARTITIONS_UNAVAILABLE);
+        }
+        let Some(readable) = self.find_source(source)? else {
+            return Ok(());
+        };
+        let request = ReadRequest {
+            projection: Some(readable.key_projection()),
+            ..readable.scan()
+        };
+        let (of, began) = (readable.clone(), self.cache.begin());
+        // A listing from its beginning sets the order for the prefetch of folders.
+        if after.is_none() {
+            self.folder_prefetch.begin(source);
+        }
+        self.walk(
+            readable,
+            &ListSubject::Collections,
+            request,
+            after,
+            &mut |row| {
+                let partition = row.key.index.as_ref().map_or_else(
+                    || vec![row.key.base.partition.clone()],
+                    |(key, _)| key.clone(),
+                );
+                self.local_state.learn_key(source, &partition);
+                self.folder_prefetch.show(source, &partition);
+                self.cache.insert(
+                    began,
+                    collection_place(source, &partition),
+                    Some(CachedRecord::default()),
+                    false,
+                );
+                visit((
+                    Self::collection_of(&of, partition),
+                    ListPosition(row.place.clone()),
+                ))
+            },
+        )
+    }
+
+    fn entries(
+        &self,
+        source: &SourceName,
+        range: &EntryRange,
+        after: Option<&ListPosition>,
+        visit: &mut VisitEntry<'_>,
+    ) -> Result<(), Error> {
+        let Some(readable) = self.find_source(source)? else {
+            return Ok(());
+        };
+        let request = match range {
+            EntryRange::All => readable.scan(),
+            EntryRange::Collection { partition, .. } if !readable.fits_partition(partition) => {
+                return Ok(());
+            }
+            EntryRange::Collection {
+                partition,
+                sort_prefix,
+            } => {
+                let begins = sort_prefix
+                    .as_ref()
+                    .and_then(|bytes| sort_prefix_range(&readable, bytes));
+                readable.query(partition, begins)
+            }
+            EntryRange::Within(_) => return Err(Error::Unavailable(NO_PLACES)),
+        };
+        if let (
+            EntryRange::Collection {
+                partition,
+                sort_prefix: None,
+            },
+            None,
+        ) = (range, after)
+        {
+            // The beginning of a folder's listing is a step of a reader through the folders.
+            self.prefetch_siblings(&readable, partition);
+        }
+        let is_flat = !readable.has_collections();
+        self.walk(
+            readable,
+            &ListSubject::Entries(range.clone()),
+            request,
+            after,
+            &mut |row| {
+                if is_flat {
+                    self.local_state
+                        .learn_key(source, &vec![row.key.base.partition.clone()]);
+                }
+                match row.stat {
+                    Some(stat) if matches_prefix(&row.key, range) => {
+                        visit(&row.key, stat, &row.place)
+                    }
+                    _ => ControlFlow::Continue(()),
+                }
+            },
+        )
+    }
+
+    fn records(
+        &self,
+        source: &SourceName,
+        segment: Option<Segment>,
+        after: Option<&ListPosition>,
+        visit: &mut VisitRecord<'_>,
+    ) -> Result<Option<ListPosition>, Error> {
+        let Some(readable) = self.find_source(source)? else {
+            return Ok(None);
+        };
+        self.check_scan_limit(&readable, None)?;
+        let is_first = after.is_none() && segment.is_none_or(|segment| segment.index == 0);
+        // All segments count as one sample.
+        let mut toll = if is_first {
+            ScanCost::default()
+        } else {
+            self.scan_costs.sample(&source.table)
+        };
+        let exclusive_start_key = after.map(decode_position).transpose()?;
+        let range = ReadRange::Scan { segment };
+        let mut request = ReadRequest {
+            limit: Some(SAMPLE_ITEMS),
+            exclusive_start_key,
+            range,
+            ..readable.scan()
+        };
+        loop {
+            self.check_scan_cost(&readable, toll)?;
+            let mut ended_at = None;
+            let page = source::read_items(&*self.service, &request, &mut |item| {
+                let record = self.cache.record(&item, &readable.key_names());
+                if ended_at.is_none() && visit(&Record::parse(&record)?).is_break() {
+                    ended_at = Some(ListPosition(encode_position(&readable.start_key(&item))));
+                }
+                Ok(())
+            })?;
+            toll = toll.plus(ScanCost::of(&request, &page));
+            self.scan_costs.keep_sample(&source.table, toll);
+            request.exclusive_start_key = page.last_evaluated_key;
+            if ended_at.is_some() || request.exclusive_start_key.is_none() {
+                return Ok(ended_at);
+            }
+        }
+    }
+
+    fn absences(
+        &self,
+        _: &SourceName,
+        _: bool,
+        _: &mut Visit<'_, AbsentEntry>,
+    ) -> Result<(), Error> {
+        Err(Error::Unavailable(NO_ABSENCES))
+    }
+
+    fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        self.check_writable().map_err(|error| (0, error))
+    }
+
+    fn pause_index_propagation(&self, _table: &TableName, _is_paused: bool) -> Result<(), Error> {
+        self.check_writable()?;
+        Err(Error::Unavailable(
+            "a pause of indexes is not made through a remote mount; use the service's own tools for it",
+        ))
+    }
+
+    fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
+        Ok(self.local_state.saved_queries(table))
+    }
+
+    fn change_saved_queries(
+        &self,
+        table: &TableName,
+        change: SavedQueryChange,
+    ) -> Result<SavedQueryOutcome, Error> {
+        // Queries are saved for existing tables only.
+        self.schema(table)?.ok_or(Error::ResourceNotFound)?;
+        Ok(self
+            .local_state
+            .change_saved_queries(table, &change, self.options.clock.now_ms()))
+    }
+
+    fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
+        let TrashRequest {
+            delete,
+            key: place,
+            content,
+        } = request;
+        // The trash comes first: a text without room there must not be deleted.
+        if let Err(error) =
+            self.local_state
+                .put_in_trash(place.clone(), &content, self.options.clock.now_ms())
+        {
+            return done.tell(Err(error));
+        }
+        let beside = Arc::clone(&self.local_state);
+        let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
+            if outcome.is_err() {
+                beside.change_trash(TrashChange::Remove(place));
+            }
+            outcome
+        });
+        self.start(Call::DeleteItem(delete, ended));
+    }
+
+    fn trashed(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        visit: &mut Visit<'_, TrashStat>,
+    ) -> Result<(), Error> {
+        self.local_state
+            .each_trashed(table, folder, self.options.clock.now_ms(), visit);
+        Ok(())
+    }
+
+    fn tables_with_trash(&self) -> Result<Vec<TableName>, Error> {
+        Ok(self.local_state.tables_with_trash())
+    }
+
+    fn trashed_at(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
+        Ok(self
+            .local_state
+            .trashed_at(place, self.options.clock.now_ms()))
+    }
+
+    fn change_trash(&self, change: TrashChange) -> Result<bool, Error> {
+        Ok(self.local_state.change_trash(change))
+    }
+
+    fn commit_id(&self) -> u64 {
+        self.commits.id()
+    }
+
+    fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
+        Ok(self.commits.wait(after, timeout))
+    }
+
+    fn expiring(&self, _table: &TableName, _count: usize) -> Result<Vec<(u64, Key)>, Error> {
+        Err(Error::Unavailable(NO_EXPIRING))
+    }
+
+    fn store_info(&self) -> StoreInfo {
+        StoreInfo {
+            free_bytes: FREE_BYTES,
+            total_bytes: FREE_BYTES,
+            ..StoreInfo::default()
+        }
+    }
+}
+
+/// Returns the sort key range of a prefix, as far as a value can express it; `None` if any key may
+/// match.
+fn sort_prefix_range(readable: &ReadableSource, bytes: &[u8]) -> Option<SortRange> {
+    let first = readable.sort().first().filter(|_| !bytes.is_empty())?;
+    match first.attribute_type {
+        KeyAttributeType::B => Some(SortRange::BeginsWith(AttributeValue::B(bytes.to_vec()))),
+        KeyAttributeType::S => {
+            // The prefix may end inside a character.
+            let text = bytes.utf8_chunks().next()?.valid();
+            (!text.is_empty()).then(|| SortRange::BeginsWith(AttributeValue::S(text.to_owned())))
+        }
+        KeyAttributeType::N => None,
+    }
+}
+
+/// True if the entry's sort key begins with the prefix of the range. The request may have been
+/// wider.
+fn matches_prefix(key: &EntryKey, range: &EntryRange) -> bool {
+    let EntryRange::Collection {
+        sort_prefix: Some(prefix),
+        ..
+    } = range
+    else {
+        return true;
+    };
+    let first = key
+        .index
+        .as_ref()
+        .map_or(key.base.sort.as_ref(), |(_, sort)| sort.first());
+    match first {
+        Some(AttributeValue::S(text)) => text.as_bytes().starts_with(prefix),
+        Some(AttributeValue::B(bytes)) => bytes.starts_with(prefix),
+        _ => true,
+    }
+}

@@ -1,0 +1,340 @@
+//! The metrics of tables, from the meters and the counters of the store, and the reports on
+//! partitions.
+
+use std::collections::BinaryHeap;
+
+use crate::engine::{
+    index_life::backfill::BackfillState,
+    meter::{
+        pyramid::MergeRecord,
+        stored::{self, HeatRecord},
+        top_keys::ItemCounter,
+    },
+    partitions::{
+        self, Partition, PartitionMap, content,
+        hot::{self, HotPartition},
+    },
+    runtime::{EngineOptions, prelude::*},
+};
+use crate::model::metrics::{
+    Billing, HashRange, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, Period,
+    PeriodLoad, SourceMetrics, SplitCandidate, TableMetrics, TimeSpan,
+};
+
+impl Engine {
+    /// Returns the metrics of these tables; missing tables are left out.
+    pub fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
+        let _reading = self.shared.meter.read_lock();
+        let view = self.view()?;
+        let store = self.store_info();
+        let mut metrics = Metrics {
+            now_ms: view.now_ms(),
+            tables: Vec::with_capacity(tables.len()),
+            user_errors: stored::user_errors(view.read())? + self.shared.meter.user_errors(),
+            log_bytes: store.log_bytes,
+            checkpoint_age: store.checkpoint_at.map(|at| at.elapsed().as_secs_f64()),
+        };
+        for name in tables {
+            if let Some(table) = view.table(name)? {
+                metrics.tables.push(table_metrics(&view, &table)?);
+            }
+        }
+        Ok(metrics)
+    }
+
+    /// Counts a request that was refused before it reached the engine.
+    pub fn count_user_error(&self) {
+        self.shared.meter.count_user_error();
+    }
+
+    /// Returns the options that the engine was opened with.
+    #[must_use]
+    pub fn options(&self) -> &EngineOptions {
+        &self.shared.options
+    }
+}
+
+fn table_metrics(view: &ReadView<'_>, table: &TableEntry) -> Result<TableMetrics, Error> {
+    let mut sources = vec![source_metrics(view, table, None, table.source)?];
+    for (index, source) in table.indexes() {
+        sources.push(source_metrics(view, table, Some(index), source)?);
+    }
+    let name = table.schema.name.clone();
+    let now_ms = view.now_ms();
+    let mut history = stored::history(view.read(), table.source)?;
+    history.merge(&view.meter().table(&name).lock().history());
+    let counts = history.series(now_ms, |sums| {
+        sums.counts.as_deref().cloned().unwrap_or_default()
+    });
+    let since_ms = history
+        .total
+        .since_ms
+        .unwrap_or(view.counted_since_ms(table));
+    Ok(TableMetrics {
+        table: name,
+        sources,
+        counts,
+        since_ms,
+    })
+}
+
+fn source_metrics(
+    view: &ReadView<'_>,
+    table: &TableEntry,
+    index: Option<&IndexSchema>,
+    source: SourceId,
+) -> Result<SourceMetrics, Error> {
+    let counters = view.counters(source)?;
+    let now_ms = view.now_ms();
+    let mut history = stored::history(view.read(), source)?;
+    if let Some(meter) = view.meter().known_source(source) {
+        history.merge(&meter.sums());
+    }
+    let is_local = index.is_some_and(|index| index.kind == IndexKind::Local);
+    let billing = match (table.schema.throughput, table.throughput_of(source)) {
+        (None, _) => Billing::OnDemand,
+        (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),
+        (Some(_), _) => Billing::WithTable,
+    };
+    Ok(SourceMetrics {
+        index: index.map(|index| index.name.clone()),
+        usage: history.series(now_ms, |sums| sums.usage),
+        windows: Period::ALL.map(|window| history.within(window, now_ms).usage),
+        is_local,
+        billing,
+        entries: counters.entries,
+        billed_bytes: counters.size_with_overhead(),
+        backfill: BackfillState::read(view.read(), source)?.map(|progress| progress.counts),
+    })
+}
+
+/// A table or global index with partitions. Entries of a local index lie in the partitions of its
+/// table.
+#[derive(Debug, Clone)]
+pub struct PartitionedSource {
+    pub table: Arc<TableEntry>,
+    pub source: SourceId,
+    pub map: Arc<PartitionMap>,
+}
+
+impl Engine {
+    /// Returns the partitions of a table or index.
+    ///
+    /// # Errors
+    /// Fails with `ResourceNotFound`, or with an error of the store.
+    pub fn partitioned_source(
+        &self,
+        table: &TableName,
+        index: Option<&IndexName>,
+    ) -> Result<PartitionedSource, Error> {
+        let view = self.view()?;
+        let table = view.table(table)?.ok_or(Error::ResourceNotFound)?;
+        let source = match index {
+            None => table.source,
+            Some(name) => table
+                .index(name)
+                .map(|(_, source)| source)
+                .ok_or(Error::ResourceNotFound)?,
+        };
+        let source = table.base_of_local_index(source).unwrap_or(source);
+        let map = partitions::load(view.read(), &table, source)?;
+        Ok(PartitionedSource { table, source, map })
+    }
+
+    /// Returns a window as a time span, by the engine's clock.
+    #[must_use]
+    pub fn span(&self, window: Period) -> TimeSpan {
+        window.span(self.shared.now_ms())
+    }
+
+    /// Returns the load of the partitions and keys of a table or global index in a window.
+    fn heat(&self, of: &PartitionedSource, window: Period) -> Result<HeatRecord, Error> {
+        let from_ms = self.span(window).from_ms;
+        let _reading = self.shared.meter.read_lock();
+        let mut heat =
+            stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, of.source, from_ms)?
+                .since(from_ms);
+        if let Some(meter) = self.shared.meter.known_source(of.source) {
+            heat.merge(&meter.heat_records().since(from_ms));
+        }
+        Ok(heat)
+    }
+
+    /// Returns each partition with its load in a window, in hash order.
+    pub fn partition_reports(
+        &self,
+        of: &PartitionedSource,
+        window: Period,
+    ) -> Result<Vec<PartitionReport>, Error> {
+        let limits = &self.shared.options.partition_limits;
+        let heat = self.heat(of, window)?;
+        let report = |(position, partition): (usize, &Partition)| {
+            let PeriodLoad {
+                load,
+                peak: busiest,
+            } = heat
+                .partitions
+                .get(&partition.id)
+                .copied()
+                .unwrap_or_default();
+            PartitionReport {
+                id: partition.id,
+                range: of.map.range(position),
+                since_ms: partition.since_ms,
+                origin: partition.origin,
+                load,
+                peak: busiest,
+                share: hot::share_over(&load, limits, window.seconds()),
+                peak_share: hot::share_over(&busiest.load, limits, 1.0),
+            }
+        };
+        Ok(of.map.partitions().iter().enumerate().map(report).collect())
+    }
+
+    /// Counts the content of a partition.
+    pub fn partition_content(
+        &self,
+        of: &PartitionedSource,
+        range: &HashRange,
+    ) -> Result<PartitionContent, Error> {
+        content::count(&*self.shared.views(), &of.table, of.source, range)
+    }
+
+    /// Returns whether a partition of this content and load would be split, and why.
+    pub fn split_candidate(
+        &self,
+        of: &PartitionedSource,
+        partition: &PartitionReport,
+        content: &PartitionContent,
+    ) -> Result<SplitCandidate, Error> {
+        let is_base = of.source == of.table.source;
+        Ok(match content {
+            _ if content.items < 2 => SplitCandidate::Single,
+            _ if content.collections < 2 && is_base && of.table.has_local_index() => {
+                SplitCandidate::HeldByLocalIndex
+            }
+            _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
+                SplitCandidate::Due(PartitionOrigin::Size)
+            }
+            _ => self.hot_candidate(of, partition)?,
+        })
+    }
+
+    /// Decides by the load of the last minute, whatever window was asked for.
+    fn hot_candidate(
+        &self,
+        of: &PartitionedSource,
+        partition: &PartitionReport,
+    ) -> Result<SplitCandidate, Error> {
+        let now_ms = self.shared.now_ms();
+        let Some(meter) = self.shared.meter.known_source(of.source) else {
+            return Ok(SplitCandidate::NotNeeded);
+        };
+        let load = meter.last_minute(partition.id, now_ms);
+        if hot::share(&load, &self.shared.options.partition_limits) < hot::HEAT_SPLIT_SHARE {
+            return Ok(SplitCandidate::NotNeeded);
+        }
+        let samples = meter.samples(partition.id, now_ms);
+        let (views, range) = (self.shared.views(), &partition.range);
+        let hot = HotPartition {
+            views: &*views,
+            table: &of.table,
+            source: of.source,
+            map: &of.map,
+            range,
+        };
+        Ok(hot
+            .cuts(&samples)?
+            .err()
+            .unwrap_or(SplitCandidate::Due(PartitionOrigin::Heat)))
+    }
+
+    /// Returns the most accessed keys of a table or global index in a window, the hottest first,
+    /// with their load of the day.
+    pub fn hot_keys(
+        &self,
+        of: &PartitionedSource,
+        window: Period,
+        count: usize,
+    ) -> Result<Vec<(Digest, PeriodLoad, Load)>, Error> {
+        let (heat, day) = (self.heat(of, window)?, self.heat(of, Period::Day)?);
+        let hottest = stored::hottest(&heat.keys).into_iter().take(count);
+        Ok(hottest
+            .map(|(digest, heat)| {
+                (
+                    digest,
+                    heat,
+                    day.keys.get(&digest).map_or(heat.load, |day| day.load),
+                )
+            })
+            .collect())
+    }
+
+    /// Returns the counted single items of a table or global index with their places, the hottest
+    /// first; `None` while they are not counted.
+    #[must_use]
+    pub fn hot_items(
+        &self,
+        of: &PartitionedSource,
+        count: usize,
+    ) -> Option<Vec<(ItemCounter, Load)>> {
+        let now_ms = self.shared.now_ms();
+        let items = self
+            .shared
+            .meter
+            .known_source(of.source)?
+            .top_items(count)?
+            .into_iter();
+        Some(
+            items
+                .map(|counter| {
+                    let load = counter.last_minute.sum(now_ms);
+                    (counter, load)
+                })
+                .collect(),
+        )
+    }
+
+    /// Returns the largest item collections, the largest first: bytes with overhead and local index
+    /// entries, entries, digest.
+    pub fn largest_collections(
+        &self,
+        of: &PartitionedSource,
+        count: usize,
+    ) -> Result<Vec<(u64, u64, Digest)>, Error> {
+        let whole = HashRange {
+            from: Vec::new(),
+            to: None,
+        };
+        let has_local = of.source == of.table.source && of.table.has_local_index();
+        // The heap's top is the smallest of the collections kept.
+        let mut kept = BinaryHeap::new();
+        content::walk(
+            &*self.shared.views(),
+            &of.table,
+            of.source,
+            &whole,
+            &mut |read, group| {
+                let local = if has_local {
+                    content::local_bytes(read, &of.table, &group.digest)?
+                } else {
+                    0
+                };
+                kept.push(std::cmp::Reverse((
+                    group.billed_bytes + local,
+                    group.entries,
+                    group.digest,
+                )));
+                if kept.len() > count {
+                    kept.pop();
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
+        Ok(kept
+            .into_sorted_vec()
+            .into_iter()
+            .map(|std::cmp::Reverse(found)| found)
+            .collect())
+    }
+}

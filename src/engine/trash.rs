@@ -1,0 +1,376 @@
+//! The trash: the text of an item that was moved to a name that is no item's, written in the
+//! transaction that deletes the item and kept for [`PARKED_KEPT_MS`].
+//!
+//! The value under [`StoreKey::Parked`], numbers big-endian:
+//!
+//! ```text
+//! 00        version u8, 1
+//! 01        flags u8: bit 0, its folder was removed: it is listed, and no longer in any folder
+//! 02        parked at u64, milliseconds since the epoch
+//! 0A        type of the folder's partition key u8: 0 in no folder, else S, N or B as ASCII
+//! 0B        n u16, bytes of that key
+//! 0D        the key in ordered encoding, see `codec::key`: n bytes, of the digest in the record's key
+//! 0D + n    the content, to the end
+//! ```
+//!
+//! A file is removed with its table: its key has the table's source id, which is never used again.
+
+use super::runtime::prelude::*;
+use crate::codec::key::{decode, encode, partition_digest};
+use crate::model::{
+    api::table_control::{TRASH_RETENTION_MS, TrashChange, TrashKey, TrashStat},
+    schema::KeyAttributeType,
+};
+
+const VERSION: u8 = 1;
+/// The flag of a file with a removed folder.
+const FOLDER_REMOVED: u8 = 1;
+/// The number of files removed in one transaction.
+const REMOVED_MAX: usize = 100;
+/// The interval of the search for files that another process may have put, in milliseconds.
+const SCAN_INTERVAL_MS: u64 = 60 * 60 * 1000;
+
+const CORRUPT: StoreError = StoreError::Corrupt("parked file");
+
+/// A stored file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashRecord<'r> {
+    pub in_folder: bool,
+    pub trashed_ms: u64,
+    /// The partition key of its folder.
+    pub folder: Option<AttributeValue>,
+    pub content: &'r [u8],
+}
+
+impl<'r> TrashRecord<'r> {
+    /// Decodes the stored bytes.
+    ///
+    /// # Errors
+    /// Fails with `Corrupt` if the bytes are not of this format.
+    pub fn parse(bytes: &'r [u8]) -> Result<Self, StoreError> {
+        let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(CORRUPT)? else {
+            return Err(CORRUPT);
+        };
+        let (parked_ms, rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
+        let ([folder_type, high, low], rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
+        let (key, content) = rest
+            .split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))
+            .ok_or(CORRUPT)?;
+        let folder = match key_type(*folder_type)? {
+            None if key.is_empty() => None,
+            Some(key_type) => match decode(key_type, key)? {
+                (value, []) => Some(value),
+                _ => return Err(CORRUPT),
+            },
+            None => return Err(CORRUPT),
+        };
+        if flags & !FOLDER_REMOVED != 0 {
+            return Err(CORRUPT);
+        }
+        Ok(Self {
+            in_folder: flags & FOLDER_REMOVED == 0,
+            trashed_ms: u64::from_be_bytes(*parked_ms),
+            folder,
+            content,
+        })
+    }
+
+    /// Encodes the file.
+    ///
+    /// # Errors
+    /// Fails with `Corrupt` for a folder that cannot be a key.
+    pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
+        let (mut key, mut folder_type) = (Vec::new(), 0);
+        if let Some(folder) = &self.folder {
+            encode(folder, &mut key);
+            folder_type = match folder {
+                AttributeValue::S(_) => b'S',
+                AttributeValue::N(_) => b'N',
+                AttributeValue::B(_) => b'B',
+                _ => return Err(CORRUPT),
+            };
+        }
+        let flags = if self.in_folder { 0 } else { FOLDER_REMOVED };
+        let key_bytes = u16::try_from(key.len()).map_err(|_| CORRUPT)?.to_be_bytes();
+        let head = [
+            &[VERSION, flags][..],
+            &self.trashed_ms.to_be_bytes(),
+            &[folder_type],
+            &key_bytes,
+        ];
+        Ok([&head.concat(), &key, self.content].concat())
+    }
+
+    /// Returns the time at which it is removed, in milliseconds since the epoch.
+    fn expires_ms(&self) -> u64 {
+        self.trashed_ms.saturating_add(TRASH_RETENTION_MS)
+    }
+
+    fn stat(&self, table: &TableName, name: &str) -> TrashStat {
+        TrashStat {
+            key: TrashKey {
+                table: table.clone(),
+                folder: self.folder.clone(),
+                name: name.to_owned(),
+            },
+            bytes: self.content.len() as u64,
+            trashed_ms: self.trashed_ms,
+            is_in_folder: self.in_folder,
+        }
+    }
+}
+
+fn key_type(byte: u8) -> Result<Option<KeyAttributeType>, StoreError> {
+    Ok(Some(match byte {
+        0 => return Ok(None),
+        b'S' => KeyAttributeType::S,
+        b'N' => KeyAttributeType::N,
+        b'B' => KeyAttributeType::B,
+        _ => return Err(CORRUPT),
+    }))
+}
+
+/// Returns the digest of a folder in the keys of its files.
+#[must_use]
+pub fn folder_digest(folder: Option<&AttributeValue>) -> Option<Digest> {
+    folder.map(|value| partition_digest(&[value]))
+}
+
+fn key_of(table: SourceId, place: &TrashKey) -> Vec<u8> {
+    StoreKey::Parked(
+        table,
+        folder_digest(place.folder.as_ref()).as_ref(),
+        &place.name,
+    )
+    .encode()
+}
+
+/// Puts a text into the trash.
+pub fn put(
+    transaction: &mut Transaction<'_>,
+    table: SourceId,
+    place: &TrashKey,
+    content: &[u8],
+) -> Result<(), Error> {
+    let parked_ms = transaction.now_ms();
+    let file = TrashRecord {
+        in_folder: true,
+        trashed_ms: parked_ms,
+        folder: place.folder.clone(),
+        content,
+    };
+    transaction
+        .batch
+        .put(&key_of(table, place), &file.encode()?)?;
+    transaction
+        .shared
+        .trash_due
+        .no_later_than(file.expires_ms());
+    Ok(())
+}
+
+/// Applies a change; returns true if it changed something.
+///
+/// # Errors
+/// `ResourceNotFound` without the table; also errors of the store.
+pub fn apply_change(
+    transaction: &mut Transaction<'_>,
+    change: &TrashChange,
+) -> Result<bool, Error> {
+    match change {
+        TrashChange::Remove(place) => {
+            let table = transaction.active_table(&place.table)?;
+            Ok(transaction.batch.delete(&key_of(table.source, place))?)
+        }
+        TrashChange::Move { from, to } => {
+            let (old, new) = (
+                transaction.active_table(&from.table)?,
+                transaction.active_table(&to.table)?,
+            );
+            let old_key = key_of(old.source, from);
+            let Some(bytes) = transaction.batch.get(&old_key)?.map(<[u8]>::to_vec) else {
+                return Ok(false);
+            };
+            let file = TrashRecord {
+                in_folder: true,
+                folder: to.folder.clone(),
+                ..TrashRecord::parse(&bytes)?
+            };
+            transaction.batch.delete(&old_key)?;
+            transaction
+                .batch
+                .put(&key_of(new.source, to), &file.encode()?)?;
+            Ok(true)
+        }
+        TrashChange::Detach { table, folder } => {
+            let table = transaction.active_table(table)?;
+            detach(
+                transaction,
+                &keys::trash_in(table.source, folder_digest(folder.as_ref()).as_ref()),
+            )
+        }
+    }
+}
+
+/// Takes the files of a range out of their folder.
+fn detach(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Error> {
+    let mut left = Vec::new();
+    walks::each(transaction.read(), range, |key, bytes| {
+        let file = TrashRecord::parse(bytes)?;
+        if file.in_folder {
+            left.push((
+                key.to_vec(),
+                TrashRecord {
+                    in_folder: false,
+                    ..file
+                }
+                .encode()?,
+            ));
+        }
+        Ok(())
+    })?;
+    for (key, bytes) in &left {
+        transaction.batch.put(key, bytes)?;
+    }
+    Ok(!left.is_empty())
+}
+
+impl ReadView<'_> {
+    /// Reads a file and its content; returns `None` if there is none or it has expired.
+    pub fn trash_file(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
+        let Some(table) = self.table(&place.table)? else {
+            return Ok(None);
+        };
+        let key = key_of(table.source, place);
+        let Some(bytes) = self.read().get(&key)? else {
+            return Ok(None);
+        };
+        let file = TrashRecord::parse(bytes).map_err(|error| locate(self.read(), &key, error))?;
+        let is_over = file.expires_ms() <= self.now_ms();
+        Ok((!is_over).then(|| (file.stat(&place.table, &place.name), file.content.to_vec())))
+    }
+
+    /// Visits the files of a table in one folder or in none; with an outer `None`, of the whole
+    /// table. Ordered by folder and name.
+    pub fn trash_files(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        visit: &mut dyn FnMut(TrashStat) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let Some(entry) = self.table(table)? else {
+            return Ok(());
+        };
+        let range = match folder {
+            Some(folder) => keys::trash_in(entry.source, folder_digest(folder).as_ref()),
+            None => Space::Parked.range(entry.source),
+        };
+        let now_ms = self.now_ms();
+        Ok(try_walk(
+            self.read(),
+            &range,
+            Direction::Forward,
+            |key, bytes| {
+                let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else {
+                    return Err(CORRUPT);
+                };
+                let file =
+                    TrashRecord::parse(bytes).map_err(|error| locate(self.read(), key, error))?;
+                Ok(if file.expires_ms() <= now_ms {
+                    ControlFlow::Continue(())
+                } else {
+                    visit(file.stat(table, name))
+                })
+            },
+        )?)
+    }
+}
+
+/// Removes expired files. Reads them only if one may have expired.
+///
+/// # Errors
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
+pub fn expire(shared: &Arc<EngineShared>) -> Result<(), Error> {
+    let now_ms = shared.now_ms();
+    if !shared.trash_due.take_due(now_ms) {
+        return Ok(());
+    }
+    let (over, next) = expired(&*shared.store.snapshot()?, now_ms)?;
+    shared
+        .trash_due
+        .no_later_than(next.min(now_ms.saturating_add(SCAN_INTERVAL_MS)));
+    for doomed in over.chunks(REMOVED_MAX) {
+        let doomed = doomed.to_vec();
+        shared.submit_in_background(move |transaction| remove(transaction, &doomed, now_ms))?;
+    }
+    Ok(())
+}
+
+/// Returns the keys of expired files, and the next expiry time.
+fn expired(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
+    let (mut over, mut next) = (Vec::new(), u64::MAX);
+    walks::each(read, &Space::Parked.all(), |key, bytes| {
+        match TrashRecord::parse(bytes).map(|file| file.expires_ms()) {
+            Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
+            Ok(until_ms) => next = next.min(until_ms),
+            // It stays; `check` reports it.
+            Err(error) => log::error!("a file in the trash: {}", locate(read, key, error)),
+        }
+        Ok(())
+    })?;
+    Ok((over, next))
+}
+
+fn remove(transaction: &mut Transaction<'_>, doomed: &[Vec<u8>], now_ms: u64) -> Result<(), Error> {
+    for key in doomed {
+        // Another file may have been put there since.
+        let is_over = match transaction.batch.get(key)? {
+            Some(bytes) => TrashRecord::parse(bytes)?.expires_ms() <= now_ms,
+            None => false,
+        };
+        if is_over {
+            transaction.batch.delete(key)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let head = [1, 0, 0, 0, 0, 0, 0, 0, 1, 2];
+        let flat = [&head[..], &[0, 0, 0], b"{}\n"].concat();
+        let file = TrashRecord {
+            in_folder: true,
+            trashed_ms: 258,
+            folder: None,
+            content: b"{}\n",
+        };
+        assert_eq!(
+            (file.encode(), TrashRecord::parse(&flat)),
+            (Ok(flat.clone()), Ok(file.clone()))
+        );
+        let key = [b'u', b'1', 0, 0];
+        let foldered = [&[1, 1][..], &head[2..], b"S", &[0, 4], &key, b"{}\n"].concat();
+        let file = TrashRecord {
+            in_folder: false,
+            folder: Some(AttributeValue::S("u1".to_owned())),
+            ..file
+        };
+        assert_eq!(
+            (file.encode(), TrashRecord::parse(&foldered)),
+            (Ok(foldered.clone()), Ok(file))
+        );
+        for cut in 0..17 {
+            assert!(TrashRecord::parse(&foldered[..cut]).is_err(), "{cut}");
+        }
+        for (place, byte) in [(0, 2), (1, 2), (10, b'X'), (10, 0), (12, 3), (12, 5)] {
+            let mut bad = foldered.clone();
+            bad[place] = byte;
+            assert!(TrashRecord::parse(&bad).is_err(), "{place} {byte}");
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! `X.patch`: a written text is merged into the item (RFC 7396), in one step: read, merge, put if
+//! unchanged, retry if it was changed.
+//!
+//! `X.update`: an UpdateItem, executed once for each file that is opened and written. The text is
+//! an expression with its values, or a request's JSON. An expression is executed in the `write()`
+//! that ends it with a newline, or at close; JSON in the `write()` that completes it.
+
+use crate::codec::{
+    dynamodb_json,
+    json::{
+        document::Document,
+        prefix::{JsonPrefix, PrefixState},
+    },
+    plain_json::{MemberPatch, MergePatch, parse_patch},
+    wire,
+};
+use crate::expr::{
+    PlaceholderScope, condition,
+    literals::{self, ExtractedUpdate},
+    update,
+};
+use crate::fs::{
+    mount::call_log,
+    open::{node_ops::open_text, prelude::*, text::ExecuteText},
+    source::entry,
+    write::{Commit, LineCheck, TextCheck, TextTarget, TextVerdict},
+};
+use crate::model::{
+    KeySchema,
+    api::{
+        Call, CallContext, ConditionParameter, Done, PutItemRequest, UpdateItemRequest,
+        UpdateItemResponse, UpdateParameter,
+    },
+    error::{
+        ExpressionError,
+        expression::{ExpressionFault, ExpressionParameter},
+    },
+};
+
+/// The maximum number of tries of a merge; each fails because another write to the item succeeded
+/// between read and put.
+const TRIES_MAX: usize = 1_000;
+
+const PATCH_USAGE: &str = "\
+write a JSON object here to merge it into the item (RFC 7396), in one step:
+  echo '{\"status\":\"shipped\",\"tmp\":null}' > X.patch
+null removes an attribute, {\"$null\":true} stores NULL, objects are merged into maps, anything else replaces.
+An item that is not there is made.
+";
+
+pub struct PatchFile(pub EntryNode);
+
+impl NodeOps for PatchFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+        Ok(PATCH_USAGE.as_bytes().to_vec())
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        let (mount, place) = (&host.mount, self.0.clone());
+        let key_schema = mount.schema(place.table())?.key.clone();
+        let target = PatchTarget {
+            entry: place,
+            key_schema,
+            strict_keys: mount.options.strict_keys,
+        };
+        Ok(open_text(
+            at.ino(),
+            at.path.clone(),
+            host.mount.caller,
+            flags,
+            target,
+            None,
+        ))
+    }
+}
+
+#[derive(Debug)]
+struct PatchTarget {
+    entry: EntryNode,
+    key_schema: KeySchema,
+    strict_keys: bool,
+}
+
+impl TextTarget for PatchTarget {
+    type Request = MergePatch;
+
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<MergePatch>> {
+        let mut request = parse_patch(text).map_err(FsError::Json)?;
+        if request.looks_like_dynamodb_json() {
+            return Err(FsError::Body(
+                "this looks like DynamoDB JSON; a patch is plain JSON".to_owned(),
+            ));
+        }
+        let key = self.entry.key();
+        let mut warnings = Vec::new();
+        for (attribute, value) in self
+            .key_schema
+            .attributes()
+            .zip(std::iter::once(&key.partition).chain(&key.sort))
+        {
+            warnings.extend(self.take_key(&mut request, &attribute.name, value)?);
+        }
+        Ok(Commit { request, warnings })
+    }
+
+    fn is_statement(&self) -> bool {
+        true
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "The item is unchanged."
+    }
+}
+
+impl PatchTarget {
+    /// Takes the key, which the file's name determines, out of the patch. Returns a warning when
+    /// the patch had another.
+    fn take_key(
+        &self,
+        patch: &mut MergePatch,
+        name: &str,
+        value: &AttributeValue,
+    ) -> Result<Option<String>> {
+        match patch.0.remove(name) {
+            None => Ok(None),
+            Some(MemberPatch::Set(given)) if given == *value => Ok(None),
+            Some(MemberPatch::Remove) => Err(FsError::Body(format!(
+                "`{name}` is part of the key: it cannot be removed"
+            ))),
+            Some(_) if self.strict_keys => Err(FsError::Body(format!(
+                "`{name}` in the body differs from the key that the file's name says"
+            ))),
+            Some(_) => Ok(Some(format!(
+                "`{name}` in the body differs from the file's name; the name's key stays"
+            ))),
+        }
+    }
+}
+
+impl ExecuteText for PatchTarget {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: MergePatch, done: VersionReply) {
+        let (place, schema) = {
+            let state = open.state.lock();
+            (
+                state.writer.target().entry.clone(),
+                state.writer.target().key_schema.clone(),
+            )
+        };
+        let merge = PatchMerge {
+            entry: place,
+            schema,
+            patch,
+            writer: open.writer(),
+        };
+        merge.attempt(host, TRIES_MAX, done);
+    }
+}
+
+struct PatchMerge {
+    entry: EntryNode,
+    schema: KeySchema,
+    patch: MergePatch,
+    /// The writing thread.
+    writer: u32,
+}
+
+impl PatchMerge {
+    fn attempt(self, host: &Host, tries: usize, done: VersionReply) {
+        let (mut item, precondition) = match entry::load(&host.mount, &self.entry) {
+            Ok((item, stat)) => (item, Precondition::Version(stat.version)),
+            Err(FsError::NotFound) => {
+                (self.entry.key().to_item(&self.schema), Precondition::Absent)
+            }
+            Err(FsError::Database(error)) => return done.tell(Err(error)),
+            Err(error) => {
+                debug_assert!(false, "not an error of the database: {error}");
+                return done.tell(Err(Error::ResourceNotFound));
+            }
+        };
+        self.patch.apply(&mut item);
+        let mut request = PutItemRequest::new(self.entry.table().clone(), item);
+        request.precondition = Some(precondition);
+        let (again, context, key) = (
+            host.clone(),
+            done.context.clone(),
+            request.item.key(&self.schema),
+        );
+        host.put_item(
+            request,
+            key,
+            self.writer,
+            VersionReply::new(context, move |outcome| match outcome {
+                Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
+                    // Read again on another thread: this one is the committer.
+                    let host = again.clone();
+                    again.run_short(Box::new(move || self.attempt(&host, tries - 1, done)));
+                }
+                outcome => done.tell(outcome),
+            }),
+        );
+    }
+}
+
+const UPDATE_USAGE: &str = "\
+write an update here to carry it out, once:
+  echo 'SET n = n + 1, status = \"open\" REMOVE tmp IF n < 10' > X.update
+  echo 'ADD views 1, tags {\"$ss\":[\"new\"]}' > X.update
+The words are UpdateExpression's, and after IF a ConditionExpression.
+{spelling}When IF fails the error is ECANCELED. Or write an UpdateItem request in JSON, without TableName and Key.
+An item that is not there is made, unless the update only removes.
+";
+
+pub struct UpdateFile(pub EntryNode);
+
+impl NodeOps for UpdateFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+        Ok(UPDATE_USAGE
+            .replace("{spelling}", literals::SYNTAX_HELP)
+            .into_bytes())
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        let key_schema = host.mount.schema(self.0.table())?.key.clone();
+        let target = UpdateTarget {
+            entry: self.0.clone(),
+            key_schema,
+        };
+        Ok(open_text(
+            at.ino(),
+            at.path.clone(),
+            host.mount.caller,
+            flags,
+            target,
+            None,
+        ))
+    }
+}
+
+#[derive(Debug)]
+struct UpdateTarget {
+    entry: EntryNode,
+    key_schema: KeySchema,
+}
+
+impl TextTarget for UpdateTarget {
+    type Request = UpdateItemRequest;
+
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<UpdateItemRequest>> {
+        let text = std::str::from_utf8(text)
+            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
+        let request = if is_json(text) {
+            self.json_request(text)?
+        } else {
+            self.expression_request(text)?
+        };
+        Ok(Commit {
+            request,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn check(&self) -> Box<dyn TextCheck> {
+        Box::new(LineCheck::once((), judge))
+    }
+
+    fn is_statement(&self) -> bool {
+        true
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "The item is unchanged."
+    }
+}
+
+impl UpdateTarget {
+    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest> {
+        let extracted = extract(text)?;
+        let key = self.entry.key().to_item(&self.key_schema);
+        let update = extracted
+            .update
+            .map_or(UpdateParameter::None, UpdateParameter::Expression);
+        let condition = extracted
+            .condition
+            .map_or(ConditionParameter::None, ConditionParameter::Expression);
+        let table = self.entry.table().clone();
+        Ok(UpdateItemRequest {
+            condition,
+            ..UpdateItemRequest::new(table, key, update, extracted.placeholders)
+        })
+    }
+
+    fn json_request(&self, text: &str) -> Result<UpdateItemRequest> {
+        let mut json: Value = Document::parse_value(text.as_bytes())
+            .map_err(|error| FsError::Body(error.to_string()))?;
+        let key = self.entry.key().to_item(&self.key_schema);
+        if let Some(members) = json.as_object_mut() {
+            members
+                .entry("TableName")
+                .or_insert_with(|| Value::String(self.entry.table().to_string()));
+            if !members.contains_key("Key") {
+                members.insert("Key".to_owned(), to_json(&key)?);
+            }
+        }
+        let request = wire::request::<UpdateItemRequest>(Document::from_value(&json).root())?;
+        if request.table_name != *self.entry.table() || request.key != key {
+            return Err(FsError::Body(
+                "TableName and Key come from the file's name; leave them out".to_owned(),
+            ));
+        }
+        Ok(request)
+    }
+}
+
+/// Returns the item as a DynamoDB JSON value.
+fn to_json(item: &crate::model::Item) -> Result<Value, FsError> {
+    let mut text = Vec::new();
+    dynamodb_json::write_item(item, &mut text);
+    serde_json::from_slice(&text).map_err(|_| FsError::Internal)
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+fn judge(_: &(), text: &str) -> TextVerdict {
+    if is_json(text) {
+        let mut check = JsonPrefix::new();
+        return match check.feed(text.as_bytes()) {
+            PrefixState::Complete => TextVerdict::Valid,
+            PrefixState::Incomplete => TextVerdict::Incomplete(FsError::Json(check.incomplete())),
+            PrefixState::Invalid(error) => TextVerdict::Invalid(FsError::Json(error)),
+        };
+    }
+    if text.trim().is_empty() {
+        return TextVerdict::Incomplete(FsError::Body(
+            "an update begins with SET, REMOVE, ADD, DELETE or IF".to_owned(),
+        ));
+    }
+    let extracted = match literals::update(text) {
+        Ok(extracted) => extracted,
+        Err(error) if error.is_incomplete() => {
+            return TextVerdict::Incomplete(FsError::Body(error.to_string()));
+        }
+        Err(error) => return TextVerdict::Invalid(FsError::Body(error.to_string())),
+    };
+    match parse(&extracted) {
+        Ok(()) => TextVerdict::Valid,
+        Err(error) if ends_early(&error, &extracted) => {
+            TextVerdict::Incomplete(FsError::Database(error))
+        }
+        Err(error) => TextVerdict::Invalid(FsError::Database(error)),
+    }
+}
+
+fn extract(text: &str) -> Result<ExtractedUpdate> {
+    literals::update(text).map_err(|error| FsError::Body(error.to_string()))
+}
+
+fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
+    let mut scope = PlaceholderScope::new(&extracted.placeholders);
+    if let Some(text) = &extracted.update {
+        update::parse(text, &mut scope)?;
+    }
+    if let Some(text) = &extracted.condition {
+        condition::parse_parameter(text, ExpressionParameter::Condition, &mut scope)?;
+    }
+    scope.finish()
+}
+
+/// True if the error is the end of the text.
+fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
+    let last = if extracted.condition.is_some() {
+        ExpressionParameter::Condition
+    } else {
+        ExpressionParameter::Update
+    };
+    match error {
+        Error::Expression(ExpressionError::Invalid { parameter, fault }) if *parameter == last => {
+            match fault {
+                ExpressionFault::Syntax { token, .. } => token == "<EOF>",
+                ExpressionFault::Empty => true,
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+impl ExecuteText for UpdateTarget {
+    fn execute(
+        host: &Host,
+        open: &Arc<OpenText<Self>>,
+        request: UpdateItemRequest,
+        done: VersionReply,
+    ) {
+        let place = open.state.lock().writer.target().entry.clone();
+        execute(host, &place, open.writer(), request, done);
+    }
+}
+
+/// Executes an update of the item; a hidden item becomes visible again.
+pub(super) fn execute(
+    host: &Host,
+    place: &EntryNode,
+    writer: u32,
+    request: UpdateItemRequest,
+    done: VersionReply,
+) {
+    // Must precede the update: the pending delete would remove the updated item.
+    host.revive_item(place.table(), place.key());
+    let (again, place) = (host.clone(), place.clone());
+    let session = host.mount.last_responses.session(writer);
+    let context = CallContext {
+        listener: Some(host.listener(writer)),
+        ..done.context.clone()
+    };
+    let stored = Done::new(
+        context,
+        move |outcome: Result<UpdateItemResponse, Error>| {
+            let answer = outcome
+                .as_ref()
+                .map(|response| call_log::write_response(place.table(), response));
+            again
+                .mount
+                .last_responses
+                .record_write(session, "UpdateItem", answer);
+            let version = outcome.map(|response| response.version);
+            if let Ok(Some(_)) = version {
+                again.after_put(place.table(), place.key());
+            }
+            done.tell(version.map(Option::unwrap_or_default));
+        },
+    );
+    host.mount.db.start(Call::UpdateItem(request, stored));
+}

@@ -1,0 +1,238 @@
+//! `/<Table>/` and `gsi/<index>/`. Each of their files and directories is a row of [`NAMES`], or of
+//! [`OF_TABLE`] and [`OF_INDEX`]. Below its `items/` an index is like a table: see `fs::source`.
+
+use crate::fs::{
+    node::index_of,
+    open::{dirent::FixedDir, prelude::*},
+    path::is_schema_scratch_name,
+    query::QueryKind,
+    source::{draft, query, schema, scratch},
+    special::{
+        batch,
+        derived::{DerivedFile, INDEX_FILES, TABLE_FILES, find},
+        help, index_draft, partitions, queries, stream,
+    },
+    write::draft::Draft,
+};
+use crate::model::api::DeleteTableRequest;
+
+/// The error of a file that is created in `/` or in the directory of a table.
+pub const FILES_REFUSED: FsError = FsError::NotPermitted("files of data are below items/");
+
+/// The directory of a table or a draft.
+pub struct Table<'n>(pub &'n TableName);
+
+impl NodeOps<Node> for Table<'_> {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        schema::table_attr(mount, self.0)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        resolve(mount, &base_source(self.0), name)
+    }
+
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        if mount.is_draft(self.0)? {
+            schema::list_draft(mount, self.0, "")
+        } else {
+            list(mount, &base_source(self.0))
+        }
+    }
+
+    fn hidden(&self, _at: &Node, mount: &Mount) -> Result<Vec<&'static str>> {
+        if mount.is_draft(self.0)? {
+            Ok(Vec::new())
+        } else {
+            Ok(hidden_names(true))
+        }
+    }
+
+    fn check_create(&self, _at: &Node) -> Result<()> {
+        Err(FsError::NotPermitted(
+            "here are only tables; mkdir makes one",
+        ))
+    }
+
+    fn check_scratch(&self, _at: &Node, mount: &Mount, name: &str) -> Result<()> {
+        if is_schema_scratch_name(name) {
+            Ok(())
+        } else if mount.is_draft(self.0)? {
+            Err(Draft::file_refused())
+        } else {
+            Err(FILES_REFUSED)
+        }
+    }
+
+    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+        draft::make_folder(host, at, self.0, name.to_owned(), name)
+    }
+
+    /// Drops a table without items by DeleteTable, or ends a draft.
+    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
+        let (mount, table) = (&host.mount, self.0);
+        if mount.is_draft(table)? {
+            mount.drafts.lock().remove(table)?;
+            mount.drop_scratch(table);
+            return Ok(());
+        }
+        mount.schema(table)?;
+        host.rm_guard.check_delete(table, mount)?;
+        // An item that was renamed away is not seen, and would be in the way.
+        host.deletes.delete_now(mount, |(of, _)| of == table);
+        host.drop_table(DeleteTableRequest {
+            table_name: table.clone(),
+            only_if_empty: !mount.options.allow_drop,
+        })
+    }
+}
+
+/// The directory of an index.
+pub struct Index<'n>(pub &'n SourceName);
+
+impl NodeOps<Node> for Index<'_> {
+    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
+        mount.source_created_ms(self.0)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        resolve(mount, self.0, name)
+    }
+
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        list(mount, self.0)
+    }
+
+    fn hidden(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
+        Ok(hidden_names(false))
+    }
+
+    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
+        host.rm_guard.check_delete(&self.0.table, &host.mount)?;
+        index_draft::drop_index(&host.mount, self.0)
+    }
+}
+
+/// The names in the directory of a table or an index, beside the rows of derived files.
+const NAMES: FixedDir<SourceName> = FixedDir(&[
+    (SCHEMA_NAME, true, |_, source| {
+        Ok(Node::Schema(source.clone()))
+    }),
+    (STATS_NAME, true, |_, source| {
+        Ok(Node::Stats(source.clone()))
+    }),
+    (ITEMS_NAME, true, |_, source| {
+        Ok(Node::Items(source.clone()))
+    }),
+    (GLOBAL_NAME, true, |_, source| {
+        Ok(Node::Indexes(source.table.clone(), IndexKind::Global))
+    }),
+    (LOCAL_NAME, true, |_, source| {
+        Ok(Node::Indexes(source.table.clone(), IndexKind::Local))
+    }),
+    (PARTITIONS_NAME, true, partitions_of),
+    (QUERIES_NAME, true, |_, source| {
+        Ok(queries::node(&source.table))
+    }),
+    (QUERY_NAME, false, |mount, source| {
+        query::directory(mount, source, QueryKind::Query)
+    }),
+    (SCAN_NAME, false, |mount, source| {
+        query::directory(mount, source, QueryKind::Scan)
+    }),
+    (BATCH_NAME, false, |_, source| {
+        Ok(batch::node(&source.table))
+    }),
+    (STREAM_NAME, false, |_, source| {
+        Ok(stream::node(&source.table))
+    }),
+    (HELP_NAME, false, |mount, source| {
+        let text = if source.index.is_none() {
+            help::TABLE
+        } else {
+            help::INDEXES
+        };
+        Ok(help::node(
+            &mount.source_path(source),
+            text,
+            Some(source.clone()),
+        ))
+    }),
+]);
+/// The names that an index does not have.
+const OF_TABLE_ONLY: [&str; 5] = [
+    GLOBAL_NAME,
+    LOCAL_NAME,
+    QUERIES_NAME,
+    BATCH_NAME,
+    STREAM_NAME,
+];
+
+/// Returns `partitions/` of a table or a global index; entries of a local index lie in its table's.
+fn partitions_of(mount: &Mount, source: &SourceName) -> Result<Node> {
+    let is_local = source.index.is_some()
+        && index_of(&*mount.schema(&source.table)?, source)?
+            .is_some_and(|index| index.kind == IndexKind::Local);
+    if is_local {
+        Err(FsError::NotFound)
+    } else {
+        Ok(partitions::node(mount, source))
+    }
+}
+
+fn has_name(is_table: bool, name: &str) -> bool {
+    is_table || !OF_TABLE_ONLY.contains(&name)
+}
+
+/// Returns the derived files, which are listed only with `-o show_all`: they have an end, and a
+/// look does not change them.
+fn derived_files(is_table: bool) -> &'static [DerivedFile] {
+    if is_table { &TABLE_FILES } else { &INDEX_FILES }
+}
+
+/// Returns the names that a table or an index has, listed or not.
+pub fn dir_names(is_table: bool) -> impl Iterator<Item = &'static str> {
+    NAMES
+        .names()
+        .filter(move |name| has_name(is_table, name))
+        .chain(derived_files(is_table).iter().map(|file| file.name))
+}
+
+/// Returns the names that are listed only with `-o show_all`.
+fn hidden_names(is_table: bool) -> Vec<&'static str> {
+    derived_files(is_table)
+        .iter()
+        .map(|file| file.name)
+        .chain([HELP_NAME])
+        .collect()
+}
+
+fn resolve(mount: &Mount, source: &SourceName, name: &str) -> Result<Node> {
+    let is_table = source.index.is_none();
+    let file = find(derived_files(is_table), name);
+    let is_of_drafts = name == SCHEMA_NAME || file.is_some_and(DerivedFile::is_in_drafts);
+    // Before the table's own names: a draft holds folders that programs made, and one may be called items.
+    if is_table && !is_of_drafts && mount.is_draft(&source.table)? {
+        return schema::resolve_in_draft(mount, &source.table, "", name);
+    }
+    match file {
+        Some(file) => {
+            let path = format!("{}/{name}", mount.source_path(source));
+            Ok(file.node(|feature| Special::file(path, Some(source.clone()), feature)))
+        }
+        None if NAMES
+            .names()
+            .any(|known| known == name && has_name(is_table, name)) =>
+        {
+            NAMES.resolve(mount, source, name)
+        }
+        None if is_table => scratch::resolve_beside_schema(mount, &source.table, name),
+        None => Err(FsError::NotFound),
+    }
+}
+
+fn list(mount: &Mount, source: &SourceName) -> Result<Vec<OwnedDirent>> {
+    mount.source_schema(source)?;
+    let mut names = NAMES.list(mount, source)?;
+    names.retain(|listed| has_name(source.index.is_none(), &listed.name));
+    Ok(names)
+}

@@ -1,0 +1,328 @@
+//! Maps of recent events, bounded in entries and in age: an expired entry is absent, and beyond the
+//! maximum the oldest is evicted.
+//!
+//! | map | content | purpose | age | entries |
+//! |---|---|---|---|---|
+//! | `process::Processes` | the process of a thread | `/proc` costs as much as a call | 1 s | 10,000 |
+//! | `mount::call_log::LastAnswers` | the response to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
+//! | the same | the session of a process | `/proc` again | 1 s | 256 |
+//! | `mount::error_log::ErrorLog` | a session's last failure, and the last name that it did not find | `.ddb/errors/last` | none | 1,000 each |
+//! | `mount::batch_reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
+//! | `mount::archiver_quirks` | names restored in place of derived files | `-o restore` | none | 65,536 |
+//! | `open::host::rm_guard` | processes that tried to unlink a `schema.json` | their further deletes fail | 5 s | 1,000 |
+//! | the same | saved queries that a process removed | restored when it meets a veto | 5 s | 1,000 |
+//! | `mount::archiver_quirks` | processes that unlinked a permanent file, or are removing a table | the file is hidden from that process | 60 s | 1,000 |
+//! | `view::kernel_cache` | threads that read names only | they get no attributes | 60 s | 1,000 |
+//! | `view::kernel_cache` | names about to be renamed | the kernel must not cache them | 10 s | 1,000 |
+//! | `open::host::optimistic_lock` | the last writer of an item | named in a refused write | none | 10,000 |
+//! | the same | texts that were read | a refused write lists the changes | none | 10,000, 16 MiB |
+//!
+//! Some maps are not among them, since more than age decides when their entries end: the versions
+//! that processes have read (`open::host::optimistic_lock`), names between create and their first
+//! text (`open::host::creations`), texts and computations valid until the next commit
+//! (`mount::text_cache`, `open::computed`).
+
+use std::borrow::Borrow;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use crate::model::clock::{Clock as _, SystemClock};
+use crate::store::memory_limit::limit_share;
+
+/// Returns the wall-clock time, in milliseconds since the epoch.
+pub(in crate::fs) fn now_ms() -> u64 {
+    SystemClock.now_ms()
+}
+
+/// The values of one [`Weighed`] take at most this fraction of the memory limit.
+const LIMIT_PARTS: u64 = 64;
+/// The maximum age of a map without expiry.
+pub const FOREVER: u64 = u64::MAX;
+
+/// A map bounded in entries and age. Times are milliseconds since the epoch.
+#[derive(Debug)]
+pub struct TtlMap<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64 = FOREVER> {
+    /// Values with their insertion times; the oldest is the least recently used.
+    entries: LruCache<K, (V, u64)>,
+}
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Default
+    for TtlMap<K, V, ENTRIES_MAX, AGE_MS_MAX>
+{
+    fn default() -> Self {
+        Self {
+            entries: LruCache::unbounded(),
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
+    TtlMap<K, V, ENTRIES_MAX, AGE_MS_MAX>
+{
+    /// Inserts a value as the newest; returns the previous value of this key.
+    pub fn insert(&mut self, key: K, value: V, now_ms: u64) -> Option<V> {
+        self.drop_expired(now_ms);
+        let before = self.entries.put(key, (value, now_ms));
+        while self.entries.len() > ENTRIES_MAX {
+            self.entries.pop_lru();
+        }
+        before.map(|(value, _)| value)
+    }
+
+    /// Drops expired entries. The map becomes empty only by this or by removals.
+    pub fn drop_expired(&mut self, now_ms: u64) {
+        while self
+            .entries
+            .peek_lru()
+            .is_some_and(|(_, (_, at))| is_expired(*at, now_ms, AGE_MS_MAX))
+        {
+            self.entries.pop_lru();
+        }
+    }
+
+    /// Returns an unexpired value.
+    pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q, now_ms: u64) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries
+            .peek(key)
+            .filter(|(_, at)| !is_expired(*at, now_ms, AGE_MS_MAX))
+            .map(|(value, _)| value)
+    }
+
+    pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, now_ms: u64) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries
+            .peek_mut(key)
+            .filter(|(_, at)| !is_expired(*at, now_ms, AGE_MS_MAX))
+            .map(|(value, _)| value)
+    }
+
+    /// Makes a value the newest, with a new insertion time.
+    pub fn touch(&mut self, key: &K, now_ms: u64) -> Option<&mut V> {
+        self.drop_expired(now_ms);
+        let (value, at) = self.entries.get_mut(key)?;
+        *at = now_ms;
+        Some(value)
+    }
+
+    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.pop(key).map(|(value, _)| value)
+    }
+
+    pub fn pop_oldest(&mut self) -> Option<V> {
+        self.entries.pop_lru().map(|(_, (value, _))| value)
+    }
+
+    /// True if an unexpired key matches.
+    pub fn any(&self, is_it: impl Fn(&K) -> bool, now_ms: u64) -> bool {
+        self.entries
+            .iter()
+            .any(|(key, (_, at))| !is_expired(*at, now_ms, AGE_MS_MAX) && is_it(key))
+    }
+
+    /// Removes and returns the matching entries, the oldest first.
+    pub fn extract_if(&mut self, is_it: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
+        let keys: Vec<K> = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|(key, (value, _))| is_it(key, value))
+            .map(|(key, _)| key.clone())
+            .collect();
+        keys.into_iter()
+            .filter_map(|key| self.entries.pop_entry(&key))
+            .map(|(key, (value, _))| (key, value))
+            .collect()
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.iter().map(|(_, (value, _))| value)
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, (value, _))| value)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// A map without expiry that is bounded in bytes too, in fewer where memory is short; the newest
+/// entry always stays.
+#[derive(Debug)]
+pub struct WeightedMap<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> {
+    /// Values with their sizes in bytes.
+    entries: TtlMap<K, (V, usize), { usize::MAX }>,
+    bytes: usize,
+}
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Default
+    for WeightedMap<K, V, ENTRIES_MAX, BYTES_MAX>
+{
+    fn default() -> Self {
+        Self {
+            entries: TtlMap::default(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize>
+    WeightedMap<K, V, ENTRIES_MAX, BYTES_MAX>
+{
+    /// Inserts a value of this size as the newest.
+    pub fn insert(&mut self, key: K, value: V, bytes: usize) {
+        let before = self.entries.insert(key, (value, bytes), 0);
+        self.bytes = self.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
+        let bytes_max = limit_share(BYTES_MAX, LIMIT_PARTS);
+        while self.len() > 1 && (self.len() > ENTRIES_MAX || self.bytes > bytes_max) {
+            self.bytes -= self.entries.pop_oldest().map_or(0, |(_, bytes)| bytes);
+        }
+    }
+
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key, 0).map(|(value, _)| value)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.values().map(|(value, _)| value)
+    }
+}
+
+fn is_expired(at: u64, now_ms: u64, age_ms_max: u64) -> bool {
+    now_ms.saturating_sub(at) >= age_ms_max
+}
+
+/// A container that can be empty.
+pub trait IsEmpty {
+    fn is_empty(&self) -> bool;
+}
+
+impl<T> IsEmpty for Vec<T> {
+    fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+}
+
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> IsEmpty
+    for TtlMap<K, V, ENTRIES_MAX, AGE_MS_MAX>
+{
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A container that is empty most of the time and read by every call: emptiness is checked without
+/// its lock.
+#[derive(Debug, Default)]
+pub struct FastEmpty<T> {
+    value: Mutex<T>,
+    is_some_and: AtomicBool,
+}
+
+impl<T: IsEmpty> FastEmpty<T> {
+    /// Changes the content; later calls of the other methods see the change.
+    pub fn update<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        let mut content = self.value.lock();
+        let changed = change(&mut content);
+        self.is_some_and
+            .store(!content.is_empty(), Ordering::SeqCst);
+        changed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.is_some_and.load(Ordering::SeqCst)
+    }
+
+    /// True if the content is not empty and matches.
+    pub fn is_any(&self, is_so: impl FnOnce(&T) -> bool) -> bool {
+        !self.is_empty() && is_so(&self.value.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_stay() {
+        let mut recent: TtlMap<u32, u32, 3> = TtlMap::default();
+        for number in 0..5 {
+            recent.insert(number, number, 0);
+        }
+        recent.touch(&2, 1);
+        recent.insert(5, 5, 1);
+        assert_eq!(
+            [2, 3, 4, 5].map(|number| recent.get(&number, u64::MAX - 1).copied()),
+            [Some(2), None, Some(4), Some(5)]
+        );
+        assert_eq!(
+            recent.extract_if(|number, _| *number != 2),
+            [(4, 4), (5, 5)]
+        );
+        assert_eq!((recent.pop_oldest(), recent.len()), (Some(2), 0));
+    }
+
+    #[test]
+    fn what_is_too_old_is_not_there() {
+        let mut recent: TtlMap<u32, (), 3, 100> = TtlMap::default();
+        recent.insert(1, (), 1_000);
+        recent.insert(2, (), 1_050);
+        assert!(
+            recent.get(&1, 1_099).is_some()
+                && recent.get(&1, 1_100).is_none()
+                && recent.get(&2, 1_100).is_some()
+        );
+        assert!(recent.touch(&1, 1_100).is_none() && recent.touch(&2, 1_100).is_some());
+        recent.drop_expired(1_199);
+        assert!(!recent.is_empty());
+        recent.drop_expired(1_200);
+        assert!(recent.is_empty());
+        recent.insert(1, (), 1_000);
+        assert!(recent.get(&1, 0).is_some(), "a clock that was set back");
+    }
+
+    #[test]
+    fn what_is_in_it_is_asked_only_while_there_is_any() {
+        let seldom = FastEmpty::<Vec<u8>>::default();
+        assert!(seldom.is_empty() && !seldom.is_any(|_| true));
+        seldom.update(|list| list.push(1));
+        assert!(seldom.is_any(|list| list == &[1]) && !seldom.is_any(|list| list == &[2]));
+        assert_eq!(
+            (seldom.update(Vec::pop), seldom.is_empty()),
+            (Some(1), true)
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! The beginning and the end of every call of the kernel. A failure is kept for `.ddb/errors/last`
+//! whatever failed and wherever it was refused, unless the place that knew more has kept it
+//! already; each call is noted in `.ddb/accesslog` and `.ddb/slowlog.ndjson`. Without a reader a
+//! quick call costs two looks at the clock.
+
+use super::View;
+use crate::fs::{
+    mount::{
+        call_log::{CallRecord, SLOW_CALL},
+        error_log::{FailedCall, FailedLookup},
+    },
+    node::special::ReadCost,
+    open::prelude::*,
+    write::WriteFailure,
+};
+use std::time::Instant;
+
+/// A call that has begun.
+#[derive(Debug)]
+pub struct TimedCall {
+    pub view: View,
+    operation: &'static str,
+    ino: u64,
+    /// The name in the directory `ino` that the call is about.
+    name: Option<Box<[u8]>>,
+    started: Instant,
+    /// The number of failures that were kept when it began.
+    failures_before: u64,
+}
+
+impl View {
+    /// Begins a call on an inode, or on a name in it.
+    #[must_use]
+    pub fn begin(
+        &self,
+        caller: Caller,
+        operation: &'static str,
+        ino: u64,
+        name: Option<&[u8]>,
+    ) -> TimedCall {
+        TimedCall {
+            view: self.with_caller(caller),
+            operation,
+            ino,
+            name: name.map(Box::from),
+            started: Instant::now(),
+            failures_before: self.mount().error_log.kept(),
+        }
+    }
+}
+
+impl TimedCall {
+    /// Ends the call and returns its outcome.
+    pub fn end<T>(self, outcome: Result<T>) -> Result<T> {
+        let took = self.started.elapsed();
+        if let Err(error) = &outcome {
+            self.record_failure(error);
+        }
+        let calls = &self.view.mount().call_log;
+        if took < SLOW_CALL && !calls.has_readers() {
+            return outcome;
+        }
+        let node = self.view.inodes.get(self.ino);
+        // A call that waits is not slow, and a log of reading the log would have no end.
+        if matches!(node.as_deref(), Some(Node::Special(special)) if special.cost == ReadCost::Blocking)
+        {
+            return outcome;
+        }
+        let path = self.path(node.as_deref());
+        let result = outcome
+            .as_ref()
+            .err()
+            .map_or("OK", |error| error.errno().name());
+        calls.record(CallRecord {
+            time_ms: now_ms(),
+            pid: self.view.caller().pid,
+            operation: self.operation,
+            path,
+            result,
+            took,
+        });
+        outcome
+    }
+
+    fn path(&self, node: Option<&Node>) -> String {
+        match (node, &self.name) {
+            (Some(node), Some(name)) => self.view.child_path(node, name),
+            (Some(node), None) => self.view.mount().display_path(node),
+            (None, _) => "(gone)".to_owned(),
+        }
+    }
+
+    /// Keeps a failure for `.ddb/errors/last`. A failure that programs provoke to see if a call
+    /// works hides no failure of their own.
+    fn record_failure(&self, error: &FsError) {
+        let (view, thread) = (&self.view, self.view.caller().pid);
+        let is_remarkable = error.is_logged();
+        // The error of a LOOKUP is for `View::missed`.
+        if error.is_quiet()
+            || (self.operation == "lookup" && !is_remarkable)
+            || view.mount().error_log.has_new(thread, self.failures_before)
+        {
+            return;
+        }
+        let path = self.path(view.inodes.get(self.ino).as_deref());
+        if is_remarkable {
+            view.host.record(
+                self.operation,
+                path,
+                WriteFailure {
+                    error: error.clone(),
+                    report: error.explanation(),
+                },
+            );
+            return;
+        }
+        let failed = FailedCall::new(
+            view.caller(),
+            self.operation,
+            path,
+            error,
+            error.explanation(),
+        );
+        let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
+        let missed = FailedLookup {
+            parent: self.ino,
+            name,
+            time_ms: failed.time_ms,
+            thread,
+            explain: Arc::new(move |_: &Mount| Some(failed.clone())),
+        };
+        view.mount()
+            .error_log
+            .record_lookup(view.mount().last_responses.session(thread), missed);
+    }
+}

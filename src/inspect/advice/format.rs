@@ -1,0 +1,194 @@
+//! One point of advice with its level, and the formats of numbers, values and paths in it.
+
+use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
+use crate::codec::{calendar, file_name};
+use crate::database::EntryKey;
+use crate::inspect::sampling::Distribution;
+use crate::inspect::violations::cell;
+use crate::model::schema::KeyAttribute;
+use crate::model::{AttributeValue, TableName};
+
+/// The importance of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AdviceLevel {
+    /// A cause of throttling, failure or a multiple of the cost under load.
+    Warning,
+    /// A cheaper or safer alternative.
+    Hint,
+    /// An observation.
+    Note,
+}
+
+/// One point of advice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advice {
+    pub level: AdviceLevel,
+    /// For example `table Orders`, `index by-status`.
+    pub subject: String,
+    /// A sentence or two with the numbers.
+    pub finding: String,
+    /// The rule, and its place in DynamoDB's documentation.
+    pub rule: &'static str,
+    /// The remedy. Paths are relative to the mount.
+    pub remedy: String,
+}
+
+/// The maximum of characters shown of a value.
+const VALUE_CHARS_MAX: usize = 60;
+const DATE_BYTES: usize = "2026-01-02".len();
+
+/// Returns the first paragraph on an incomplete table.
+pub fn incomplete_note(unfinished: &Option<String>) -> String {
+    unfinished
+        .as_ref()
+        .map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
+}
+
+/// Formats a count: `1 item`, `2 items`, `2 indexes`, `2 entries`.
+pub fn plural(count: u64, word: &str) -> String {
+    match (count, word.strip_suffix('y')) {
+        (1, _) => format!("1 {word}"),
+        // A vowel before the y: keys.
+        (_, Some(stem)) if !stem.ends_with('e') => format!("{count} {stem}ies"),
+        _ if word.ends_with('x') => format!("{count} {word}es"),
+        _ => format!("{count} {word}s"),
+    }
+}
+
+/// Formats bytes: `120 bytes`, `2.5 KB`, `10 GB`.
+pub fn bytes(bytes: u64) -> String {
+    let units = ["KB", "MB", "GB", "TB"];
+    let Some(power) = (bytes.checked_ilog2().unwrap_or(0) / 10).checked_sub(1) else {
+        return plural(bytes, "byte");
+    };
+    let place = usize::try_from(power)
+        .unwrap_or(usize::MAX)
+        .min(units.len() - 1);
+    let unit = (0..=place).fold(1.0, |unit, _| unit * 1024.0);
+    let amount = format!("{:.1}", bytes as f64 / unit);
+    format!("{} {}", amount.trim_end_matches(".0"), units[place])
+}
+
+/// Formats a share: `62 %`; a small one as `0.4 %`, and nearly all as `99.7 %`.
+pub fn percent(part: f64, whole: f64) -> String {
+    let percent = if whole > 0.0 {
+        part * 100.0 / whole
+    } else {
+        0.0
+    };
+    let is_fine = percent > 0.0 && percent < 1.0 || percent > 99.0 && percent < 100.0;
+    if percent > 0.0 && percent < 0.1 {
+        return "below 0.1 %".to_owned();
+    }
+    if is_fine {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// Formats units, with a decimal below 10.
+pub fn units(units: f64) -> String {
+    if units < 10.0 && units.fract() != 0.0 {
+        format!("{units:.1}")
+    } else {
+        format!("{units:.0}")
+    }
+}
+
+/// Formats key values in quotes; long ones are cut.
+pub fn value(values: &[AttributeValue]) -> String {
+    let text = values.iter().map(cell).collect::<Vec<_>>().join(" + ");
+    format!("\"{}\"", markdown(&text, VALUE_CHARS_MAX))
+}
+
+/// Returns the names of attributes, joined by `between`.
+pub fn names<'a>(attributes: impl IntoIterator<Item = &'a KeyAttribute>, between: &str) -> String {
+    let names: Vec<String> = attributes
+        .into_iter()
+        .map(|attribute| markdown(&attribute.name, WORD_CHARS_MAX))
+        .collect();
+    names.join(between)
+}
+
+/// Formats a time as `2026-01-02`.
+pub fn day(ms: u64) -> String {
+    calendar::iso(ms).chars().take(DATE_BYTES).collect()
+}
+
+/// Formats a time as `2026-01-02T03:04Z`.
+pub fn minute(ms: u64) -> String {
+    let mut text = calendar::iso(ms);
+    text.truncate("2026-01-02T03:04".len());
+    text + "Z"
+}
+
+/// Describes the distribution of entries over values, or of bytes over items; never by a mean.
+pub fn distribution(spread: &Distribution, thing: &str, amount: impl Fn(u64) -> String) -> String {
+    let half = format!(
+        "half of the {thing} have {} or fewer",
+        amount(spread.percentile(50))
+    );
+    let largest = amount(spread.max());
+    if spread.count < 100 {
+        return format!(
+            "{half}, the largest has {largest}, {} % of all",
+            spread.percent_of_largest(0)
+        );
+    }
+    let top = spread.percent_of_largest(1);
+    format!(
+        "{half}, 99 % have {} or fewer, the largest has {largest}; the largest 1 % have {top} % of all",
+        amount(spread.percentile(99))
+    )
+}
+
+/// Returns an item's path stem relative to the mount: `Orders/items/u1/o7`.
+pub fn item_stem(table: &TableName, key: &EntryKey) -> String {
+    let partition = &key.base.partition;
+    match &key.base.sort {
+        Some(sort) => format!(
+            "{}/{}",
+            collection(table, partition),
+            file_name::item_stem(sort)
+        ),
+        None => format!("{table}/items/{}", file_name::hash_item_stem(partition)),
+    }
+}
+
+/// Returns an item collection's directory relative to the mount.
+pub fn collection(table: &TableName, partition: &AttributeValue) -> String {
+    format!("{table}/items/{}", file_name::collection_name(&[partition]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_values() {
+        let check = |found: String, expected: &str| assert_eq!(found, expected);
+        check(plural(1, "entry"), "1 entry");
+        check(plural(0, "entry"), "0 entries");
+        check(plural(2, "index"), "2 indexes");
+        check(plural(2, "key"), "2 keys");
+        check(bytes(0), "0 bytes");
+        check(bytes(1023), "1023 bytes");
+        check(bytes(2560), "2.5 KB");
+        check(bytes(10 << 30), "10 GB");
+        check(bytes(u64::MAX), "16777216 TB");
+        check(percent(1.0, 300.0), "0.3 %");
+        check(percent(2.0, 3.0), "67 %");
+        check(percent(399.0, 400.0), "99.8 %");
+        check(percent(1.0, 2000.0), "below 0.1 %");
+        check(percent(0.0, 0.0), "0 %");
+        check(units(0.5), "0.5");
+        check(units(12.5), "12");
+        check(
+            value(&[AttributeValue::S("x".repeat(99))]),
+            &format!("\"{}…\"", "x".repeat(60)),
+        );
+        check(minute(1_700_000_000_000), "2023-11-14T22:13Z");
+        check(day(1_700_000_000_000), "2023-11-14");
+    }
+}

@@ -1,0 +1,221 @@
+//! Free reads of a table or index: no units, no heat, no throttling, no metrics ([`Browse::look`]).
+//! And distributions of numbers: exact counts of each size, so that a mean never hides the largest.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use crate::codec::record::ResultRow;
+use crate::database::{Browse, SourceName};
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::model::api::Segment;
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
+
+/// The parts of the hash range from which a sample takes equal counts of items.
+const SAMPLE_SEGMENTS: u32 = 64;
+/// The maximum memory of a sample's values, in bytes: a hundred times its items, if these have many
+/// small values.
+pub const SAMPLE_MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Returns at most `count` items or entries, and at most [`SAMPLE_HELD_BYTES_MAX`] of values, but
+/// at least one: all, if there are no more, otherwise the first ones of each part of the hash
+/// range. Fails as [`Browse::look`] does.
+pub fn sample(database: &dyn Browse, source: &SourceName, count: u32) -> Result<Vec<Item>, Error> {
+    let has_more = database.stats(source)?.entries > u64::from(count);
+    let segments = if has_more { SAMPLE_SEGMENTS } else { 1 };
+    let (mut items, mut held_bytes) = (Vec::new(), 0);
+    for index in 0..segments {
+        // Items that an earlier part lacked are taken from the others.
+        let left = (count as usize).saturating_sub(items.len());
+        let parts = (segments - index) as usize;
+        let wanted = left.div_ceil(parts);
+        if wanted == 0 {
+            break;
+        }
+        let end = items.len() + wanted;
+        let held_bytes_end =
+            held_bytes + SAMPLE_MEMORY_BYTES_MAX.saturating_sub(held_bytes) / parts;
+        let mut request = ReadRequest::scan(source.table.clone(), source.index.clone());
+        request.range = ReadRange::Scan {
+            segment: Some(Segment {
+                index,
+                total: segments,
+            }),
+        };
+        // `wanted` is at most `count`; without a limit the whole part would be read.
+        request.limit = Some(u32::try_from(wanted).unwrap_or(count));
+        pages(database, request, &mut |row| {
+            let more_bytes = row.values_bytes()?;
+            if held_bytes + more_bytes > held_bytes_end && !items.is_empty() {
+                return Ok(ControlFlow::Break(()));
+            }
+            held_bytes += more_bytes;
+            items.push(row.to_item()?);
+            Ok(if items.len() < end {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            })
+        })?;
+    }
+    Ok(items)
+}
+
+/// Calls `visit` with each stored item or entry until it breaks. Each page of 1 MB is its own
+/// snapshot, so that a long read keeps no old pages in the store.
+fn pages(
+    database: &dyn Browse,
+    mut request: ReadRequest,
+    visit: &mut dyn FnMut(ResultRow<'_>) -> Result<ControlFlow<()>, StoreError>,
+) -> Result<(), Error> {
+    loop {
+        let mut going = Ok(ControlFlow::Continue(()));
+        let page = database.peek_page(&request, &mut |row| {
+            if let Ok(ControlFlow::Continue(())) = going {
+                going = visit(row);
+            }
+        })?;
+        request.exclusive_start_key = page.last_evaluated_key;
+        if going?.is_break() || request.exclusive_start_key.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// A distribution: the count of things by their size. The different sizes of `n` things with the
+/// sum `m` are at most `√2m`, and those of items 409,600: it stays small for any number of things.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Distribution {
+    /// Things by their size.
+    counts: BTreeMap<u64, u64>,
+    pub count: u64,
+    pub sum: u64,
+}
+
+impl Distribution {
+    pub fn add(&mut self, size: u64) {
+        *self.counts.entry(size).or_default() += 1;
+        self.count += 1;
+        self.sum += size;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        other
+            .counts
+            .iter()
+            .for_each(|(size, things)| *self.counts.entry(*size).or_default() += things);
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
+    /// Returns the size that `percent` of the things do not exceed; 0 for none.
+    #[must_use]
+    pub fn percentile(&self, percent: u64) -> u64 {
+        let rank = (self.count * percent).div_ceil(100).max(1);
+        let mut before = 0;
+        let place = self.counts.iter().find(|(_, things)| {
+            before += *things;
+            before >= rank
+        });
+        place.map_or(0, |(size, _)| *size)
+    }
+
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.counts.last_key_value().map_or(0, |(size, _)| *size)
+    }
+
+    /// Returns the number of things of at least this size.
+    #[must_use]
+    pub fn at_least(&self, size: u64) -> u64 {
+        self.counts.range(size..).map(|(_, things)| things).sum()
+    }
+
+    /// Returns the share of the sum, in rounded percent, that the largest `percent` of the things
+    /// have, at least one of them.
+    #[must_use]
+    pub fn percent_of_largest(&self, percent: u64) -> u64 {
+        let mut left = (self.count * percent / 100).max(1);
+        let mut has = 0;
+        for (size, things) in self.counts.iter().rev() {
+            let taken = left.min(*things);
+            has += size * taken;
+            left -= taken;
+            if left == 0 {
+                break;
+            }
+        }
+        (has * 100 + self.sum / 2)
+            .checked_div(self.sum)
+            .unwrap_or(0)
+    }
+
+    /// Returns counts by powers of two: the first size of each class and its count, without empty
+    /// classes at both ends.
+    #[must_use]
+    pub fn classes(&self) -> Vec<(u64, u64)> {
+        let class = |size: u64| size.max(1).ilog2();
+        let (Some((least, _)), most) = (self.counts.first_key_value(), self.max()) else {
+            return Vec::new();
+        };
+        let of = |number: u32| {
+            let first = 1_u64 << number;
+            // Things of size 0 count with those of size 1.
+            (
+                first,
+                self.at_least(if number == 0 { 0 } else { first })
+                    - self.at_least(first.saturating_mul(2)),
+            )
+        };
+        (class(*least)..=class(most)).map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_maxima_and_what_the_largest_have() {
+        let mut spread = Distribution::default();
+        assert_eq!(
+            (
+                spread.percentile(50),
+                spread.max(),
+                spread.percent_of_largest(1),
+                spread.classes()
+            ),
+            (0, 0, 0, vec![])
+        );
+        (0..99).for_each(|_| spread.add(3));
+        spread.add(703);
+        assert_eq!(
+            (
+                spread.count,
+                spread.sum,
+                spread.percentile(50),
+                spread.percentile(99)
+            ),
+            (100, 1000, 3, 3)
+        );
+        assert_eq!(
+            (
+                spread.max(),
+                spread.percentile(100),
+                spread.percent_of_largest(1)
+            ),
+            (703, 703, 70)
+        );
+        assert_eq!(
+            (spread.at_least(3), spread.at_least(4), spread.at_least(704)),
+            (100, 1, 0)
+        );
+        assert_eq!(spread.percent_of_largest(51), 85);
+        assert_eq!(
+            (spread.classes().first(), spread.classes().last()),
+            (Some(&(2, 99)), Some(&(512, 1)))
+        );
+        spread.add(0);
+        assert_eq!(spread.classes().first(), Some(&(1, 1)));
+    }
+}

@@ -1,0 +1,191 @@
+//! The mark in the lock file that a lease holder caches entries: `kept`, or `kept DEVICE INODE
+//! PATH` with a file of the system that exists as long as a cached entry may be left.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+const HELD: &str = "kept";
+/// The line that replaces the mark. The file never gets shorter, so that a full disk has room for
+/// the next mark.
+const FREE: &str = "free";
+const LINE_BYTES_MAX: usize = 512;
+
+/// A file that exists as long as cached entries may be left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct MarkerFile {
+    device: u64,
+    inode: u64,
+    path: PathBuf,
+}
+
+/// The mark: whether anything is left is known from its file, if it has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LeaseMarker(Option<MarkerFile>);
+
+impl LeaseMarker {
+    /// Makes the mark with `path`, if that can be seen.
+    pub fn new(path: Option<PathBuf>) -> Self {
+        Self(path.and_then(|path| {
+            let metadata = path.symlink_metadata().ok()?;
+            Some(MarkerFile {
+                device: metadata.dev(),
+                inode: metadata.ino(),
+                path,
+            })
+        }))
+    }
+
+    /// True if it is certain that nothing is left.
+    pub fn is_expired(&self) -> bool {
+        let Some(MarkerFile {
+            device,
+            inode,
+            path,
+        }) = &self.0
+        else {
+            return false;
+        };
+        let on_device = |metadata: &Metadata| metadata.dev() == *device;
+        match path.symlink_metadata() {
+            Ok(found) => on_device(&found) && found.ino() != *inode,
+            // Only if the other process looked at the same place: its file system may not be
+            // mounted here.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path
+                .parent()
+                .and_then(|parent| parent.metadata().ok())
+                .is_some_and(|parent| on_device(&parent)),
+            Err(_) => false,
+        }
+    }
+}
+
+/// Reads the mark; `None` if nothing is cached.
+pub(super) fn read(file: &File) -> io::Result<Option<LeaseMarker>> {
+    let mut bytes = [0; LINE_BYTES_MAX];
+    let length = file.read_at(&mut bytes, 0)?;
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    let mut words = text.lines().next().unwrap_or_default().splitn(4, ' ');
+    match words.next() {
+        None | Some("" | FREE) => return Ok(None),
+        Some(HELD) => {}
+        // An unknown line: something may be cached, for as long as anything may.
+        Some(_) => return Ok(Some(LeaseMarker(None))),
+    }
+    let mut number = || words.next().and_then(|word| word.parse().ok());
+    let (device, inode) = (number(), number());
+    let path = words.next().map(PathBuf::from);
+    let sign = device
+        .zip(inode)
+        .zip(path)
+        .map(|((device, inode), path)| MarkerFile {
+            device,
+            inode,
+            path,
+        });
+    Ok(Some(LeaseMarker(sign)))
+}
+
+/// Writes the mark, or removes it.
+pub(super) fn write(file: &File, remains: Option<&LeaseMarker>) -> io::Result<()> {
+    let line = match remains {
+        None => format!("{FREE}\n"),
+        Some(LeaseMarker(sign)) => sign
+            .as_ref()
+            .and_then(line)
+            .unwrap_or_else(|| format!("{HELD}\n")),
+    };
+    file.write_all_at(line.as_bytes(), 0)
+}
+
+/// Returns the line; `None` if the path does not fit in it.
+fn line(
+    MarkerFile {
+        device,
+        inode,
+        path,
+    }: &MarkerFile,
+) -> Option<String> {
+    let path: &Path = path;
+    let line = format!(
+        "{HELD} {device} {inode} {}\n",
+        path.to_str().filter(|path| !path.contains('\n'))?
+    );
+    (line.len() <= LINE_BYTES_MAX).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_an_unknown_line_is_a_mark() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(read(&file).unwrap(), None);
+        let dir = tempfile::tempdir().unwrap();
+        for remains in [
+            LeaseMarker::new(Some(dir.path().to_owned())),
+            LeaseMarker(None),
+        ] {
+            write(&file, Some(&remains)).unwrap();
+            assert_eq!(read(&file).unwrap(), Some(remains));
+            write(&file, None).unwrap();
+            assert_eq!(read(&file).unwrap(), None);
+        }
+        // A path of two lines, one that is too long, one that does not exist.
+        for path in [
+            "/a\nb".to_owned(),
+            format!("/{}", "a".repeat(LINE_BYTES_MAX)),
+        ] {
+            write(
+                &file,
+                Some(&LeaseMarker(Some(MarkerFile {
+                    device: 1,
+                    inode: 2,
+                    path: path.into(),
+                }))),
+            )
+            .unwrap();
+            assert_eq!(read(&file).unwrap(), Some(LeaseMarker(None)));
+        }
+        assert_eq!(
+            LeaseMarker::new(Some(dir.path().join("none"))),
+            LeaseMarker(None)
+        );
+        file.write_all_at(b"\0\0pt\n", 0).unwrap();
+        assert_eq!(read(&file).unwrap(), Some(LeaseMarker(None)));
+    }
+
+    #[test]
+    fn only_a_file_that_is_missed_where_it_was_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sign");
+        std::fs::create_dir(&path).unwrap();
+        let remains = LeaseMarker::new(Some(path.clone()));
+        assert!(!remains.is_expired());
+        // A new file takes the name while the first still exists, so that it has another inode.
+        std::fs::rename(&path, dir.path().join("old")).unwrap();
+        assert!(remains.is_expired());
+        std::fs::create_dir(&path).unwrap();
+        assert!(remains.is_expired());
+        let LeaseMarker(Some(sign)) = remains else {
+            unreachable!()
+        };
+        let elsewhere = LeaseMarker(Some(MarkerFile {
+            device: sign.device + 1,
+            ..sign.clone()
+        }));
+        assert!(!elsewhere.is_expired());
+        std::fs::remove_dir(&path).unwrap();
+        assert!(!elsewhere.is_expired());
+        assert!(
+            !LeaseMarker(Some(MarkerFile {
+                path: dir.path().join("no/such"),
+                ..sign
+            }))
+            .is_expired()
+        );
+        assert!(!LeaseMarker(None).is_expired());
+    }
+}
