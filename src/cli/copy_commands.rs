@@ -525,8 +525,8 @@ mod tests {
         };
         // By the built-in prices a million write units are 0.625, a million read units 0.125.
         let (reads, writes) = (
-            args(&[]).of_reads().unwrap(),
-            args(&[]).of_writes().unwrap(),
+            args(&[]).read_cost().unwrap(),
+            args(&[]).write_cost().unwrap(),
         );
         assert_eq!(
             writes.text(&units(4_000_000.0)),

@@ -110,7 +110,7 @@ enum Command {
     #[command(name = watchdog::COMMAND, hide = true)]
     Watchdog(watchdog::WatchdogArgs),
     /// Reads files of a mount that may never answer; started by `top` and others.
-    #[command(name = reader::COMMAND, hide = true)]
+    #[command(name = mount_reader::COMMAND, hide = true)]
     Reader { reader: u32, shell: u32 },
 }
 

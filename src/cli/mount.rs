@@ -34,7 +34,7 @@ const LOG_FILE: &str = "ddbfs.log";
 
 #[derive(Debug, Args)]
 // Without `--remote` there is no service.
-#[command(after_help = options::help(), mut_group("ServiceArgs", |service| service.requires("remote")))]
+#[command(after_help = mount_options::help(), mut_group("ServiceArgs", |service| service.requires("remote")))]
 pub struct MountArgs {
     /// An empty directory
     mountpoint: PathBuf,

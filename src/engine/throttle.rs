@@ -212,7 +212,7 @@ impl Throttle {
                 .entry(id)
                 .or_insert_with(|| full_bucket(rate, now_ms));
             bucket.fill(rate, now_ms);
-            if let Some(owed_ms) = bucket.owed_ms(rate, now_ms) {
+            if let Some(owed_ms) = bucket.debt_ms(rate, now_ms) {
                 return Err(ThrottleRefusal {
                     cause: rate.cause,
                     units_max: bucket.per_second(rate),
@@ -231,7 +231,7 @@ impl Throttle {
                 .entry(id)
                 .or_insert_with(|| full_bucket(rate, now_ms));
             bucket.fill(rate, now_ms);
-            bucket.take(units, now_ms);
+            bucket.consume(units, now_ms);
         }
     }
 

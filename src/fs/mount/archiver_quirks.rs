@@ -172,7 +172,7 @@ impl ArchiverQuirks {
 
     fn has(&self, of: Intent, process: u32, now_ms: u64) -> bool {
         let mut list = self.intents.lock();
-        list.forget_old(now_ms);
+        list.drop_expired(now_ms);
         list.get(&(of, process), now_ms).is_some()
     }
 
@@ -180,7 +180,7 @@ impl ArchiverQuirks {
     pub fn unlinked(&self, ino: u64, process: u32, now_ms: u64) {
         self.intents
             .lock()
-            .keep((Intent::Unlinked(ino), process), (), now_ms);
+            .insert((Intent::Unlinked(ino), process), (), now_ms);
     }
 
     /// True if the file is hidden from this process.
@@ -202,7 +202,7 @@ impl ArchiverQuirks {
         let taken = self
             .intents
             .lock()
-            .take_if(|(of, _), ()| *of == Intent::Unlinked(ino));
+            .extract_if(|(of, _), ()| *of == Intent::Unlinked(ino));
         taken
             .into_iter()
             .map(|((_, process), ())| process)
@@ -213,7 +213,7 @@ impl ArchiverQuirks {
     pub fn removing(&self, table: &TableName, process: u32, now_ms: u64) {
         self.intents
             .lock()
-            .keep((Intent::Removing(table.clone()), process), (), now_ms);
+            .insert((Intent::Removing(table.clone()), process), (), now_ms);
     }
 
     /// True if this process is removing that table.
@@ -225,7 +225,7 @@ impl ArchiverQuirks {
     pub fn removed(&self, table: &TableName) {
         self.intents
             .lock()
-            .take_if(|(of, _), ()| *of == Intent::Removing(table.clone()));
+            .extract_if(|(of, _), ()| *of == Intent::Removing(table.clone()));
     }
 }
 

@@ -177,7 +177,7 @@ impl BatchReports {
     pub fn begin(&self, session: u32, report: BatchReport) -> Arc<Mutex<BatchReport>> {
         let place = (session, report.table.clone());
         let report = Arc::new(Mutex::new(report));
-        self.list.lock().keep(place, Arc::clone(&report), now_ms());
+        self.list.lock().insert(place, Arc::clone(&report), now_ms());
         report
     }
 
@@ -188,7 +188,7 @@ impl BatchReports {
         let bytes_max = limit_share(KEPT_BYTES_MAX, LIMIT_PARTS);
         let mut kept: usize = list.values().map(bytes).sum();
         while kept > bytes_max && list.len() > 1 {
-            kept -= list.remove_oldest().as_ref().map_or(0, bytes);
+            kept -= list.pop_oldest().as_ref().map_or(0, bytes);
         }
     }
 

@@ -144,7 +144,7 @@ impl EmptyFolders {
             .tables
             .get(table)
             .and_then(|folders| folders.get(partition))
-            .is_some_and(|folder| !folder.made);
+            .is_some_and(|folder| !folder.by_mkdir);
         if emptied {
             self.remove(table, partition);
         }
@@ -157,7 +157,7 @@ impl EmptyFolders {
             .remove(table)
             .map_or(0, |aliases| aliases.len());
         for folder in self.tables.remove(table).unwrap_or_default().into_values() {
-            if folder.made {
+            if folder.by_mkdir {
                 self.made -= 1;
             } else {
                 self.emptied -= 1;

@@ -119,7 +119,7 @@ impl WrittenTexts {
     pub fn insert(&self, written: ItemVersion, text: &[u8]) {
         self.texts
             .lock()
-            .keep(written, Arc::new(text.to_vec()), text.len() + ENTRY_BYTES);
+            .insert(written, Arc::new(text.to_vec()), text.len() + ENTRY_BYTES);
     }
 
     pub fn get(&self, written: ItemVersion) -> Option<Arc<Vec<u8>>> {

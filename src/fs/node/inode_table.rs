@@ -376,7 +376,7 @@ impl InodeTable {
             .slots
             .get(&ino)?
             .node
-            .other()
+            .unpacked()
             .cloned()
     }
 

@@ -109,7 +109,7 @@ impl ExecuteText for PlanTarget {
             let table = open.state.lock().writer.target().0.table.clone();
             let planned = plan(&again.mount, &table, request);
             if let Ok(text) = &planned {
-                again.mount.plans.lock().keep(
+                again.mount.plans.lock().insert(
                     (table.clone(), session_of(open.opener)),
                     text.clone(),
                     now_ms(),

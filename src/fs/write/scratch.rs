@@ -190,7 +190,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     pub fn location(&self, id: FileId) -> Option<(&D, &str)> {
         self.files
             .get(&id)?
-            .place
+            .location
             .as_ref()
             .map(|(directory, name)| (&**directory, &**name))
     }
@@ -230,7 +230,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             size: file.size,
             mode: file.mode,
             modified_ms: file.modified_ms,
-            linked: file.place.is_some(),
+            linked: file.location.is_some(),
         })
     }
 
@@ -458,7 +458,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         if self
             .files
             .get(&id)
-            .is_some_and(|file| file.place.is_none() && file.handles == 0)
+            .is_some_and(|file| file.location.is_none() && file.handles == 0)
             && let Some(file) = self.files.remove(&id)
         {
             self.used_bytes -= FILE_COST_BYTES + file.content.memory_bytes();

@@ -201,7 +201,7 @@ impl EntryCache {
         let is_over = state.is_invalidated(place);
         let held = state.entries.get(place)?;
         let is_good = !is_over && now_ms < held.began.at_ms.saturating_add(self.ttl_ms);
-        match &held.left {
+        match &held.state {
             WriteResult::Item(record) if is_good => Some(Some(Arc::clone(record))),
             WriteResult::Nothing if is_good => Some(None),
             WriteResult::Item(_) | WriteResult::Nothing | WriteResult::Unknown => None,
@@ -210,7 +210,7 @@ impl EntryCache {
 
     /// Returns the last known item, however old.
     pub fn last_known(&self, place: &EntryPlace) -> Option<CachedRecord> {
-        match &self.state.lock().entries.peek(place)?.left {
+        match &self.state.lock().entries.peek(place)?.state {
             WriteResult::Item(record) => Some(Arc::clone(record)),
             WriteResult::Nothing | WriteResult::Unknown => None,
         }
@@ -223,7 +223,7 @@ impl EntryCache {
         let state = self.state.lock();
         state.entries.peek(place).is_some_and(|held| {
             held.is_own
-                && matches!(held.left, WriteResult::Nothing)
+                && matches!(held.state, WriteResult::Nothing)
                 && now_ms < held.began.at_ms.saturating_add(EVENTUAL_MS)
         })
     }
@@ -288,7 +288,7 @@ impl EntryCache {
                 // The write may have changed entries in all indexes of the table.
                 .index_entries = began.number;
             // A read under way may return the old item: later readers must not wait for it.
-            self.flights.let_go(&place);
+            self.flights.detach(&place);
             state.insert(
                 place,
                 if overlapped {
@@ -308,7 +308,7 @@ impl EntryCache {
         state.entries.retain(|_, _| false);
         // The results of reads under way are not cached either.
         state.floor = state.next_start(self.clock.now_ms()).number;
-        self.flights.let_go_of(|_| true);
+        self.flights.detach_where(|_| true);
     }
 
     /// Invalidates everything of a table.
@@ -322,7 +322,7 @@ impl EntryCache {
                 index_entries: number,
             },
         );
-        self.flights.let_go_of(|(source, _)| source.table == *table);
+        self.flights.detach_where(|(source, _)| source.table == *table);
     }
 }
 

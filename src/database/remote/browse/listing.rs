@@ -240,7 +240,7 @@ impl RemoteDatabase {
                 pages.insert(began, place, is_there.clone(), true);
             }
             if let Some(landing) = landing {
-                landing.land(is_there);
+                landing.finish(is_there);
             }
             fetched
         });

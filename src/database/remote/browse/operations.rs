@@ -427,7 +427,7 @@ fn parse_write(operation: &str, json: Json<'_>) -> Option<Call> {
     macro_rules! read {
         ($($name:ident),*) => {
             match operation {
-                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Done::of(|_| ())),)*
+                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Done::detached(|_| ())),)*
                 _ => return None,
             }
         };

@@ -82,17 +82,17 @@ impl FilePrefetch {
         let folder = (source.clone(), key.base.partition.clone());
         if !readers
             .peek(&folder)
-            .is_some_and(|reader| reader.goes_on(now_ms))
+            .is_some_and(|reader| reader.is_continued(now_ms))
         {
             // The map iterates from the most recently used entry: the folder that was read just
             // before.
             let latest = readers
                 .iter()
                 .next()
-                .filter(|((of, _), reader)| of == source && reader.goes_on(now_ms));
+                .filter(|((of, _), reader)| of == source && reader.is_continued(now_ms));
             let before = latest
                 .map(|(_, reader)| reader)
-                .filter(|reader| reader.here >= FOLDER_FILES_MIN);
+                .filter(|reader| reader.in_folder >= FOLDER_FILES_MIN);
             let reader = FileReader::continue_from(before, sort.clone(), now_ms);
             readers.put(folder.clone(), reader);
         }
@@ -103,7 +103,7 @@ impl FilePrefetch {
         if reader.in_order < FILES_IN_ORDER_MIN {
             0
         } else {
-            reader.here.max(reader.before.saturating_mul(2))
+            reader.in_folder.max(reader.in_previous.saturating_mul(2))
         }
     }
 }

@@ -205,7 +205,7 @@ impl TableCache {
             .answers
             .values_mut()
             .for_each(|(asked_ms, ..)| *asked_ms = 0);
-        self.flights.let_go_of(|_| true);
+        self.flights.detach_where(|_| true);
     }
 
     fn cached(

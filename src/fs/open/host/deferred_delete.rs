@@ -167,7 +167,7 @@ impl DeferredDelete {
         // other work may want this lock.
         let _deleting = self.deleting.lock();
         // Taken out in one step, so that each is deleted once however many threads come here.
-        for (place, hidden) in mount.with_deferred(|deferred| deferred.take(is_meant)) {
+        for (place, hidden) in mount.with_deferred(|deferred| deferred.take_if(is_meant)) {
             match trash_text(mount, &place, hidden) {
                 Ok(parking) => self.delete(mount, place, hidden, parking, reply()),
                 Err(error) => {
@@ -343,7 +343,7 @@ impl DeferredDelete {
     /// Unlinks a scratch file. If it is the text of a hidden item, the item is deleted now.
     pub fn unlink_scratch(self: &Arc<Self>, mount: &Mount, file: FileId, reply: Reply<()>) {
         let _deleting = self.deleting.lock();
-        let due = mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
+        let due = mount.with_deferred(|deferred| deferred.take_if(|_, hidden| hidden.file == file));
         let deletes = Arc::clone(self);
         let removed: Reply<()> = Box::new(move |ended| match ended {
             Ok(()) => deletes.forget_scratch(file, reply),

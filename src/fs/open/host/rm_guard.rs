@@ -44,7 +44,7 @@ impl Vetoes {
     fn removed(&self, table: &TableName, pid: u32, now_ms: u64, name: &str, form: SavedForm) {
         self.record_removed
             .lock()
-            .keep((table.clone(), pid, name.to_owned()), form, now_ms);
+            .insert((table.clone(), pid, name.to_owned()), form, now_ms);
     }
 
     /// Bars a process that tried. Returns the saved queries of that table that it removed just
@@ -55,11 +55,11 @@ impl Vetoes {
         // A process that got the reason once keeps that state: `rm -r` goes on to fail at every
         // file, and the first failure is the one that says why.
         let told = list.get(&place, now_ms).copied().unwrap_or_default();
-        list.keep(place, told, now_ms);
+        list.insert(place, told, now_ms);
         drop(list);
         let mut removed = self.record_removed.lock();
-        removed.forget_old(now_ms);
-        let taken = removed.take_if(|(of, by, _), _| of == table && *by == pid);
+        removed.drop_expired(now_ms);
+        let taken = removed.extract_if(|(of, by, _), _| of == table && *by == pid);
         taken
             .into_iter()
             .map(|((_, _, name), form)| (name, form))
@@ -68,13 +68,13 @@ impl Vetoes {
 
     /// Lifts the vetoes of a process that has made anew a file that it had unlinked: it restores.
     fn lift(&self, pid: u32) {
-        self.list.lock().take_if(|(_, by), _| *by == pid);
+        self.list.lock().extract_if(|(_, by), _| *by == pid);
     }
 
     /// True if this process may not delete in that table.
     fn is_vetoed(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         let mut list = self.list.lock();
-        list.forget_old(now_ms);
+        list.drop_expired(now_ms);
         list.get(&(table.clone(), pid), now_ms).is_some()
     }
 

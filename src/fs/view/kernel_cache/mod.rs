@@ -373,16 +373,16 @@ impl PendingRenames {
     /// no more.
     pub fn begin(&self, ino: u64, thread: u32) -> bool {
         let now_ms = now_ms();
-        self.inos.change(|inos| {
+        self.inos.update(|inos| {
             let is_ready = inos.get(&(ino, thread), now_ms) == Some(&true);
-            inos.keep((ino, thread), is_ready, now_ms);
+            inos.insert((ino, thread), is_ready, now_ms);
             is_ready
         })
     }
 
     /// Notes that the rename has ended, with or without success.
     pub fn end(&self, ino: u64, thread: u32) {
-        self.inos.change(|inos| inos.remove(&(ino, thread)));
+        self.inos.update(|inos| inos.remove(&(ino, thread)));
     }
 
     /// True if the item is about to be renamed.
@@ -397,7 +397,7 @@ impl PendingRenames {
         if !self.is_pending(ino) {
             return false;
         }
-        self.inos.change(|inos| {
+        self.inos.update(|inos| {
             if let Some(is_ready) = inos.get_mut(&(ino, thread), now_ms()) {
                 *is_ready = true;
             }
