@@ -270,7 +270,11 @@ impl MemoryBudget {
         {
             return false;
         }
-        let is_taken = self.0.parent.as_ref().is_none_or(|whole| whole.try_reserve(bytes));
+        let is_taken = self
+            .0
+            .parent
+            .as_ref()
+            .is_none_or(|whole| whole.try_reserve(bytes));
         if !is_taken {
             self.0.held.fetch_sub(bytes, Ordering::SeqCst);
         }

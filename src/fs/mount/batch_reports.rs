@@ -177,7 +177,9 @@ impl BatchReports {
     pub fn begin(&self, session: u32, report: BatchReport) -> Arc<Mutex<BatchReport>> {
         let place = (session, report.table.clone());
         let report = Arc::new(Mutex::new(report));
-        self.list.lock().insert(place, Arc::clone(&report), now_ms());
+        self.list
+            .lock()
+            .insert(place, Arc::clone(&report), now_ms());
         report
     }
 

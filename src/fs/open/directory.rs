@@ -797,7 +797,7 @@ mod tests {
             offsets_max in prop_oneof![Just(NAME_OFFSET_MIN - 1), Just(2_047_u64)],
         ) {
             let (names, mount) = (set(stays.iter().copied()), mount());
-            let mut stream = DirectoryStream { offset_mask, ..stream(&names) };
+            let mut stream = DirectoryStream { offset_mask: offsets_max, ..stream(&names) };
             let mut seen: Vec<u32> = Vec::new();
             let mut offset = 0;
             let mut changes = changes.into_iter().cycle();

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Body, Context, batches, pages, response};
+use super::super::{Body, Context, batches, decode_response, pages};
 use super::{answered, answered_by, asked, document, index_name, table};
 use crate::codec::json::document::Document;
 use crate::codec::record::ResultRow;

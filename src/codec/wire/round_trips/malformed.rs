@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use serde_json::{Value, json};
 
-use super::super::{batches, pages, response};
+use super::super::{batches, decode_response, pages};
 use super::table;
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::*;

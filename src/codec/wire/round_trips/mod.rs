@@ -8,7 +8,7 @@ mod tables;
 
 use std::fmt::Debug;
 
-use super::{Context, Declared, encode_request, request, response, write};
+use super::{Context, Declared, decode_response, encode, encode_request, request};
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{IndexName, TableName};

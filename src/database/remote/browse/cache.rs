@@ -322,7 +322,8 @@ impl EntryCache {
                 index_entries: number,
             },
         );
-        self.flights.detach_where(|(source, _)| source.table == *table);
+        self.flights
+            .detach_where(|(source, _)| source.table == *table);
     }
 }
 
