@@ -123,7 +123,7 @@ impl SizeArgs {
     /// Returns the engine's options with these applied.
     ///
     /// # Errors
-    /// As for [`ModelArgs::apply`].
+    /// As for [`EngineArgs::apply`].
     pub fn apply(&self, mut options: EngineOptions) -> Result<EngineOptions, CliError> {
         options.prices = Arc::new(self.prices.table()?);
         if let Some(limit) = self.collection_limit {

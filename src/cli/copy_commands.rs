@@ -102,7 +102,7 @@ impl CopyCost {
         )
     }
 
-    /// Asks for confirmation if the cost is above [`FREE_OF_ASKING`] and neither --yes nor --budget
+    /// Asks for confirmation if the cost is above [`CONFIRM_ABOVE`] and neither --yes nor --budget
     /// is given.
     pub fn confirm(&self, counts: &CopyCounts, args: &CopyArgs) -> Result<(), CliError> {
         if args.yes || args.service.budget.is_some() || self.money(counts) <= CONFIRM_ABOVE {

@@ -175,7 +175,7 @@ fn alias_if_long(
 /// Decodes a name, its suffix taken off, into keys of `types`. With one type a raw comma is data.
 ///
 /// # Errors
-/// [`NameFault`] if no key has such a name.
+/// [`FileNameError`] if no key has such a name.
 pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<DecodedName, FileNameError> {
     let name = std::str::from_utf8(name).map_err(|_| FileNameError::NotUtf8)?;
     if let Some((prefix, end)) = name.split_once(ALIAS_MARK) {
@@ -207,7 +207,7 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<DecodedName, Fi
 /// Decodes one component.
 ///
 /// # Errors
-/// [`NameFault`]; an alias is an [`NameFault::Escape`] here.
+/// [`FileNameError`]; an alias is an [`FileNameError::Escape`] here.
 pub fn decode_value(
     text: &str,
     attribute_type: KeyAttributeType,

@@ -277,7 +277,7 @@ pub trait Browse: Database {
         true
     }
 
-    /// True if [`Browse::page_on_account`], [`Browse::look`] and [`Browse::records`] consume
+    /// True if [`Browse::read_page_unbilled`], [`Browse::look`] and [`Browse::records`] consume
     /// capacity as reads do.
     fn charges_peeks(&self) -> bool {
         false
@@ -435,8 +435,8 @@ pub trait Browse: Database {
     fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
 
     /// Notifies a holder whenever this process is the only one on its data, from a thread of the
-    /// store; see [`crate::store::Store::keep_alone`]. Never true of a remote service.
-    fn hold_lease(&self, _keeper: Arc<dyn crate::store::LeaseHolder>) -> Result<(), Error> {
+    /// store; see [`crate::store::Store::hold_lease`]. Never true of a remote service.
+    fn hold_lease(&self, _holder: Arc<dyn crate::store::LeaseHolder>) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::store::{LeaseHolder, Store};
 
 impl Engine {
     /// Opens the engine on a new or existing store, and continues the work left by an earlier
-    /// process, unless [`EngineOptions::looks_only`].
+    /// process, unless [`EngineOptions::passive`].
     ///
     /// # Errors
     /// Fails with `Format` if a newer version wrote the store; also errors of the store.
@@ -69,12 +69,12 @@ impl Engine {
         }
     }
 
-    /// Takes the exclusive lease as [`Store::keep_alone`] does, if the store is of this version:
+    /// Takes the exclusive lease as [`Store::take_lease`] does, if the store is of this version:
     /// programs of an earlier version would not ask for the lease. A store that becomes of this
     /// version takes part from the next open on.
-    pub fn take_lease(&self, keeper: Arc<dyn LeaseHolder>) -> Result<(), Error> {
+    pub fn take_lease(&self, holder: Arc<dyn LeaseHolder>) -> Result<(), Error> {
         if format_version(&*self.shared.store.snapshot()?)? == Some(FORMAT_VERSION) {
-            self.shared.store.hold_lease(keeper);
+            self.shared.store.hold_lease(holder);
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ fn remove_up_to(
         Space::History,
         Space::Violation,
         Space::Pending,
-        Space::Parked,
+        Space::Trash,
         Space::Counted,
     ];
     for space in [Space::Entry, Space::Collection].into_iter().chain(lists) {

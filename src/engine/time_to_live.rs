@@ -171,7 +171,8 @@ fn build_batch(
     let last = walks::batch(
         transaction.read(),
         &range,
-        (ITEMS_PER_JOB, BYTES_PER_JOB),
+        ITEMS_PER_JOB,
+        BYTES_PER_JOB,
         |key, value| {
             // A damaged item cannot expire; `check` reports it.
             if let Ok(Some(ms)) =

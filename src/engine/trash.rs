@@ -1,5 +1,5 @@
 //! The trash: the text of an item that was moved to a name that is no item's, written in the
-//! transaction that deletes the item and kept for [`PARKED_KEPT_MS`].
+//! transaction that deletes the item and kept for [`TRASH_RETENTION_MS`].
 //!
 //! The value under [`StoreKey::Parked`], numbers big-endian:
 //!
@@ -51,7 +51,7 @@ impl<'r> TrashRecord<'r> {
         let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(CORRUPT)? else {
             return Err(CORRUPT);
         };
-        let (parked_ms, rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
+        let (trashed_ms, rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
         let ([folder_type, high, low], rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
         let (key, content) = rest
             .split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))
@@ -69,7 +69,7 @@ impl<'r> TrashRecord<'r> {
         }
         Ok(Self {
             in_folder: flags & FOLDER_REMOVED == 0,
-            trashed_ms: u64::from_be_bytes(*parked_ms),
+            trashed_ms: u64::from_be_bytes(*trashed_ms),
             folder,
             content,
         })
@@ -137,7 +137,7 @@ pub fn folder_digest(folder: Option<&AttributeValue>) -> Option<Digest> {
 }
 
 fn key_of(table: SourceId, place: &TrashKey) -> Vec<u8> {
-    StoreKey::Parked(
+    StoreKey::Trash(
         table,
         folder_digest(place.folder.as_ref()).as_ref(),
         &place.name,
@@ -152,10 +152,10 @@ pub fn put(
     place: &TrashKey,
     content: &[u8],
 ) -> Result<(), Error> {
-    let parked_ms = transaction.now_ms();
+    let trashed_ms = transaction.now_ms();
     let file = TrashRecord {
         in_folder: true,
-        trashed_ms: parked_ms,
+        trashed_ms: trashed_ms,
         folder: place.folder.clone(),
         content,
     };
@@ -263,7 +263,7 @@ impl ReadView<'_> {
         };
         let range = match folder {
             Some(folder) => keys::trash_in(entry.source, folder_digest(folder).as_ref()),
-            None => Space::Parked.range(entry.source),
+            None => Space::Trash.range(entry.source),
         };
         let now_ms = self.now_ms();
         Ok(try_walk(
@@ -271,7 +271,7 @@ impl ReadView<'_> {
             &range,
             Direction::Forward,
             |key, bytes| {
-                let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else {
+                let Some(StoreKey::Trash(_, _, name)) = StoreKey::parse(key) else {
                     return Err(CORRUPT);
                 };
                 let file =
@@ -309,7 +309,7 @@ pub fn expire(shared: &Arc<EngineShared>) -> Result<(), Error> {
 /// Returns the keys of expired files, and the next expiry time.
 fn expired(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
     let (mut over, mut next) = (Vec::new(), u64::MAX);
-    walks::each(read, &Space::Parked.all(), |key, bytes| {
+    walks::each(read, &Space::Trash.all(), |key, bytes| {
         match TrashRecord::parse(bytes).map(|file| file.expires_ms()) {
             Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
             Ok(until_ms) => next = next.min(until_ms),

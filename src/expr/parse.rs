@@ -3,7 +3,7 @@
 //!
 //! Names and values are put in place where they are read. The service passes over the whole text
 //! once for each kind of fault. A fault of syntax therefore ends the parse, and any other is noted
-//! with its [`Stage`]: of the noted faults, the first of the earliest stage is reported.
+//! with its [`FaultStage`]: of the noted faults, the first of the earliest stage is reported.
 
 use super::lexer::{Token, TokenKind, Tokens, is_reserved};
 use super::path::{check_index, check_levels};

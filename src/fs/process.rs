@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the kernel names the calling thread, and threads come and go | a process is its thread group |
 //! | process numbers are reused | a process is identified by its number and its start time |
-//! | a read of `/proc` costs as much as the call itself | an answer is cached for `KNOWN_FOR_MS` |
+//! | a read of `/proc` costs as much as the call itself | an answer is cached for `PROCESS_TTL_MS` |
 //! | a caller of another pid namespace has number 0 | it is treated as an unknown process |
 //! | a process in the middle of execve closes its files while Linux blocks reads of its `stat`: a wait for that read blocks the process for ever | `stat` is read on another thread, and waited for a limited time |
 //! | `/proc` may be of another pid namespace (`unshare --pid` without a mount) | each thread counts as a process |
@@ -245,7 +245,7 @@ pub(in crate::fs) fn has_pending_signal(thread: u32) -> Option<bool> {
     pending_signal(&std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?)
 }
 
-/// Parses the pending signals of `/proc/<thread>/status`, as [`has_signal`].
+/// Parses the pending signals of `/proc/<thread>/status`, as [`has_pending_signal`].
 fn pending_signal(status: &str) -> Option<bool> {
     let mask = |name: &str| {
         let line = status

@@ -3,8 +3,8 @@
 //!
 //! | map | content | purpose | age | entries |
 //! |---|---|---|---|---|
-//! | `process::Processes` | the process of a thread | `/proc` costs as much as a call | 1 s | 10,000 |
-//! | `mount::call_log::LastAnswers` | the response to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
+//! | `process::ProcessCache` | the process of a thread | `/proc` costs as much as a call | 1 s | 10,000 |
+//! | `mount::call_log::LastResponses` | the response to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
 //! | the same | the session of a process | `/proc` again | 1 s | 256 |
 //! | `mount::error_log::ErrorLog` | a session's last failure, and the last name that it did not find | `.ddb/errors/last` | none | 1,000 each |
 //! | `mount::batch_reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
@@ -37,7 +37,7 @@ pub(in crate::fs) fn now_ms() -> u64 {
     SystemClock.now_ms()
 }
 
-/// The values of one [`Weighed`] take at most this fraction of the memory limit.
+/// The values of one [`WeightedMap`] take at most this fraction of the memory limit.
 const LIMIT_PARTS: u64 = 64;
 /// The maximum age of a map without expiry.
 pub const FOREVER: u64 = u64::MAX;
@@ -316,13 +316,10 @@ mod tests {
 
     #[test]
     fn what_is_in_it_is_asked_only_while_there_is_any() {
-        let seldom = FastEmpty::<Vec<u8>>::default();
-        assert!(seldom.is_empty() && !seldom.is_any(|_| true));
-        seldom.update(|list| list.push(1));
-        assert!(seldom.is_any(|list| list == &[1]) && !seldom.is_any(|list| list == &[2]));
-        assert_eq!(
-            (seldom.update(Vec::pop), seldom.is_empty()),
-            (Some(1), true)
-        );
+        let cell = FastEmpty::<Vec<u8>>::default();
+        assert!(cell.is_empty() && !cell.is_any(|_| true));
+        cell.update(|list| list.push(1));
+        assert!(cell.is_any(|list| list == &[1]) && !cell.is_any(|list| list == &[2]));
+        assert_eq!((cell.update(Vec::pop), cell.is_empty()), (Some(1), true));
     }
 }

@@ -30,7 +30,7 @@ pub enum BodyError {
 }
 
 /// Reads the body into memory that was reserved for all of it. The rest of a body that is too large
-/// is drained while the answer is written, up to `REFUSED_BYTES_MAX`: an immediate close would
+/// is drained while the answer is written, up to `DRAINED_BYTES_MAX`: an immediate close would
 /// reset the connection and lose the answer. A client that `waits` for `100 Continue` sends no body
 /// then.
 ///

@@ -39,7 +39,7 @@ pub enum PeerError {
 }
 
 /// Checks that the process at `peer`, connected to our `local`, belongs to our user or to root. A
-/// [`Stranger`] is answered by HTTP 403.
+/// [`PeerError`] is answered by HTTP 403.
 pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), PeerError> {
     // SAFETY: takes nothing, cannot fail.
     let own = unsafe { libc::geteuid() };

@@ -153,18 +153,18 @@ impl Server {
             .enable_all()
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let door = AcceptLoop {
+        let acceptor = AcceptLoop {
             checks_users,
             service,
             runtime: runtime.handle().clone(),
         };
-        let door = Some(door.spawn(listener, stopped)?);
+        let acceptor = Some(acceptor.spawn(listener, stopped)?);
         Ok(RunningServer {
             addr,
             stop,
             connections,
             shutdown_timeout: timeouts.shutdown,
-            accept_thread: door,
+            accept_thread: acceptor,
             runtime: Some(runtime),
         })
     }
@@ -188,7 +188,7 @@ impl RunningServer {
         if self
             .accept_thread
             .take()
-            .is_some_and(|door| door.join().is_err())
+            .is_some_and(|acceptor| acceptor.join().is_err())
         {
             log::error!("the thread that lets HTTP connections in ended by a panic");
         }

@@ -13,7 +13,7 @@ pub const TARGET_PERCENT_MAX: u32 = 90;
 pub const TARGET_PERCENT_DEFAULT: u32 = 70;
 /// The minutes above the target before the capacity is raised.
 const SCALE_OUT_MINUTES: usize = 2;
-/// The minutes below the target, less [`IN_MARGIN_PERCENT`], before it is lowered.
+/// The minutes below the target, less [`SCALE_IN_MARGIN_PERCENT`], before it is lowered.
 const SCALE_IN_MINUTES: usize = 15;
 const SCALE_IN_MARGIN_PERCENT: f64 = 10.0;
 const DECREASE_INTERVAL_MINUTES: u64 = DECREASE_INTERVAL_MS / 60_000;

@@ -17,7 +17,7 @@ const SAMPLE_SEGMENTS: u32 = 64;
 /// small values.
 pub const SAMPLE_MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Returns at most `count` items or entries, and at most [`SAMPLE_HELD_BYTES_MAX`] of values, but
+/// Returns at most `count` items or entries, and at most [`SAMPLE_MEMORY_BYTES_MAX`] of values, but
 /// at least one: all, if there are no more, otherwise the first ones of each part of the hash
 /// range. Fails as [`Browse::look`] does.
 pub fn sample(database: &dyn Browse, source: &SourceName, count: u32) -> Result<Vec<Item>, Error> {

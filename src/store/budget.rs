@@ -3,7 +3,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | freed memory still belongs to the allocator, not to the system | a large [`Permit`] ends when the heap has returned its memory ([`heap::after_burst_then`]); a request that finds no room has that done at once |
+//! | freed memory still belongs to the allocator, not to the system | a large [`Permit`] ends when the heap has returned its memory ([`heap::trim_soon_then`]); a request that finds no room has that done at once |
 //! | a request that waits for much memory would hold up small ones | there is no queue: whatever fits goes first, and a request that waits too long is refused |
 //! | a slow client holds memory that others wait for | [`Budget::is_wanted`]: HTTP then drops slow clients |
 
@@ -33,7 +33,7 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 static BUDGETS: LazyLock<MemoryBudgets> = LazyLock::new(|| MemoryBudgets::new(memory_limit()));
 
 /// The budgets of the process, by use. The rest of the limit is for the program itself, the bytes
-/// that 1,024 connections have read ahead, caches (`part_of_limit`), and the pages of a commit.
+/// that 1,024 connections have read ahead, caches (`limit_share`), and the pages of a commit.
 #[derive(Debug, Clone)]
 pub struct MemoryBudgets {
     /// Open files and directories of a mount: rendered content, written bytes, waiting answers.

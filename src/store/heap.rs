@@ -3,7 +3,7 @@
 //! The allocator keeps freed memory for itself. That is right for the many small allocations of
 //! usual work, and wrong for memory that one large request, a thousand open files or a full scan
 //! needed once. Large blocks are therefore mapped on their own and return to the system when they
-//! are freed; code that frees much memory in small blocks calls [`after_burst`].
+//! are freed; code that frees much memory in small blocks calls [`trim_soon`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -30,7 +30,7 @@ static IS_SCHEDULED: AtomicBool = AtomicBool::new(false);
 /// Callbacks to run once the memory is returned. Held briefly: every thread that frees memory takes
 /// it.
 static CALLBACKS: Mutex<Vec<Callback>> = Mutex::new(Vec::new());
-/// Held while memory is returned and the callbacks run. Taken before [`LATER`].
+/// Held while memory is returned and the callbacks run. Taken before [`CALLBACKS`].
 static TRIMMING: Mutex<()> = Mutex::new(());
 
 type Callback = Box<dyn FnOnce() + Send>;
@@ -80,7 +80,7 @@ pub fn trim_soon() {
     }
 }
 
-/// Calls [`after_burst`], and runs `then` on any thread once the memory is returned.
+/// Calls [`trim_soon`], and runs `then` on any thread once the memory is returned.
 pub fn trim_soon_then(then: Callback) {
     CALLBACKS.lock().push(then);
     trim_soon();

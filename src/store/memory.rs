@@ -81,8 +81,8 @@ impl Store for MemoryStore {
         Ok(self.data.commits.wait(|| self.commit_id(), after, timeout))
     }
 
-    fn hold_lease(&self, keeper: Arc<dyn LeaseHolder>) {
-        keeper.begin();
+    fn hold_lease(&self, holder: Arc<dyn LeaseHolder>) {
+        holder.begin();
     }
 
     fn close(&self) {

@@ -166,7 +166,7 @@ pub const LEASE_TTL: std::time::Duration = std::time::Duration::from_secs(3);
 /// The holder of the store's exclusive lease. It may cache what it reads, but only while no other
 /// process has the store open.
 pub trait LeaseHolder: Send + Sync {
-    /// Allows caching from now on, each entry for at most [`KEEP`].
+    /// Allows caching from now on, each entry for at most [`LEASE_TTL`].
     fn begin(&self);
 
     /// Ends caching; returns when nothing is cached any more. Another process waits for it, at most
@@ -238,8 +238,8 @@ pub trait Store: Send + Sync {
     /// Gives `keeper` the lease whenever no other process has the store open, from a thread of its
     /// own, until the store is closed; never if that cannot be observed. One holder per store. It
     /// must not hold the store, which would then never be dropped.
-    fn hold_lease(&self, keeper: std::sync::Arc<dyn LeaseHolder>) {
-        drop(keeper);
+    fn hold_lease(&self, holder: std::sync::Arc<dyn LeaseHolder>) {
+        drop(holder);
     }
 
     /// Ends the lease: nothing is cached any more on return. Closing the store does so too.

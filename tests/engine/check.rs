@@ -219,7 +219,7 @@ fn table_of_damage() {
             content: b"text",
         };
         (
-            StoreKey::Parked(table, digest.as_ref(), "a.bak").encode(),
+            StoreKey::Trash(table, digest.as_ref(), "a.bak").encode(),
             file.encode().unwrap(),
         )
     };

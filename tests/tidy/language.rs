@@ -162,13 +162,20 @@ fn tuple_parameters(tokens: &[Token]) -> Vec<(usize, &str)> {
         .enumerate()
         .filter(|(_, pair)| pair[0].text == "fn" && pair[1].text.starts_with(is_word))
     {
-        let (mut depth, mut angles, mut before) = (0_usize, 0_usize, "");
-        for token in &tokens[at + 2..] {
+        // `angles` are those before the parameters, `generics` those of a parameter's type.
+        let (mut depth, mut angles, mut generics, mut before) = (0_usize, 0_usize, 0_usize, "");
+        for window in tokens[at + 2..].windows(2) {
+            let token = &window[0];
             match token.text.as_str() {
+                "<" if depth == 1 => generics += 1,
+                ">" if depth == 1 && !matches!(before, "-" | "=") => {
+                    generics = generics.saturating_sub(1);
+                }
                 "<" if depth == 0 => angles += 1,
                 ">" if depth == 0 && before != "-" => angles = angles.saturating_sub(1),
                 "(" | "[" | "{" if angles == 0 => {
-                    if depth == 1 && token.text == "(" && matches!(before, "(" | ",") {
+                    let is_pattern = token.text == "(" && matches!(before, "(" | ",");
+                    if depth == 1 && generics == 0 && is_pattern && window[1].text != ")" {
                         out.push((pair[1].line, pair[1].text.as_str()));
                     }
                     if depth == 0 && token.text == "{" {
@@ -314,6 +321,7 @@ fn tuples_and_private_words_are_found() {
         ("fn a<F: Fn(A) -> B>(x: X, (b, c): (B, C)) -> D {}", 1),
         ("fn a(b: (B, C), d: [u8; 2]) { f((1, 2)) }", 0),
         ("trait T { fn a(&self); fn b((c, d): E); }", 1),
+        ("fn a(b: &mut V<'_, (C, D)>, (): ()) {}", 0),
     ] {
         assert_eq!(
             tuple_parameters(taken(text).tokens()).len(),

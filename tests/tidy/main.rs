@@ -166,7 +166,7 @@ const MOMENTS: [&str; 7] = [
     "tests/mount/coherence/",
     "tests/mount/scratch_files.rs",
     "tests/store/crash",
-    "tests/store/door.rs",
+    "tests/store/lease.rs",
     "tests/store/power_cut.rs",
     "tests/store/table_processes.rs",
     "tests/support/watchdog.rs",

@@ -7,18 +7,18 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 154),
-    ("codec", 291),
-    ("database", 239),
-    ("engine", 466),
-    ("expr", 150),
-    ("fs", 603),
-    ("fuse", 36),
-    ("http", 59),
-    ("inspect", 103),
-    ("model", 154),
-    ("protocol", 13),
-    ("store", 170),
+    ("cli", 158),
+    ("codec", 299),
+    ("database", 254),
+    ("engine", 491),
+    ("expr", 155),
+    ("fs", 624),
+    ("fuse", 37),
+    ("http", 61),
+    ("inspect", 106),
+    ("model", 155),
+    ("protocol", 14),
+    ("store", 180),
 ];
 
 /// A figure may be so much above what is there: small changes do not have to touch it.

@@ -6,7 +6,7 @@
 //! members and the node after it; a string is its place in the text. The smallest value takes two
 //! bytes of text (`0,`), so that a tree is at most four times its text.
 //!
-//! Values *made* of the tree are charged to the document's memory budget, see [`Json::pay`].
+//! Values *made* of the tree are charged to the document's memory budget, see [`Json::charge`].
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;

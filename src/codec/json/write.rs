@@ -167,7 +167,8 @@ impl<'a, N: Notation, S: JsonSink> ItemWriter<'a, N, S> {
         self.out
     }
 
-    fn scalar(&mut self, (before, behind): Delimiters, write: impl FnOnce(&mut S)) {
+    fn scalar(&mut self, delimiters: Delimiters, write: impl FnOnce(&mut S)) {
+        let (before, behind) = delimiters;
         let out = self.next();
         out.put(before);
         write(out);

@@ -471,7 +471,7 @@ fn put_write_request(write: &WriteRequest, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// The tables are those of the request; [`read_written`] is the inverse.
+/// The tables are those of the request; [`read_write_response`] is the inverse.
 impl Body for BatchWriteItemResponse {
     fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
         let names = || context.table_names.iter().map(String::as_str);

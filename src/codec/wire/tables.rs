@@ -46,7 +46,7 @@ impl Field for TableDescription {
 }
 
 /// A table that is being deleted, described without keys and indexes:
-/// [`table_description::read_going`] reads it.
+/// [`table_description::read_deleted`] reads it.
 #[derive(Debug)]
 pub struct Going;
 

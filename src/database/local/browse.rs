@@ -412,8 +412,8 @@ impl Browse for LocalDatabase {
         self.engine.unobserve(observer);
     }
 
-    fn hold_lease(&self, keeper: Arc<dyn LeaseHolder>) -> Result<(), Error> {
-        self.engine.take_lease(keeper)
+    fn hold_lease(&self, holder: Arc<dyn LeaseHolder>) -> Result<(), Error> {
+        self.engine.take_lease(holder)
     }
 }
 

@@ -170,9 +170,9 @@ impl MeteredTransport {
 
     /// Shares the spending of other meters.
     #[must_use]
-    pub fn with_budget(self, purse: Budget) -> Self {
+    pub fn with_budget(self, budget: Budget) -> Self {
         Self {
-            budget: purse,
+            budget: budget,
             ..self
         }
     }
@@ -324,7 +324,8 @@ impl MeteredTransport {
             of.operations.counts(now_ms),
             charged.operation,
             outcome,
-            (latency_ms, returned),
+            latency_ms,
+            returned,
         );
         // The refusal does not name an index, so the table gets the count.
         if is_throttled {

@@ -217,7 +217,7 @@ spaces! {
     /// Table and version of the write.
     Pending 0x1A (table: SourceId, version: Version);
     /// Table, digest of the folder's partition key if it is in one, file name.
-    Parked 0x1B (table: SourceId, folder: Option<&'a Digest>, name: &'a str);
+    Trash 0x1B (table: SourceId, folder: Option<&'a Digest>, name: &'a str);
     /// Source, kind of the record, its level and start.
     Counted 0x1C (source: SourceId, kind: u8, level: u8, start: u64);
 }
@@ -455,7 +455,7 @@ fn between(from: &StoreKey<'_>, before: &StoreKey<'_>) -> KeyRange {
 /// Returns the range of the files in the trash of a table, in one folder or in none.
 #[must_use]
 pub fn trash_in(table: SourceId, folder: Option<&Digest>) -> KeyRange {
-    KeyRange::prefix(&StoreKey::Parked(table, folder, "").encode())
+    KeyRange::prefix(&StoreKey::Trash(table, folder, "").encode())
 }
 
 /// Returns the range of the counts of a source, of a kind and level, in intervals that begin at
@@ -508,7 +508,7 @@ mod tests {
         };
         let entry = [&[4, 0, 0, 1, 2][..], &[7; 16], &[0x61, 0, 0]].concat();
         let collection = [&[5, 0, 0, 0, 9][..], &[7; 16]].concat();
-        let parked = [&[0x1B, 0, 0, 0, 1, 1][..], &[7; 16], &[0x61]].concat();
+        let trash = [&[0x1B, 0, 0, 0, 1, 1][..], &[7; 16], &[0x61]].concat();
         let cases: &[(StoreKey<'_>, &[u8])] = &[
             (StoreKey::Meta(Meta::Format), &[1, 1]),
             (StoreKey::Meta(Meta::NextSource), &[1, 2]),
@@ -559,10 +559,10 @@ mod tests {
                 &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2],
             ),
             (
-                StoreKey::Parked(SourceId(1), None, "a"),
+                StoreKey::Trash(SourceId(1), None, "a"),
                 &[0x1B, 0, 0, 0, 1, 0, 0x61],
             ),
-            (StoreKey::Parked(SourceId(1), Some(&digest), "a"), &parked),
+            (StoreKey::Trash(SourceId(1), Some(&digest), "a"), &trash),
             (
                 StoreKey::Counted(SourceId(1), 2, 3, 258),
                 &[0x1C, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 1, 2],

@@ -108,7 +108,8 @@ pub fn first<T>(
 pub fn batch(
     read: &dyn Read,
     range: &KeyRange,
-    (entries_max, bytes_max): (usize, usize),
+    entries_max: usize,
+    bytes_max: usize,
     mut visit: impl FnMut(&[u8], &[u8]) -> Result<usize, StoreError>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let (mut entries, mut bytes, mut last) = (0, 0, None);

@@ -300,14 +300,14 @@ pub fn check_side_data(read: &dyn Read, reporter: &mut Reporter) -> Result<(), S
             Ok(())
         })
     };
-    wrong(Space::Parked, &|key, value| {
+    wrong(Space::Trash, &|key, value| {
         Ok(match (StoreKey::parse(key), TrashRecord::parse(value)) {
-            (Some(StoreKey::Parked(_, folder, _)), Ok(file))
+            (Some(StoreKey::Trash(_, folder, _)), Ok(file))
                 if folder == folder_digest(file.folder.as_ref()).as_ref() =>
             {
                 None
             }
-            (Some(StoreKey::Parked(..)), Ok(_)) => Some(DifferenceKind::Misplaced),
+            (Some(StoreKey::Trash(..)), Ok(_)) => Some(DifferenceKind::Misplaced),
             _ => Some(DifferenceKind::Unreadable),
         })
     })?;

@@ -79,7 +79,7 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
             Space::Backfill,
             Space::Violation,
             Space::Pending,
-            Space::Parked,
+            Space::Trash,
             Space::Counted,
         ] {
             check.unknown_sources(&known, space)?;

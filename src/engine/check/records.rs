@@ -131,7 +131,7 @@ const SPACES: [Space; 20] = [
     Space::Backfill,
     Space::Violation,
     Space::Pending,
-    Space::Parked,
+    Space::Trash,
     Space::Counted,
 ];
 

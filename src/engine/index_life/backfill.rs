@@ -200,7 +200,7 @@ impl BackfillBatch {
             .map(|after| Space::Entry.key(source, after));
         let mut batch = Self::default();
         let range = Space::Entry.range(source).after(after);
-        let last = walks::batch(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
+        let last = walks::batch(read, &range, items_max, BYTES_PER_STEP, |key, value| {
             let place = keys::place_in_source(key).to_vec();
             batch.looked_at += 1;
             match parse(value) {

@@ -9,7 +9,7 @@
 //! or removed. Difficulties and their answers:
 //!
 //! - **Writes continue.** From the commit that defines the index, every change of an item maintains
-//!   it too ([`tracked`]). An item that the backfill has not reached has no entry yet; the old
+//!   it too ([`building_transition`]). An item that the backfill has not reached has no entry yet; the old
 //!   entry is looked up, not inferred from the progress of the backfill.
 //! - **An entry must not be older than its item.** A step of the backfill ([`backfill`]) reads the
 //!   items in the write transaction that writes their entries, and leaves existing entries alone.
@@ -17,12 +17,12 @@
 //!   next step when the last one is durable, so that waiting writes get into the transactions
 //!   between.
 //! - **The process may end at any moment, and several processes may work on one index.** The
-//!   progress of the backfill ([`backfill::Progress`]) is written with each step; the next process
+//!   progress of the backfill ([`backfill::BackfillState`]) is written with each step; the next process
 //!   continues from there, and decides inside the transaction which step is due.
 //! - **Items with values that cannot be its key** are skipped and put on a list ([`violations`])
 //!   that later writes keep up to date.
 //! - **A leaving index** is out of the schema at once; its entries are removed afterwards
-//!   ([`removal_step`]).
+//!   ([`remove_step`]).
 
 pub mod backfill;
 pub mod violations;

@@ -68,7 +68,8 @@ pub(super) fn run_batch(
     let last = walks::batch(
         transaction.read(),
         &range,
-        (RECORDS_MAX, BYTES_MAX),
+        RECORDS_MAX,
+        BYTES_MAX,
         |key, record| {
             let version = keys::parse_version(key).ok_or(StoreError::Corrupt("a history key"))?;
             seen.push((version, record.to_vec()));

@@ -35,7 +35,8 @@ pub(super) fn run_batch(
     let last = walks::batch(
         transaction.read(),
         &range,
-        (ITEMS_MAX, BYTES_MAX),
+        ITEMS_MAX,
+        BYTES_MAX,
         |key, bytes| {
             let (place, record) = match &copy.place {
                 CopyPlace::Items(_) => (keys::place_in_source(key), Some(bytes)),

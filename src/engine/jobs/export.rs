@@ -298,7 +298,8 @@ fn read_batch(
     let last = walks::batch(
         &*shared.store.snapshot()?,
         &range,
-        (usize::MAX, BATCH_BYTES_MAX),
+        usize::MAX,
+        BATCH_BYTES_MAX,
         |_, bytes| {
             let before = lines.len();
             let written = match &record.export.window {

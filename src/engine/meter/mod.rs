@@ -11,7 +11,7 @@
 //! place, but only while contributor insights are enabled. A write keeps its charges in its job and
 //! counts them after the commit, a durable write. The machine's clock is read four times.
 //!
-//! Counts are flushed to the store every ten seconds (see [`stored`] and `background::counting`),
+//! Counts are flushed to the store every ten seconds (see [`stored`] and `background::meter_flush`),
 //! so that they are durable and are reported with the counts of other processes on the same data
 //! directory. Counts since the last flush are lost when the process is killed.
 

@@ -44,7 +44,8 @@ fn level_tag(level: TimeLevel) -> u8 {
     }
 }
 
-fn key_of<R: MeterRecord>(source: SourceId, (level, start): RecordTime) -> Vec<u8> {
+fn key_of<R: MeterRecord>(source: SourceId, time: RecordTime) -> Vec<u8> {
+    let (level, start) = time;
     StoreKey::Counted(source, R::KIND, level_tag(level), start).encode()
 }
 

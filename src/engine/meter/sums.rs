@@ -195,7 +195,8 @@ pub fn count_operation(
     counts: &mut TableCounts,
     operation: MeteredOperation,
     outcome: OperationOutcome,
-    (latency_ms, returned): (f64, Option<u64>),
+    latency_ms: f64,
+    returned: Option<u64>,
 ) {
     counts.conditional_check_failed += u64::from(outcome == OperationOutcome::ConditionFailed);
     let counts = &mut counts.operations[operation as usize];

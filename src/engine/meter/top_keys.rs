@@ -22,7 +22,7 @@ pub struct KeyCounter<Name = ()> {
     /// much.
     inherited: f64,
     pub last_minute: LastMinute,
-    /// The load of the open slot, see `super::Slots`.
+    /// The load of the open slot, see `super::SlotRecords`.
     pub slot: Gauge,
 }
 

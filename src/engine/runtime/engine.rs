@@ -163,7 +163,8 @@ impl Timer {
                 meter.lock().counts(now_ms),
                 self.operation,
                 kind,
-                (latency_ms, returned),
+                latency_ms,
+                returned,
             );
         }
     }

@@ -14,7 +14,7 @@
 //! Locks are held for a short time. Where two are nested, the lock of the drafts comes first, then
 //! that of the folders or the dropped names (CreateTable takes over a draft's folders). The
 //! database is called under three locks only, each of one file: a text that reads a table
-//! (`LongTexts`, `KeptShapes` within it), the log of a stream, and a directory's own listing.
+//! (`TableTexts`, `ShapesCache` within it), the log of a stream, and a directory's own listing.
 
 use std::{
     ops::Deref,

@@ -1,4 +1,4 @@
-//! A table's stream, read through the operations of the API: a position in it ([`Records`]), a
+//! A table's stream, read through the operations of the API: a position in it ([`StreamReader`]), a
 //! change as a line ([`write_line`]), and today's changes as a file that only grows ([`Log`]).
 //!
 //! `<Table>/stream/log.ndjson` has today's changes (UTC), a line each. At midnight its name stands

@@ -1,5 +1,5 @@
 //! Texts of files in memory: of an open file ([`Text`]), of one that is made from a whole table
-//! ([`LongTexts`], [`KeptShapes`]), and as a program wrote it ([`WrittenTexts`]).
+//! ([`TableTexts`], [`ShapesCache`]), and as a program wrote it ([`WrittenTexts`]).
 
 use std::time::Instant;
 

@@ -51,7 +51,7 @@ struct InodeSlot {
     /// The clock of the shard when the node was inserted, or was last returned by
     /// [`InodeTable::oldest`].
     inserted: u32,
-    /// The time of the last call of [`InodeTable::is_asked_again`], in milliseconds modulo 2^32.
+    /// The time of the last call of [`InodeTable::is_repeated`], in milliseconds modulo 2^32.
     last_asked_ms: u32,
 }
 

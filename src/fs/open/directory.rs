@@ -5,10 +5,10 @@
 //! | a directory of a million items, no snapshot held between calls | a [`Lister`] reads one batch after a [`Cursor`], which is a place in the key order, not a count |
 //! | entries come and go while it is read | the cursor's key need not exist any more: what stays is neither skipped nor repeated |
 //! | the kernel asks again for entries that did not fit its caller's buffer | the window of the last entries and their cursors |
-//! | an offset kept from long ago (`telldir`) means the same place after changes, also that of an entry which is gone | an entry's offset is a digest of its name; `Passed` knows what stood around it |
+//! | an offset kept from long ago (`telldir`) means the same place after changes, also that of an entry which is gone | an entry's offset is a digest of its name; `SeenOffsets` knows what stood around it |
 //! | two names may have one digest | in the window no two entries have one offset, and only there the kernel goes on by it |
 //! | `rewinddir` must show changes | offset 0 starts anew |
-//! | a query that matches almost nothing reads its whole table for one batch | a fetch asks now and then whether it is still [`Wanted`] |
+//! | a query that matches almost nothing reads its whole table for one batch | a fetch asks now and then whether it is still [`IsWanted`] |
 //!
 //! An entry's offset says that the reading goes on after it. "." has 1 and ".." has 2.
 
@@ -512,12 +512,12 @@ impl SeenOffsets {
             },
         };
         // A list that is made anew at each rewind has other names at the same count.
-        let is_lasting = known == 0 && !matches!(from, Cursor::Tail(_));
+        let is_cached = known == 0 && !matches!(from, Cursor::Tail(_));
         let is_full = self
             .parts
             .back()
             .is_none_or(|part| part.offsets.len() >= BATCH_LEN);
-        if is_full && is_lasting || self.parts.is_empty() {
+        if is_full && is_cached || self.parts.is_empty() {
             if self.parts.len() == PARTS_MAX {
                 self.parts.pop_front();
             }

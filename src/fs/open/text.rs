@@ -1,4 +1,4 @@
-//! The calls on an open file that holds one text, which commit by the write state machine of [`crate::fs::write`]; and [`OpenSpecial`], the
+//! The calls on an open file that holds one text, which commit by the write state machine of [`crate::fs::write`]; and [`SpecialHandle`], the
 //! calls on any other open file that is neither an item nor a text as it is.
 
 use std::fmt;

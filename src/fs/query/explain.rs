@@ -106,7 +106,7 @@ fn estimate(
     })
 }
 
-/// Reads as a result would, to the end or to [`FOLLOWED_BYTES_MAX`]; returns the sum and true if
+/// Reads as a result would, to the end or to [`DRY_RUN_BYTES_MAX`]; returns the sum and true if
 /// the end was reached.
 fn dry_run(path: &QueryPath, db: &dyn Browse) -> Result<(RowStep, bool), FsError> {
     let (mut stream, mut sum) = (path.stream(db, &|_| {})?, RowStep::default());

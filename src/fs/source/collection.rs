@@ -70,7 +70,7 @@ impl NodeOps<Node> for Collection<'_> {
             return Err(FsError::NotEmpty);
         }
         let was_kept = mount.folders.lock().remove(&source.table, value);
-        let had_parked = scratch::last_trashed_ms(mount, source, partition)?.is_some()
+        let had_trashed = scratch::last_trashed_ms(mount, source, partition)?.is_some()
             && mount.db.change_trash(TrashChange::Detach {
                 table: source.table.clone(),
                 folder: Some(value.clone()),
@@ -80,7 +80,7 @@ impl NodeOps<Node> for Collection<'_> {
         host.creations.remove_folder(|target| {
             target.table == source.table && target.key.partition == partition
         });
-        if was_kept || had_parked {
+        if was_kept || had_trashed {
             Ok(())
         } else {
             Err(FsError::NotFound)

@@ -3,7 +3,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | no call says that a request is whole | [`Brackets`] finds the bracket that ends it; the write that has it runs the request, and fails with its errno |
+//! | no call says that a request is whole | [`BracketScanner`] finds the bracket that ends it; the write that has it runs the request, and fails with its errno |
 //! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the response begins where the request ended; a reader that seeks to offset 0 finds it there |
 //! | a shell that has only `>` | `.ddb/last/response.json` has the response too, also that of a failed request |
 //! | a request takes long, or much memory | it runs on a thread for such work, which waits for memory first |

@@ -371,9 +371,10 @@ impl ExecuteText for SavedRequestTarget {
     fn execute(
         host: &Host,
         _open: &Arc<OpenText<Self>>,
-        (table, change): Self::Request,
+        request: Self::Request,
         done: VersionReply,
     ) {
+        let (table, change) = request;
         let again = host.clone();
         host.run_short(Box::new(move || {
             done.tell(match again.mount.db.change_saved_queries(&table, change) {

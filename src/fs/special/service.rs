@@ -12,7 +12,7 @@ use crate::fs::{
     open::{dirent::FixedDir, prelude::*, text::SpecialHandle},
 };
 
-/// The names in `.ddb/` beside the rows of [`OF_SERVICE`].
+/// The names in `.ddb/` beside the rows of [`SERVICE_FILES`].
 const ROOT_NAMES: FixedDir<Special> = FixedDir(&[
     ("accesslog", false, |_, at| {
         Ok(at

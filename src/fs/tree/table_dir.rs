@@ -1,5 +1,5 @@
 //! `/<Table>/` and `gsi/<index>/`. Each of their files and directories is a row of [`NAMES`], or of
-//! [`OF_TABLE`] and [`OF_INDEX`]. Below its `items/` an index is like a table: see `fs::source`.
+//! [`TABLE_FILES`] and [`INDEX_FILES`]. Below its `items/` an index is like a table: see `fs::source`.
 
 use crate::fs::{
     node::index_of,

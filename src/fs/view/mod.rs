@@ -8,7 +8,7 @@
 //! | operations of nodes need state of the mount without depending on all of this | [`super::open::host`]: versions that were read, deferred deletes, vetoes, threads |
 //! | a query may read a whole table | `io.rs` |
 //! | the kernel caches answers, and no write may be acknowledged while it shows something older | `kernel_cache/` |
-//! | `tar -x` unlinks files that cannot be gone before it writes them anew | `mount/in_progress.rs` |
+//! | `tar -x` unlinks files that cannot be gone before it writes them anew | `mount/archiver_quirks.rs` |
 //!
 //! Locks are short and none is held across a call of the database, but for a directory stream's
 //! own, and that of the deletes while they are queued (`open/host/deferred_delete.rs`).
@@ -300,7 +300,7 @@ impl View {
             return false;
         };
         match (place, &*node) {
-            // Only `get_other`: items are packed in the table and always quick, so the common call
+            // Only `get_unpacked`: items are packed in the table and always quick, so the common call
             // ends above.
             (CallTarget::Inode(_), node) => node.reads_table(),
             (CallTarget::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {

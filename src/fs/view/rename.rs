@@ -427,12 +427,13 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         // A failed look counts as not parked: the text stays in the store for its week.
-        let is_parked = |place: &TrashKey| matches!(self.mount().db.trashed_at(place), Ok(Some(_)));
+        let is_trashed =
+            |place: &TrashKey| matches!(self.mount().db.trashed_at(place), Ok(Some(_)));
         let change = match places {
-            (Some(from), Some(to)) if from != to && is_parked(&from) => {
+            (Some(from), Some(to)) if from != to && is_trashed(&from) => {
                 TrashChange::Move { from, to }
             }
-            (Some(from), Some(to)) if from != to && is_parked(&to) => TrashChange::Remove(to),
+            (Some(from), Some(to)) if from != to && is_trashed(&to) => TrashChange::Remove(to),
             _ => return reply(Ok(())),
         };
         let reply: Reply<()> = Box::new(|ended| reply(ended.map_err(WriteFailure::from)));

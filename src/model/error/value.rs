@@ -56,7 +56,7 @@ impl ValueError {
         matches!(self, Self::EmptyAttributeName | Self::AttributeNameTooLong)
     }
 
-    /// Returns the text without `One or more parameter values were invalid: `.
+    /// Returns the text without `SelectedItem or more parameter values were invalid: `.
     #[must_use]
     pub fn without_family(&self) -> String {
         let text = self.to_string();

@@ -2,7 +2,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an `Attempt`; `transact_trusted` removes the reason and runs the body again |
+//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an `CommitAttempt`; `transact_retrying` removes the reason and runs the body again |
 //! | a full disk must still take deletes | `Disk`: a removal gets the reserve; freed pages are turned over so that it can use them |
 //! | after a failed write or sync, the disk's content is unknown | writes are refused until a restart, reads go on in a new environment, and the checkpoint is marked as untrusted |
 
@@ -78,7 +78,7 @@ impl LmdbEnvironment {
         let locks =
             Arc::new(FileLocks::open(&directory).map_err(|error| lock_error(&directory, &error))?);
         // Before everything else, and under no other lock: a lease holder has to give way first.
-        let door = Arc::new(StoreLease::open(&directory, Arc::clone(&locks), &options)?);
+        let lease = Arc::new(StoreLease::open(&directory, Arc::clone(&locks), &options)?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
         // Held until the environment is open: no process comes or goes, so that a process that is
         // alone stays alone.
@@ -115,7 +115,7 @@ impl LmdbEnvironment {
             options,
             reserve,
             journal,
-            lease: door,
+            lease: lease,
             directory,
         };
         environment.clear_stale_readers();

@@ -8,7 +8,7 @@
 //!
 //! While something is cached, the file has a mark. A newcomer that gets its lock and finds the mark
 //! knows that the holder was killed. Its caches cannot be invalidated; they end by themselves after
-//! [`KEEP`](crate::store::KEEP), or with the file that the holder named in the mark. Reads may
+//! [`LEASE_TTL`](crate::store::LEASE_TTL), or with the file that the holder named in the mark. Reads may
 //! begin at once, since cached entries are true until something is written; the first write waits.
 
 use std::fs::Permissions;
@@ -71,7 +71,7 @@ impl StoreLease {
     ) -> Result<Self, StoreError> {
         let file = directory.path().join(LOCKS_FILE);
         let (place, is_settled) = (Mutex::new(LeaseState::Unlocked), AtomicBool::new(false));
-        let door = Self {
+        let lease = Self {
             locks,
             file,
             limits: options.lease,
@@ -79,9 +79,9 @@ impl StoreLease {
             is_clear: is_settled,
         };
         if options.passive {
-            Ok(door)
+            Ok(lease)
         } else {
-            door.acquire(directory).map(|()| door)
+            lease.acquire(directory).map(|()| lease)
         }
     }
 
@@ -114,7 +114,7 @@ impl StoreLease {
         // Read under the lock: a living holder would have removed its mark.
         let left = read(self.locks.file())
             .map_err(failed)?
-            .map(|remains| (remains, Instant::now() + keep));
+            .map(|marker| (marker, Instant::now() + keep));
         if left.is_some() {
             log::info!(
                 "a mount of this data directory was killed: the first write waits until what the kernel kept of it is over"
@@ -154,7 +154,7 @@ impl StoreLease {
         };
         if left
             .as_ref()
-            .is_some_and(|(remains, end)| Instant::now() < *end && !remains.is_expired())
+            .is_some_and(|(marker, end)| Instant::now() < *end && !marker.is_expired())
         {
             return false;
         }
@@ -192,8 +192,8 @@ impl StoreLease {
 
     /// Writes the mark that entries are cached, which may outlive the process as long as the file
     /// `remains` exists. Called with the exclusive lock held.
-    pub fn write_marker(&self, remains: Option<PathBuf>) -> io::Result<()> {
-        write(self.locks.file(), Some(&LeaseMarker::new(remains)))
+    pub fn write_marker(&self, marker: Option<PathBuf>) -> io::Result<()> {
+        write(self.locks.file(), Some(&LeaseMarker::new(marker)))
     }
 
     /// Removes the mark.
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_keeper_left_is_over_when_its_remains_are_gone() {
+    fn the_marker_of_a_killed_holder_ends_with_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::claim(&dir.path().join("data")).unwrap();
         let enter = || {
@@ -243,16 +243,16 @@ mod tests {
             )
             .unwrap()
         };
-        let remains = dir.path().join("remains");
-        std::fs::write(&remains, "").unwrap();
-        let keeper = enter();
-        assert!(keeper.is_settled() && keeper.try_exclusive().unwrap());
-        keeper.write_marker(Some(remains.clone())).unwrap();
-        drop(keeper);
+        let marker = dir.path().join("remains");
+        std::fs::write(&marker, "").unwrap();
+        let holder = enter();
+        assert!(holder.is_settled() && holder.try_exclusive().unwrap());
+        holder.write_marker(Some(marker.clone())).unwrap();
+        drop(holder);
 
         let (one, other) = (enter(), enter());
         assert!(!one.is_settled() && !other.is_settled() && !one.try_exclusive().unwrap());
-        std::fs::remove_file(&remains).unwrap();
+        std::fs::remove_file(&marker).unwrap();
         assert!(one.is_settled() && enter().is_settled());
         // It does not remove a mark that was made since.
         drop(one);

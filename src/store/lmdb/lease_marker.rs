@@ -88,8 +88,8 @@ pub(super) fn read(file: &File) -> io::Result<Option<LeaseMarker>> {
 }
 
 /// Writes the mark, or removes it.
-pub(super) fn write(file: &File, remains: Option<&LeaseMarker>) -> io::Result<()> {
-    let line = match remains {
+pub(super) fn write(file: &File, marker: Option<&LeaseMarker>) -> io::Result<()> {
+    let line = match marker {
         None => format!("{FREE}\n"),
         Some(LeaseMarker(sign)) => sign
             .as_ref()
@@ -124,12 +124,12 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(read(&file).unwrap(), None);
         let dir = tempfile::tempdir().unwrap();
-        for remains in [
+        for marker in [
             LeaseMarker::new(Some(dir.path().to_owned())),
             LeaseMarker(None),
         ] {
-            write(&file, Some(&remains)).unwrap();
-            assert_eq!(read(&file).unwrap(), Some(remains));
+            write(&file, Some(&marker)).unwrap();
+            assert_eq!(read(&file).unwrap(), Some(marker));
             write(&file, None).unwrap();
             assert_eq!(read(&file).unwrap(), None);
         }
@@ -162,14 +162,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sign");
         std::fs::create_dir(&path).unwrap();
-        let remains = LeaseMarker::new(Some(path.clone()));
-        assert!(!remains.is_expired());
+        let marker = LeaseMarker::new(Some(path.clone()));
+        assert!(!marker.is_expired());
         // A new file takes the name while the first still exists, so that it has another inode.
         std::fs::rename(&path, dir.path().join("old")).unwrap();
-        assert!(remains.is_expired());
+        assert!(marker.is_expired());
         std::fs::create_dir(&path).unwrap();
-        assert!(remains.is_expired());
-        let LeaseMarker(Some(sign)) = remains else {
+        assert!(marker.is_expired());
+        let LeaseMarker(Some(sign)) = marker else {
             unreachable!()
         };
         let elsewhere = LeaseMarker(Some(MarkerFile {

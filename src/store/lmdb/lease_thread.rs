@@ -31,34 +31,34 @@ impl LeaseThread {
     ///
     /// # Errors
     /// The system cannot watch the lock file, or has no thread.
-    pub fn start(door: Arc<StoreLease>, keeper: Arc<dyn LeaseHolder>) -> Result<Self, StoreError> {
+    pub fn start(lease: Arc<StoreLease>, holder: Arc<dyn LeaseHolder>) -> Result<Self, StoreError> {
         let failed = |error: notify::Error| {
             StoreError::Io(format!(
                 "{} cannot be watched: {error}",
-                door.file().display()
+                lease.file().display()
             ))
         };
         // One queued event is enough: it says "look", not more.
         let (call, calls) = sync_channel(1);
-        let on_knock = call.clone();
+        let on_request = call.clone();
         let mut files = notify::recommended_watcher(move |event| {
             if is_request(&event) {
                 // A full queue holds such an event already.
-                let _ = on_knock.try_send(());
+                let _ = on_request.try_send(());
             }
         })
         .map_err(failed)?;
         files
-            .watch(door.file(), RecursiveMode::NonRecursive)
+            .watch(lease.file(), RecursiveMode::NonRecursive)
             .map_err(failed)?;
         let is_closed = Arc::new(AtomicBool::new(false));
         let guard = LeaseLoop {
-            lease: door,
-            holder: keeper,
+            lease: lease,
+            holder: holder,
             wakes: calls,
             is_closed: Arc::clone(&is_closed),
         };
-        let thread = Worker::start("store-door", "thread at the door", move || guard.run())?;
+        let thread = Worker::start("store-lease", "lease thread", move || guard.run())?;
         Ok(Self {
             is_closed,
             wake: call,
@@ -151,7 +151,7 @@ impl LeaseLoop {
             .is_err()
         {
             return Err(io::Error::other(
-                "the system does not tell when the file at the door is touched",
+                "inotify does not report changes of the lease file",
             ));
         }
         self.lease.write_marker(self.holder.marker_file())?;

@@ -196,8 +196,8 @@ impl Store for LmdbStore {
         Ok(id)
     }
 
-    fn hold_lease(&self, keeper: Arc<dyn LeaseHolder>) {
-        match LeaseThread::start(Arc::clone(&self.environment.lease), keeper) {
+    fn hold_lease(&self, holder: Arc<dyn LeaseHolder>) {
+        match LeaseThread::start(Arc::clone(&self.environment.lease), holder) {
             Ok(keeping) => *self.lease_thread.lock() = Some(keeping),
             Err(error) => ::log::warn!("nothing is kept: {error}"),
         }

@@ -37,7 +37,7 @@ pub struct LmdbOptions {
 /// The time limits of the lease, for its holder and for the processes that ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseLimits {
-    /// The time from the end of a killed holder to the first write: [`KEEP`] if the holder is a
+    /// The time from the end of a killed holder to the first write: [`LEASE_TTL`] if the holder is a
     /// mount.
     pub ttl: Duration,
     /// The time that a holder may take to give way.

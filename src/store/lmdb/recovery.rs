@@ -2,7 +2,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | recovery may itself be cut off | nothing is given up before the data file is on disk: the checkpoint is pinned, and counts until `become_plain` |
+//! | recovery may itself be cut off | nothing is given up before the data file is on disk: the checkpoint is pinned, and counts until `mark_clean` |
 //! | files may be damaged, exchanged or copied while in use | `recovery_analysis` compares them before one is relied on; `salvage` opens what is whole, after a copy |
 //! | a full disk | `recover_with_reserve` uses the room reserved for removals |
 //! | a replay of many small commits is slow | commits are gathered into few, as far as there is memory, and the file is written out beside them |

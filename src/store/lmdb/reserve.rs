@@ -14,7 +14,7 @@
 //! be SIGBUS. Its blocks are allocated before it is mapped.
 //!
 //! Other writes that a full disk must take can use it too, by [`Reserve::give`] and
-//! [`Reserve::take_back`].
+//! [`Reserve::reclaim`].
 
 use std::fs::{File, OpenOptions};
 use std::io;

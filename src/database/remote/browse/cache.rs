@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a read that began before an own write may end after it, with the old item | reads and writes are numbered: a result that began earlier than the cached one is not cached |
 //! | of two concurrent own writes of one item the last is unknown | then nothing is cached, and the next reader asks |
-//! | an eventually consistent read may not show an own write yet | for [`SETTLES_MS`] it replaces none |
+//! | an eventually consistent read may not show an own write yet | for [`EVENTUAL_MS`] it replaces none |
 //! | a write of an item changes entries of indexes | it invalidates all entries of the table's indexes |
 //! | the cache is bounded, and an evicted entry may have been an own write | reads that began before such a write are not cached |
 //!

@@ -140,12 +140,12 @@ impl RemoteDatabase {
             self.check_scan_limit(source, None)?;
         }
         let start = after.map(decode_position).transpose()?;
-        let toll = self.scan_costs.before(&ReadRequest {
+        let cost = self.scan_costs.before(&ReadRequest {
             exclusive_start_key: start.clone(),
             ..fetcher.request.clone()
         });
         let mut walk = ListWalk {
-            cost: toll,
+            cost: cost,
             ..ListWalk::default()
         };
         if let (ListSubject::Collections, Some(start)) = (listed, &start) {
@@ -303,19 +303,19 @@ impl RemoteDatabase {
     pub(super) fn check_scan_cost(
         &self,
         source: &ReadableSource,
-        toll: ScanCost,
+        cost: ScanCost,
     ) -> Result<(), Error> {
         let limit = self.options.scan_limit;
-        if toll.units <= limit {
+        if cost.units <= limit {
             return Ok(());
         }
         let (path, help) = path_and_help(source);
         Err(Error::Budget(format!(
             "reading {path} has cost {:.1} read units so far ({}) for {} items, and --scan-limit is {limit:.0}: it ends here, there is more \
              (the service counts a table's bytes every six hours or so, and said {}); {help}, and a mount with a larger --scan-limit reads on",
-            toll.units,
-            money(toll.units, 6),
-            toll.items,
+            cost.units,
+            money(cost.units, 6),
+            cost.items,
             source.counters().1,
         )))
     }

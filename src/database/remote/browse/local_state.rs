@@ -74,10 +74,10 @@ impl LocalState {
     /// # Errors
     /// `NoSpace` if the trash has no room for the content.
     pub fn put_in_trash(&self, place: TrashKey, content: &[u8], now_ms: u64) -> Result<(), Error> {
-        let mut parked = self.trash.lock();
-        parked.retain(|(stat, _)| stat.key != place && now_ms < stat.expires_ms());
+        let mut trash = self.trash.lock();
+        trash.retain(|(stat, _)| stat.key != place && now_ms < stat.expires_ms());
         // A file is never evicted for another: the trash may be its only copy.
-        if parked
+        if trash
             .iter()
             .map(|(_, content)| content.len())
             .sum::<usize>()
@@ -92,14 +92,14 @@ impl LocalState {
             trashed_ms: now_ms,
             is_in_folder: true,
         };
-        parked.push((stat, content.into()));
-        parked.sort_by_cached_key(|(stat, _)| trash_order(&stat.key));
+        trash.push((stat, content.into()));
+        trash.sort_by_cached_key(|(stat, _)| trash_order(&stat.key));
         Ok(())
     }
 
     pub fn trashed_at(&self, place: &TrashKey, now_ms: u64) -> Option<(TrashStat, Vec<u8>)> {
-        let parked = self.trash.lock();
-        let (stat, content) = parked
+        let trash = self.trash.lock();
+        let (stat, content) = trash
             .iter()
             .find(|(stat, _)| stat.key == *place && now_ms < stat.expires_ms())?;
         Some((stat.clone(), content.to_vec()))
@@ -130,7 +130,7 @@ impl LocalState {
                 && now_ms < stat.expires_ms()
         };
         // Copied, so that `visit` runs without the lock.
-        let parked: Vec<TrashStat> = self
+        let trash: Vec<TrashStat> = self
             .trash
             .lock()
             .iter()
@@ -138,26 +138,26 @@ impl LocalState {
             .filter(|stat| is_meant(stat))
             .cloned()
             .collect();
-        let _ = parked.into_iter().try_for_each(visit);
+        let _ = trash.into_iter().try_for_each(visit);
     }
 
     /// Changes the trash; returns true if there was something to change.
     pub fn change_trash(&self, change: TrashChange) -> bool {
-        let mut parked = self.trash.lock();
+        let mut trash = self.trash.lock();
         match change {
             TrashChange::Remove(place) => {
-                let before = parked.len();
-                parked.retain(|(stat, _)| stat.key != place);
-                parked.len() < before
+                let before = trash.len();
+                trash.retain(|(stat, _)| stat.key != place);
+                trash.len() < before
             }
             TrashChange::Move { from, to } => {
-                let Some(at) = parked.iter().position(|(stat, _)| stat.key == from) else {
+                let Some(at) = trash.iter().position(|(stat, _)| stat.key == from) else {
                     return false;
                 };
-                let (stat, content) = parked.remove(at);
+                let (stat, content) = trash.remove(at);
                 // As in rename(2), a file at the target is replaced.
-                parked.retain(|(stat, _)| stat.key != to);
-                parked.push((
+                trash.retain(|(stat, _)| stat.key != to);
+                trash.push((
                     TrashStat {
                         key: to,
                         is_in_folder: true,
@@ -165,14 +165,14 @@ impl LocalState {
                     },
                     content,
                 ));
-                parked.sort_by_cached_key(|(stat, _)| trash_order(&stat.key));
+                trash.sort_by_cached_key(|(stat, _)| trash_order(&stat.key));
                 true
             }
             TrashChange::Detach { table, folder } => {
                 let is_meant = |stat: &TrashStat| {
                     stat.key.table == table && stat.key.folder == folder && stat.is_in_folder
                 };
-                let left = parked
+                let left = trash
                     .iter_mut()
                     .filter(|(stat, _)| is_meant(stat))
                     .map(|(stat, _)| stat.is_in_folder = false);

@@ -74,7 +74,8 @@ impl FilePrefetch {
     /// Records a read of an item; returns how many from it on are worth a prefetch: as many again
     /// as were read of this folder in order, or twice as many as of the one before; 0 while too few
     /// were.
-    pub fn follow(&self, (source, key): &EntryPlace, now_ms: u64) -> u32 {
+    pub fn follow(&self, place: &EntryPlace, now_ms: u64) -> u32 {
+        let (source, key) = place;
         let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else {
             return 0;
         };

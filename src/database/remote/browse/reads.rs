@@ -190,10 +190,10 @@ impl RemoteDatabase {
         let Some(readable) = self.find_source(&source)? else {
             return Ok(Page::empty(source.table));
         };
-        let toll = self.scan_costs.before(request);
+        let cost = self.scan_costs.before(request);
         if let ReadRange::Scan { .. } = request.range {
             self.check_scan_limit(&readable, request.limit)?;
-            self.check_scan_cost(&readable, toll)?;
+            self.check_scan_cost(&readable, cost)?;
         }
         // Only whole items are cached.
         let is_whole = request.projection.is_none() && request.select.is_none();
@@ -214,7 +214,7 @@ impl RemoteDatabase {
         })?;
         if let Some(last) = &page.last_evaluated_key {
             self.scan_costs
-                .insert(request, last, toll.plus(ScanCost::of(request, &page)));
+                .insert(request, last, cost.plus(ScanCost::of(request, &page)));
         }
         Ok(page)
     }
@@ -546,7 +546,7 @@ impl Browse for RemoteDatabase {
         self.check_scan_limit(&readable, None)?;
         let is_first = after.is_none() && segment.is_none_or(|segment| segment.index == 0);
         // All segments count as one sample.
-        let mut toll = if is_first {
+        let mut cost = if is_first {
             ScanCost::default()
         } else {
             self.scan_costs.sample(&source.table)
@@ -560,7 +560,7 @@ impl Browse for RemoteDatabase {
             ..readable.scan()
         };
         loop {
-            self.check_scan_cost(&readable, toll)?;
+            self.check_scan_cost(&readable, cost)?;
             let mut ended_at = None;
             let page = source::read_items(&*self.service, &request, &mut |item| {
                 let record = self.cache.record(&item, &readable.key_names());
@@ -569,8 +569,8 @@ impl Browse for RemoteDatabase {
                 }
                 Ok(())
             })?;
-            toll = toll.plus(ScanCost::of(&request, &page));
-            self.scan_costs.keep_sample(&source.table, toll);
+            cost = cost.plus(ScanCost::of(&request, &page));
+            self.scan_costs.keep_sample(&source.table, cost);
             request.exclusive_start_key = page.last_evaluated_key;
             if ended_at.is_some() || request.exclusive_start_key.is_none() {
                 return Ok(ended_at);

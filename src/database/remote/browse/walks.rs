@@ -138,8 +138,8 @@ impl PageFetcher {
             rows.extend(self.row(began, &item)?);
             Ok(())
         })?;
-        let toll = ScanCost::of(&self.request, &page);
-        Ok((rows, page.last_evaluated_key, toll))
+        let cost = ScanCost::of(&self.request, &page);
+        Ok((rows, page.last_evaluated_key, cost))
     }
 
     /// Converts an item to a row, and caches it if it is whole. Returns `None` for an item that
@@ -226,8 +226,8 @@ impl ListWalk {
                 .receive(&fetched)?
                 .unwrap_or_else(|| Err(StoreError::Closed.into())),
         };
-        let (rows, last, toll) = fetched?;
-        (self.rows, self.pages, self.cost) = (rows, self.pages + 1, self.cost.plus(toll));
+        let (rows, last, cost) = fetched?;
+        (self.rows, self.pages, self.cost) = (rows, self.pages + 1, self.cost.plus(cost));
         self.next = last.map_or(NextPage::Done, |last| NextPage::From(Some(last)));
         Ok(true)
     }
@@ -324,13 +324,13 @@ impl ScanCosts {
     }
 
     /// Remembers the cost of a read that continues after these keys.
-    pub fn insert(&self, request: &ReadRequest, last: &Item, toll: ScanCost) {
+    pub fn insert(&self, request: &ReadRequest, last: &Item, cost: ScanCost) {
         self.put(
             ReadRequest {
                 exclusive_start_key: Some(last.clone()),
                 ..request.clone()
             },
-            toll,
+            cost,
         );
     }
 
@@ -339,8 +339,8 @@ impl ScanCosts {
         self.find(&sample_key(table))
     }
 
-    pub fn keep_sample(&self, table: &TableName, toll: ScanCost) {
-        self.put(sample_key(table), toll);
+    pub fn keep_sample(&self, table: &TableName, cost: ScanCost) {
+        self.put(sample_key(table), cost);
     }
 
     fn find(&self, read: &ReadRequest) -> ScanCost {
@@ -348,14 +348,14 @@ impl ScanCosts {
             .lock()
             .iter()
             .find(|(of, _)| of == read)
-            .map(|(_, toll)| *toll)
+            .map(|(_, cost)| *cost)
             .unwrap_or_default()
     }
 
-    fn put(&self, read: ReadRequest, toll: ScanCost) {
+    fn put(&self, read: ReadRequest, cost: ScanCost) {
         let mut tolls = self.0.lock();
         tolls.retain(|(of, _)| *of != read);
-        tolls.push_back((read, toll));
+        tolls.push_back((read, cost));
         if tolls.len() > SCAN_COSTS_MAX {
             tolls.pop_front();
         }

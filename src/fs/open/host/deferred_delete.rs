@@ -222,7 +222,7 @@ impl DeferredDelete {
         // An item that another front end wrote since is not the one that was renamed away.
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
-        let (deletes, parked) = (Arc::clone(self), parking.clone());
+        let (deletes, trashed) = (Arc::clone(self), parking.clone());
         let context = CallContext {
             wait: mount.caller.wait,
             ..CallContext::default()
@@ -233,8 +233,8 @@ impl DeferredDelete {
                 let ended = match outcome {
                     Ok(_) => {
                         deletes.after_delete(&place, composite);
-                        if let Some((parked, text)) = parked {
-                            deletes.after_trash(&place, hidden.file, parked, &text);
+                        if let Some((trashed, text)) = trashed {
+                            deletes.after_trash(&place, hidden.file, trashed, &text);
                         }
                         Ok(())
                     }
@@ -273,7 +273,8 @@ impl DeferredDelete {
         });
     }
 
-    fn after_delete(&self, (table, key): &HiddenKey, composite: bool) {
+    fn after_delete(&self, hidden: &HiddenKey, composite: bool) {
+        let (table, key) = hidden;
         // A process that read it may make another item of that key.
         self.read_versions.forget_item(item_ino(table, key));
         if composite {
@@ -288,27 +289,28 @@ impl DeferredDelete {
     /// file was removed or moved meanwhile, the parked text follows.
     fn after_trash(
         self: &Arc<Self>,
-        (table, key): &HiddenKey,
+        hidden: &HiddenKey,
         file: FileId,
-        parked: TrashKey,
+        trashed: TrashKey,
         text: &[u8],
     ) {
+        let (table, key) = hidden;
         let now_at = {
             let mut scratch = self.mount.scratch.lock();
             let now_at = scratch
                 .location(file)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
-            if now_at.as_ref() == Some(&(directory_of(&parked), parked.name.clone())) {
+            if now_at.as_ref() == Some(&(directory_of(&trashed), trashed.name.clone())) {
                 scratch.remove_if_same(file, text);
             }
             now_at
         };
         let change = match now_at.map(|(directory, name)| trash_place(&directory, &name)) {
-            Some(Some(to)) if to != parked => TrashChange::Move { from: parked, to },
+            Some(Some(to)) if to != trashed => TrashChange::Move { from: trashed, to },
             Some(_) => {
                 let sentence = move_warning(
-                    &directory_of(&parked),
-                    &parked.name,
+                    &directory_of(&trashed),
+                    &trashed.name,
                     now_ms().saturating_add(TRASH_RETENTION_MS),
                 );
                 return self
@@ -316,7 +318,7 @@ impl DeferredDelete {
                     .error_log
                     .warn(&item_path(table, key), vec![sentence]);
             }
-            None => TrashChange::Remove(parked),
+            None => TrashChange::Remove(trashed),
         };
         let logged = |ended: Result<()>| {
             if let Err(error) = ended {
@@ -393,7 +395,7 @@ fn trash_text(mount: &Mount, place: &HiddenKey, hidden: HiddenItem) -> Result<Tr
     let Some((directory, name)) = mount.scratch_location(hidden.file) else {
         return Ok(None);
     };
-    let parked = trash_place(&directory, &name)
+    let trashed = trash_place(&directory, &name)
         .ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
     let entry = EntryKey {
         index: None,
@@ -407,7 +409,7 @@ fn trash_text(mount: &Mount, place: &HiddenKey, hidden: HiddenItem) -> Result<Tr
         return Err(FsError::Stale);
     }
     Ok(Some((
-        parked,
+        trashed,
         if mount.options.pretty {
             indent(&text)
         } else {

@@ -7,8 +7,8 @@
 //! | several readers of whole tables must not make all other calls wait in line | threads are made as they are needed, many, and end when idle: the system shares the processors among them |
 //! | a refused write must not wait behind scans and table drops | short work has threads of its own: [`Workers::run`], [`Workers::run_long`] |
 //! | readers may wait for ever, and the event threads serve all callers | one thread of their own asks for all of them, woken by commits; it lives while any reader waits |
-//! | the kernel does not return from a read, not even for SIGKILL, before it is answered; FUSE_INTERRUPT does not reach us | a reader's pending signals are in `/proc`: they are looked at each `SLICE`, and the read then ends with EINTR, as from a pipe |
-//! | a reader in another pid namespace shows no signals | its read ends with EINTR each `BLIND_SLICE`; most programs read again |
+//! | the kernel does not return from a read, not even for SIGKILL, before it is answered; FUSE_INTERRUPT does not reach us | a reader's pending signals are in `/proc`: they are looked at each `POLL_INTERVAL`, and the read then ends with EINTR, as from a pipe |
+//! | a reader in another pid namespace shows no signals | its read ends with EINTR each `BLIND_WAIT`; most programs read again |
 //! | a mount must end while readers wait | every read then ends as at the end of a file |
 
 use crate::database::thread_pool::{SpawnFailure, ThreadPool};

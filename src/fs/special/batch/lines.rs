@@ -1,4 +1,4 @@
-//! The lines of a batch. [`Lines`] cuts writes into lines in bounded memory, since a line may come
+//! The lines of a batch. [`LineSplitter`] cuts writes into lines in bounded memory, since a line may come
 //! in many writes and a write may hold many lines. [`parse`] gives the request of a line.
 //! [`Transaction`] holds the lines of `batch/atomic` until they are carried out: one
 //! TransactWriteItems with its limits.

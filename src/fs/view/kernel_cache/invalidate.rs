@@ -6,7 +6,7 @@
 //! | an item is deleted | its name is dropped, and the attributes | the same |
 //! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
-//! | more nodes are known than [`KNOWN_MAX`] | names are dropped, the oldest first | none |
+//! | more nodes are known than [`NODES_MAX`] | names are dropped, the oldest first | none |
 //!
 //! The order of waiting, which holds no circle: a thread that serves the kernel waits for no
 //! notification; nor does one that commits, or holds a lock. A notification about a name waits for

@@ -13,7 +13,7 @@
 //! | state | begins | promise |
 //! |---|---|---|
 //! | off | with the mount | no answer lasts: every system call asks, and sees the last commit |
-//! | on | the lease begins: no other process has the data open ([`crate::store::Keeper`]), and the database reports each commit ([`CommitObserver`]) | an answer lasts for [`KEEP`](crate::store::KEEP) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
+//! | on | the lease begins: no other process has the data open ([`crate::store::LeaseHolder`]), and the database reports each commit ([`CommitObserver`]) | an answer lasts for [`LEASE_TTL`](crate::store::LEASE_TTL) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
 //! | ending | another process opens the data, or the mount goes | nothing new is cached; the newcomer writes when all cached answers have ended, after ten seconds at the latest |
 //! | over | the mount is gone | nothing is cached any more, nor will be |
 //!
@@ -24,7 +24,7 @@
 //! 2. A commit is reported before its writer gets the answer. The kernel is notified of marked nodes that it makes untrue; the writer waits for
 //! that as its [`WaitPolicy`] says, by the locks that the kernel holds for it meanwhile.
 //! 3. The mark ends when the kernel has been notified.
-//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer lasts longer than `KEEP`; a process that opens the data
+//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer lasts longer than `LEASE_TTL`; a process that opens the data
 //! after one that was killed writes nothing for as long; and `cli::watchdog` releases a kernel that
 //! waits for the dead process.
 
@@ -141,10 +141,10 @@ impl KernelCache {
 
     /// Notes that the view is mounted: the connection to the kernel, and a file that exists as long
     /// as the kernel may cache anything.
-    pub fn set_mounted(&self, kernel: NotifyKernel, remains: Option<PathBuf>) {
+    pub fn set_mounted(&self, kernel: NotifyKernel, marker_file: Option<PathBuf>) {
         *self.notifier.write() = Some(kernel);
-        if let Some(remains) = remains {
-            let _ = self.marker_file.set(remains);
+        if let Some(marker_file) = marker_file {
+            let _ = self.marker_file.set(marker_file);
         }
     }
 

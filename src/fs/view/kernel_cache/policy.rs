@@ -5,10 +5,10 @@
 //! |---|---|
 //! | a cached answer must end before a change is acknowledged | the database reports each commit before its writer gets the answer ([`super::invalidate`]) |
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
-//! | nothing ends an answer once this process is killed | nothing is cached longer than [`KEEP`] at a time |
-//! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_lasting`] |
-//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer has no lasting part about the name of an item ([`KernelCache::lasting_name`]) |
-//! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::Moving`]) |
+//! | nothing ends an answer once this process is killed | nothing is cached longer than [`LEASE_TTL`] at a time |
+//! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_ttl`] |
+//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer has no lasting part about the name of an item ([`KernelCache::name_ttl`]) |
+//! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::PendingRenames`]) |
 
 use super::{Invalidation, KernelCache, cached_item, node_name};
 use crate::fs::{
@@ -45,12 +45,12 @@ impl KernelCache {
                 _ => CacheTtl::NONE,
             };
         }
-        let is_lasting_directory = match node {
+        let is_cached_directory = match node {
             Node::Collection(SourceName { index: None, .. }, _) => keeps,
             _ => attr.kind == NodeKind::Directory && is_structure(attr.ino),
         };
         CacheTtl {
-            name: if is_lasting_directory {
+            name: if is_cached_directory {
                 DIRECTORY_NAME_TTL
             } else {
                 Duration::ZERO
@@ -71,9 +71,9 @@ impl KernelCache {
         attr: &Attr,
         marked: LookupCount,
     ) -> CacheTtl {
-        let lasting = self.item_ttl(caller, attr);
-        if marked.is_first || lasting == CacheTtl::NONE {
-            return lasting;
+        let ttl = self.item_ttl(caller, attr);
+        if marked.is_first || ttl == CacheTtl::NONE {
+            return ttl;
         }
         if self.inodes.is_repeated(marked.ino, LEASE_TTL, now_ms())
             && let Node::Entry(entry) = node
@@ -82,7 +82,7 @@ impl KernelCache {
         }
         CacheTtl {
             name: Duration::ZERO,
-            ..lasting
+            ..ttl
         }
     }
 

@@ -26,7 +26,7 @@ use ddbfs::store::{LeaseHolder, Store, StoreError};
 const DIR: &str = "DDBFS_TEST_DOOR";
 
 /// The thread that keeps, and looks now and then whether it may.
-const KEEPER_THREAD: &str = "store-door";
+const KEEPER_THREAD: &str = "store-lease";
 
 /// What the end of keeping takes, for who does not wait for it to be seen.
 const END: Duration = Duration::from_millis(20);
