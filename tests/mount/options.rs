@@ -405,7 +405,7 @@ fn manual_pages_keep_the_lines_of_their_tables_and_name_only_pages_that_are_made
     ok(dir.path(), "ddbfs man --out pages");
     let shown = ok(dir.path(), "MANWIDTH=80 man -l pages/ddbfs-mount.1 | cat");
     for line in [
-        "         http=        http=127.0.0.1:8000: serve the DynamoDB API too, as --http does\n",
+        "         http=        http=127.0.0.1:8000: serve the DynamoDB API too, as with --http\n",
         "         ddbfs#DIR  /mnt  fuse        rw,noatime  0  0\n",
         "         DIR        /mnt  fuse.ddbfs  rw,noatime  0  0\n",
     ] {

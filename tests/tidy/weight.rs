@@ -12,7 +12,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("database", 254),
     ("engine", 491),
     ("expr", 155),
-    ("fs", 624),
+    ("fs", 625),
     ("fuse", 37),
     ("http", 61),
     ("inspect", 106),

@@ -258,22 +258,6 @@ impl BackupRecord {
     }
 }
 
-/// Returns the sources that backups and exports keep beside the tables.
-///
-/// # Errors
-/// Fails with `Corrupt` or `Format` for a record that cannot be read, because its sources are
-/// unknown; also errors of the store.
-pub fn owned_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
-    let mut found = Vec::new();
-    BackupRecord::each(read, |record| {
-        record.map(|record| found.push(record.source))
-    })?;
-    ExportRecord::each(read, |record| {
-        record.map(|record| found.push(record.source))
-    })?;
-    Ok(found)
-}
-
 // The tables and indexes with contributor insights enabled.
 
 /// The stored settings of a table or index, by its name.

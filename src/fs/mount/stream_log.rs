@@ -73,6 +73,8 @@ pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 const PAGE_RECORDS: u32 = 1_000;
 /// Records from one mark to the next: a read renders up to as many in vain.
 const MARK_RECORDS: u32 = 64;
+/// The most pages without records in a row that are read before the next record.
+const EMPTY_PAGES_MAX: u32 = 100;
 /// The maximum number of logs with marks.
 const LOGS_MAX: usize = 256;
 
@@ -200,9 +202,15 @@ impl StreamLog {
             ShardPosition::AtSequenceNumber(sequence),
         )?;
         let (mut out, mut text) = (Vec::new(), Vec::new());
+        let mut empty_pages = 0;
         while at < end {
             let page = records.next(db, MARK_RECORDS)?;
-            // A short read would be the end of the file.
+            // A short read would be the end of the file. A service may return pages without records
+            // before the next record.
+            empty_pages = if page.is_empty() { empty_pages + 1 } else { 0 };
+            if page.is_empty() && empty_pages < EMPTY_PAGES_MAX && !records.is_ended() {
+                continue;
+            }
             if page.is_empty() {
                 return Err(FsError::Database(
                     StoreError::Corrupt("a stream lacks records that it had").into(),
