@@ -68,7 +68,7 @@ impl Watchdog {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let life = child.stdin.take();
+        let stdin = child.stdin.take();
         std::thread::Builder::new()
             .name("ddbfs-watchdog".to_owned())
             .spawn(move || {
@@ -76,7 +76,7 @@ impl Watchdog {
                     killed();
                 }
             })?;
-        Ok(Self { stdin: life })
+        Ok(Self { stdin })
     }
 }
 

@@ -55,11 +55,11 @@ struct PoolState {
 
 impl ThreadPool {
     #[must_use]
-    pub fn new(name: &'static str, threads_max: usize, without_thread: SpawnFailure) -> Self {
+    pub fn new(name: &'static str, threads_max: usize, on_spawn_failure: SpawnFailure) -> Self {
         Self(Arc::new(PoolShared {
             name,
             threads_max,
-            on_spawn_failure: without_thread,
+            on_spawn_failure,
             state: Mutex::default(),
             wakeup: Condvar::new(),
         }))

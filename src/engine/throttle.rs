@@ -212,11 +212,11 @@ impl Throttle {
                 .entry(id)
                 .or_insert_with(|| full_bucket(rate, now_ms));
             bucket.fill(rate, now_ms);
-            if let Some(owed_ms) = bucket.debt_ms(rate, now_ms) {
+            if let Some(debt_ms) = bucket.debt_ms(rate, now_ms) {
                 return Err(ThrottleRefusal {
                     cause: rate.cause,
                     units_max: bucket.per_second(rate),
-                    debt_ms: owed_ms,
+                    debt_ms,
                 });
             }
         }
@@ -369,7 +369,7 @@ impl UnitRequest<'_> {
             .map(|digest| keys_in(&HashRange::collection(*digest), 1));
         let digits =
             |place: Option<&[u8]>| hex(&place.map_or(u128::MAX, first_digest).to_be_bytes()[..4]);
-        let at = ThrottleLocation {
+        let location = ThrottleLocation {
             units_max: round_up(refusal.units_max),
             partition: self.map.partitions()[position].id,
             hashes: (digits(Some(&range.from)), digits(range.to.as_deref())),
@@ -382,7 +382,7 @@ impl UnitRequest<'_> {
             is_write: self.kind == UnitKind::Write,
             is_provisioned: self.table.schema.throughput.is_some(),
             cause: refusal.cause,
-            location: at,
+            location,
         })
     }
 }

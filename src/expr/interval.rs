@@ -63,14 +63,14 @@ impl Interval {
             (None, None) => None,
         };
         // The bounds of intervals lie between values: a part of one value is all of it.
-        let is_value = self.is_single_value || other.is_single_value;
+        let is_single_value = self.is_single_value || other.is_single_value;
         upper
             .as_ref()
             .is_none_or(|upper| lower < *upper)
             .then_some(Self {
                 lower,
                 upper,
-                is_single_value: is_value,
+                is_single_value,
             })
     }
 }

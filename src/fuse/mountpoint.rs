@@ -341,14 +341,14 @@ fn ddbfs_mounts(mountinfo: &[u8]) -> Vec<MountEntry> {
 impl From<MountinfoLine> for MountEntry {
     fn from(line: MountinfoLine) -> Self {
         let mut options = line.options.split(',');
-        let is_for_others = options.clone().any(|option| option == "allow_other");
+        let allows_others = options.clone().any(|option| option == "allow_other");
         let user = options
             .find_map(|option| option.strip_prefix("user_id="))
             .and_then(|id| id.parse().ok());
         Self {
             path: line.path,
             user,
-            allows_others: is_for_others,
+            allows_others,
         }
     }
 }

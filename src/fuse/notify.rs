@@ -67,9 +67,9 @@ impl Notifier {
         )
     }
 
-    fn with_sender(short: Duration, tell: Arc<SendFn>) -> io::Result<Self> {
-        let patience = Arc::<Deadlines>::default();
-        let of_thread = Arc::clone(&patience);
+    fn with_sender(short_timeout: Duration, send: Arc<SendFn>) -> io::Result<Self> {
+        let deadlines = Arc::<Deadlines>::default();
+        let of_thread = Arc::clone(&deadlines);
         std::thread::Builder::new()
             .name("ddbfs-patience".to_owned())
             .spawn(move || of_thread.watch())?;
@@ -79,11 +79,11 @@ impl Notifier {
             Arc::new(pool("ddbfs-names", NAMES_MAX)),
         );
         Ok(Self {
-            send: tell,
+            send,
             attributes,
             names,
-            deadlines: patience,
-            short_timeout: short,
+            deadlines,
+            short_timeout,
         })
     }
 }

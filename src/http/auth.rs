@@ -120,11 +120,11 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_text(header: Option<&str>, query: &str, dated: bool, expected: &str) {
+    fn check_text(header: Option<&str>, query: &str, has_date: bool, expected: &str) {
         let found = check(&SignatureParts {
             header,
             query,
-            has_date: dated,
+            has_date,
         });
         assert_eq!(
             found.map_or_else(|error| error.to_string(), |()| String::new()),

@@ -377,11 +377,11 @@ impl HttpService {
 
     fn authenticate(&self, head: &Parts, sent: &[u8]) -> Result<(), AuthError> {
         let query = head.uri.query().unwrap_or_default();
-        let dated = head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE);
+        let has_date = head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE);
         auth::check(&SignatureParts {
             header: header(head, &AUTHORIZATION),
             query,
-            has_date: dated,
+            has_date,
         })?;
         let Some(verifier) = &self.verifier else {
             return Ok(());

@@ -125,7 +125,7 @@ impl Server {
         let addr = listener.local_addr()?;
         // A key opens the port to its holders; an address of other machines opens it to all.
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
-        let gate = OriginPolicy {
+        let origin_policy = OriginPolicy {
             hosts: options.allowed_hosts,
             origins: options.allowed_origins,
             any_address: !loopback,
@@ -136,7 +136,7 @@ impl Server {
         let (timeouts, connections) = (options.timeouts, Connections::new());
         let service = Arc::new(HttpService {
             database,
-            origin_policy: gate,
+            origin_policy,
             memory: options.memory,
             timeouts,
             connections: Arc::clone(&connections),

@@ -119,16 +119,16 @@ impl MemoryBudget {
         Self::with_parent(bytes_max, Some(self.clone()))
     }
 
-    fn with_parent(bytes_max: usize, whole: Option<Self>) -> Self {
-        let (held, waiting, wanted_until) =
+    fn with_parent(bytes_max: usize, parent: Option<Self>) -> Self {
+        let (held, waiters, contended_until) =
             (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
         Self(Arc::new(BudgetCount {
             held,
             bytes_max,
-            parent: whole,
-            waiters: waiting,
+            parent,
+            waiters,
             released: Notify::new(),
-            contended_until: wanted_until,
+            contended_until,
         }))
     }
 

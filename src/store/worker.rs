@@ -18,13 +18,13 @@ impl Worker {
     /// `Io` if the system has no thread.
     pub fn start(
         name: &str,
-        what: &'static str,
+        role: &'static str,
         run: impl FnOnce() + Send + 'static,
     ) -> Result<Self, StoreError> {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
         Ok(Self {
-            role: what,
-            thread: Some(thread.map_err(|error| StoreError::Io(format!("no {what}: {error}")))?),
+            role,
+            thread: Some(thread.map_err(|error| StoreError::Io(format!("no {role}: {error}")))?),
         })
     }
 

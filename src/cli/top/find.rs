@@ -152,11 +152,11 @@ fn silent_error(path: &Path) -> CliError {
 mod tests {
     use super::*;
 
-    fn listed(path: &str, user: u32, is_for_others: bool) -> MountEntry {
+    fn listed(path: &str, user: u32, allows_others: bool) -> MountEntry {
         MountEntry {
             path: PathBuf::from(path),
             user: Some(user),
-            allows_others: is_for_others,
+            allows_others,
         }
     }
 

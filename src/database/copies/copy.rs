@@ -89,14 +89,14 @@ impl CopyPlan {
         let source = definition::describe(&from)?;
         let source = source
             .ok_or_else(|| CopyError::Refused(format!("{}: there is no such table", from.name)))?;
-        let earlier = if journal.exists() {
+        let earlier_run = if journal.exists() {
             Some(CopyJournal::open(journal)?)
         } else {
             None
         };
-        let earlier =
-            earlier.and_then(|(journal, state)| Some((journal, state.filter(|_| !rules.restart)?)));
-        let there = definition::describe(&to)?;
+        let earlier_run = earlier_run
+            .and_then(|(journal, state)| Some((journal, state.filter(|_| !rules.restart)?)));
+        let existing_target = definition::describe(&to)?;
         let expiry = definition::ttl_attribute(&from);
         let plan = Self {
             from,
@@ -104,9 +104,9 @@ impl CopyPlan {
             rules,
             source,
             ttl_attribute: expiry,
-            existing_target: there,
+            existing_target,
             path: journal.to_owned(),
-            earlier_run: earlier,
+            earlier_run,
         };
         match &plan.earlier_run {
             Some((_, state)) => plan.check_earlier(state)?,

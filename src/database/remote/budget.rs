@@ -155,10 +155,10 @@ impl Drop for Reservation<'_> {
 
 impl MeteredTransport {
     #[must_use]
-    pub fn new(service: Arc<dyn Transport>, limits: SpendLimits, prices: PriceTable) -> Self {
+    pub fn new(inner: Arc<dyn Transport>, limits: SpendLimits, prices: PriceTable) -> Self {
         let since_ms = SystemClock.now_ms();
         Self {
-            inner: service,
+            inner,
             limits,
             budget: Budget::default(),
             prices,
@@ -238,7 +238,7 @@ impl MeteredTransport {
         caller: &CancelToken,
         charged: &MeteredRequest,
     ) -> Result<Reservation<'_>, Error> {
-        let (deadline, kind, most) = (
+        let (deadline, kind, units) = (
             Instant::now() + self.limits.timeout,
             charged.kind,
             charged.max_units(),
@@ -252,12 +252,12 @@ impl MeteredTransport {
             let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
             // Both limits must admit the request before anything is reserved.
             if let (None, true) = (wait, has_money) {
-                state.bucket(kind).reserved += most.read + most.write;
-                account.reserved.add(most);
+                state.bucket(kind).reserved += units.read + units.write;
+                account.reserved.add(units);
                 return Ok(Reservation {
                     meter: self,
                     kind,
-                    units: most,
+                    units,
                 });
             }
             drop(account);
@@ -476,10 +476,10 @@ impl std::fmt::Debug for RemoteLayout {
 
 impl RemoteLayout {
     #[must_use]
-    pub fn new(meter: Arc<MeteredTransport>, tables: Arc<dyn Database>) -> Self {
+    pub fn new(meter: Arc<MeteredTransport>, database: Arc<dyn Database>) -> Self {
         Self {
             meter,
-            database: tables,
+            database,
             descriptions: Arc::default(),
         }
     }
@@ -585,10 +585,10 @@ fn all_sources(
 
 impl layout::Layout for RemoteLayout {
     fn for_caller(&self, caller: &CancelToken) -> Option<Arc<dyn layout::Layout>> {
-        let tables = self.database.for_caller(caller)?;
+        let database = self.database.for_caller(caller)?;
         Some(Arc::new(Self {
             meter: Arc::clone(&self.meter),
-            database: tables,
+            database,
             descriptions: Arc::clone(&self.descriptions),
         }))
     }

@@ -53,10 +53,10 @@ impl fmt::Debug for Client {
 
 impl Client {
     #[must_use]
-    pub fn new(service: Arc<dyn Transport>) -> Self {
+    pub fn new(transport: Arc<dyn Transport>) -> Self {
         Self {
             shared: Arc::new(ClientShared {
-                transport: service,
+                transport,
                 // Without a thread the job is dropped, which fails its waiter: the starter may be a
                 // thread that must not block.
                 workers: ThreadPool::new("ddbfs-remote", WORKERS_MAX, SpawnFailure::Drop),

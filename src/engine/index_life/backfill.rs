@@ -84,7 +84,7 @@ pub fn step(
     let Some((schema, source)) = table.index(index) else {
         return Err(corrupt());
     };
-    let Some(list) = table
+    let Some(violations) = table
         .index_life
         .made
         .get(index.as_str())
@@ -105,7 +105,7 @@ pub fn step(
             index: schema,
             source,
         },
-        violations: list,
+        violations,
     };
     let mut next = if batch.last.is_some() {
         NextStep::Again

@@ -190,7 +190,7 @@ pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
     let KeyFault {
         attribute,
         value,
-        bytes_max: room,
+        bytes_max,
         ..
     } = KeyFault::of(index, item)?;
     let (expected, found) = (
@@ -199,7 +199,7 @@ pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
     );
     let (expected, found) = match expected == found {
         true => (
-            format!("{expected} of 1 to {room} bytes"),
+            format!("{expected} of 1 to {bytes_max} bytes"),
             format!("{found} of {} bytes", key_bytes(value)),
         ),
         false => (expected.to_owned(), found.to_owned()),

@@ -208,11 +208,11 @@ impl Gauge {
     /// Returns the load; `None` without any.
     #[must_use]
     pub fn read(&self) -> Option<PeriodLoad> {
-        let mut busiest = self.busiest;
-        busiest.merge(&self.now);
+        let mut peak = self.busiest;
+        peak.merge(&self.now);
         (!self.load.is_zero()).then_some(PeriodLoad {
             load: self.load,
-            peak: busiest,
+            peak,
         })
     }
 }

@@ -220,8 +220,8 @@ fn plan<'r>(
         .map(|table| transaction.active_table(&table.table_name));
     let tables = tables.collect::<Result<Vec<_>, Error>>()?;
     let mut planned = Vec::new();
-    for (place, (table, writes)) in tables.iter().zip(&request.request_items).enumerate() {
-        for (at, write) in writes.requests.iter().enumerate() {
+    for (table_position, (table, writes)) in tables.iter().zip(&request.request_items).enumerate() {
+        for (write_position, write) in writes.requests.iter().enumerate() {
             let (key, new) = match write {
                 WriteRequest::Put(item) => (key_of_put(table, item)?, Some(item)),
                 WriteRequest::Delete(key) => {
@@ -229,8 +229,8 @@ fn plan<'r>(
                 }
             };
             planned.push(PlannedBatchWrite {
-                table_position: place,
-                write_position: at,
+                table_position,
+                write_position,
                 table: Arc::clone(table),
                 key,
                 new,

@@ -169,10 +169,7 @@ impl Engine {
         let limits = &self.shared.options.partition_limits;
         let heat = self.heat(of, window)?;
         let report = |(position, partition): (usize, &Partition)| {
-            let PeriodLoad {
-                load,
-                peak: busiest,
-            } = heat
+            let PeriodLoad { load, peak } = heat
                 .partitions
                 .get(&partition.id)
                 .copied()
@@ -183,9 +180,9 @@ impl Engine {
                 since_ms: partition.since_ms,
                 origin: partition.origin,
                 load,
-                peak: busiest,
+                peak,
                 share: hot::share_over(&load, limits, window.seconds()),
-                peak_share: hot::share_over(&busiest.load, limits, 1.0),
+                peak_share: hot::share_over(&peak.load, limits, 1.0),
             }
         };
         Ok(of.map.partitions().iter().enumerate().map(report).collect())

@@ -394,10 +394,10 @@ mod hot_tests {
     use super::*;
 
     fn samples(places: &[&[u8]]) -> Vec<PlaceSample> {
-        let sampled = places.iter().zip(0..).map(|(place, turn)| PlaceSample {
+        let sampled = places.iter().zip(0..).map(|(place, sequence)| PlaceSample {
             place: (*place).into(),
             weight: 1.0,
-            sequence: turn,
+            sequence,
         });
         sampled.collect()
     }

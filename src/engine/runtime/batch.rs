@@ -149,9 +149,12 @@ impl BatchHook for BatchState {
     fn begin(&self) {
         let mut gathered = self.state.lock();
         // A transaction that is not committed when the next one begins was aborted.
-        let left = gathered.last_commit.take().filter(|left| left.is_committed);
+        let last_commit = gathered
+            .last_commit
+            .take()
+            .filter(|last_commit| last_commit.is_committed);
         *gathered = TransactionState {
-            last_commit: left,
+            last_commit,
             ..TransactionState::default()
         };
     }

@@ -182,20 +182,20 @@ impl WriteJob for SubmittedChange {
         // job of the batch failed.
         let written =
             (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
-        let (origin, charges, purpose) = (
+        let (origin, charges, space_effect) = (
             ChangeOrigin::Client,
             Charges::default(),
             SpaceEffect::default(),
         );
         let ended_tables = Vec::new();
-        let held_values = ValueMemory::default();
+        let value_memory = ValueMemory::default();
         let mut transaction = Transaction {
             batch,
             shared: &self.shared,
             origin,
             charges,
-            value_memory: held_values,
-            space_effect: purpose,
+            value_memory,
+            space_effect,
             written,
             ended_tables,
         };

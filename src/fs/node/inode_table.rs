@@ -86,7 +86,7 @@ struct DirNumbers {
 impl Default for InodeTable {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        let others = Mutex::new(DirNumbers {
+        let dir_numbers = Mutex::new(DirNumbers {
             numbers: HashMap::default(),
             last: LAST_FIXED_INO,
         });
@@ -95,7 +95,7 @@ impl Default for InodeTable {
             len: AtomicUsize::new(0),
             sources: SourceInterner::default(),
             root: Arc::new(Node::Root),
-            dir_numbers: others,
+            dir_numbers,
         }
     }
 }

@@ -69,14 +69,14 @@ impl Special {
     /// Creates a file of a table, an index or the mount.
     #[must_use]
     pub fn file(path: String, source: Option<SourceName>, feature: impl Into<Feature>) -> Self {
-        let (kind, effort) = (NodeKind::File, ReadCost::Bounded);
+        let (kind, cost) = (NodeKind::File, ReadCost::Bounded);
         Self {
             path,
             identity: None,
             kind,
             source,
             is_writable: false,
-            cost: effort,
+            cost,
             parent_ino: 0,
             feature: feature.into(),
         }
@@ -87,12 +87,12 @@ impl Special {
     pub fn directory(
         path: String,
         source: Option<SourceName>,
-        above: u64,
+        parent_ino: u64,
         feature: impl Into<Feature>,
     ) -> Self {
         Self {
             kind: NodeKind::Directory,
-            parent_ino: above,
+            parent_ino,
             ..Self::file(path, source, feature)
         }
     }
@@ -147,11 +147,8 @@ impl Special {
     }
 
     #[must_use]
-    pub fn with_cost(self, effort: ReadCost) -> Self {
-        Self {
-            cost: effort,
-            ..self
-        }
+    pub fn with_cost(self, cost: ReadCost) -> Self {
+        Self { cost, ..self }
     }
 
     /// Sets the identity. Nodes with different identities have different inode numbers, even under

@@ -794,10 +794,10 @@ mod tests {
             stays in proptest::collection::btree_set(1_u32..5_000, 0..1_500),
             changes in proptest::collection::vec((1_u32..5_000, any::<bool>(), 1_usize..200, 0_usize..3), 1..60),
             // Few values, so that many names collide.
-            offsets_max in prop_oneof![Just(NAME_OFFSET_MIN - 1), Just(2_047_u64)],
+            offset_mask in prop_oneof![Just(NAME_OFFSET_MIN - 1), Just(2_047_u64)],
         ) {
             let (names, mount) = (set(stays.iter().copied()), mount());
-            let mut stream = DirectoryStream { offset_mask: offsets_max, ..stream(&names) };
+            let mut stream = DirectoryStream { offset_mask, ..stream(&names) };
             let mut seen: Vec<u32> = Vec::new();
             let mut offset = 0;
             let mut changes = changes.into_iter().cycle();

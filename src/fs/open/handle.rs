@@ -104,15 +104,15 @@ impl HandleTable {
     /// Makes an empty table. `is_shared` is true if several users may call.
     #[must_use]
     pub fn new(budget: MemoryBudget, is_shared: bool) -> Self {
-        let (open, inodes, last, users) = (
+        let (handles, open_counts, last, users) = (
             RwLock::default(),
             Mutex::default(),
             AtomicU64::new(0),
             is_shared.then(Mutex::default),
         );
         Self {
-            handles: open,
-            open_counts: inodes,
+            handles,
+            open_counts,
             last,
             budget,
             users,

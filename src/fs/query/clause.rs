@@ -87,14 +87,14 @@ impl ClauseSpec {
     const fn new(
         word: &'static str,
         form: ClauseForm,
-        place: HelpOrder,
+        order: HelpOrder,
         clause: &'static str,
         meaning: &'static str,
     ) -> Self {
         Self {
             word,
             form,
-            order: place,
+            order,
             help: Some((clause, meaning)),
             help_lines: &[],
             kind: None,

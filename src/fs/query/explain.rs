@@ -89,21 +89,18 @@ fn estimate(
     db: &dyn Browse,
 ) -> Result<CostEstimate, FsError> {
     let (read, is_all) = dry_run(path, db)?;
-    let least = QueryCost {
+    let min = QueryCost {
         requests: read.requests,
         items: read.scanned,
         bytes: read.bytes,
         units: read.capacity.total(),
     };
-    let most = if is_all {
-        least
+    let max = if is_all {
+        min
     } else {
         upper_bound(path, resolved, db)?
     };
-    Ok(CostEstimate {
-        min: least,
-        max: most,
-    })
+    Ok(CostEstimate { min, max })
 }
 
 /// Reads as a result would, to the end or to [`DRY_RUN_BYTES_MAX`]; returns the sum and true if

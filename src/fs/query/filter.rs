@@ -59,12 +59,12 @@ impl WhereFilter {
         let parse = |text: &str| condition::parse(text, &mut PlaceholderScope::new(placeholders));
         let condition = parse(text)?;
         // Text that is in parentheses already would have them twice, which the API refuses.
-        let is_open = matches!(condition, Condition::Or(_))
+        let needs_parens = matches!(condition, Condition::Or(_))
             && parse(&format!("({text})")) != Err(ExpressionFault::RedundantParentheses);
         Ok(Self {
             pieces: pieces_of(text, placeholders),
             condition,
-            needs_parens: is_open,
+            needs_parens,
         })
     }
 

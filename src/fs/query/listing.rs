@@ -162,13 +162,13 @@ impl QueryPath {
         let scope = self.scope(resolved);
         let mut request = self.build_request(resolved, self.start(resolved, db)?)?;
         request.projection = None;
-        let mut given = 0;
+        let mut returned = 0;
         if let Some(after) = after {
             let (before, start) = decode_position(after, |bytes| decode_cursor(bytes, scope))?;
-            given = before;
+            returned = before;
             request.exclusive_start_key = Some(start);
         }
-        let left = |items: Option<u64>| items.map(|items| items.saturating_sub(given));
+        let left = |items: Option<u64>| items.map(|items| items.saturating_sub(returned));
         let bounds = self.bounds();
         let bounds = QueryBounds {
             limit: left(bounds.limit),
@@ -181,7 +181,7 @@ impl QueryPath {
                 left: bounds.limit,
             },
             ready: VecDeque::new(),
-            returned: given,
+            returned,
         })
     }
 

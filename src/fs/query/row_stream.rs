@@ -333,11 +333,11 @@ pub(super) struct QueryPages {
 }
 
 impl QueryPages {
-    pub fn new(request: ReadRequest, left: QueryBounds, page_items_max: Option<u32>) -> Self {
-        let done = left.limit == Some(0) || left.eval == Some(0);
+    pub fn new(request: ReadRequest, remaining: QueryBounds, page_items_max: Option<u32>) -> Self {
+        let done = remaining.limit == Some(0) || remaining.eval == Some(0);
         Self {
             request,
-            remaining: left,
+            remaining,
             page_items_max,
             done,
         }

@@ -58,32 +58,32 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
     let IndexEstimate {
         index,
         items,
-        sampled: looked_at,
+        sampled,
         entries,
         violations,
         ..
     } = forecast;
     // Scales a count of the part that was read to the whole table.
     let whole = |count: u64| {
-        if looked_at == items {
+        if sampled == items {
             count
         } else {
-            scaled(count, *items, *looked_at)
+            scaled(count, *items, *sampled)
         }
     };
     let (entries_all, entry_bytes) = (whole(*entries), whole(forecast.entry_bytes));
     let billed_bytes = entry_bytes + entries_all * ENTRY_OVERHEAD_BYTES;
-    let write_units = (forecast.write_units * *items as f64 / (*looked_at).max(1) as f64).round();
+    let write_units = (forecast.write_units * *items as f64 / (*sampled).max(1) as f64).round();
     let on_demand = index.throughput.is_none();
-    let a_write = average(forecast.write_units, *looked_at);
+    let a_write = average(forecast.write_units, *sampled);
     json!({
         "name": index.name.as_str(),
         "items": items,
-        "looked_at": looked_at,
+        "looked_at": sampled,
         "entries": entries_all,
         "violations": whole(*violations),
         "violation_examples": forecast.examples.iter().cloned().map(absence_line).collect::<Vec<_>>(),
-        "without_key_attributes": whole(looked_at - entries - violations),
+        "without_key_attributes": whole(sampled - entries - violations),
         "entry_bytes": entry_bytes,
         "average_entry_bytes": average(forecast.entry_bytes as f64, *entries),
         "billed_bytes": billed_bytes,
@@ -96,7 +96,7 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
             "at_write_units_a_second": backfill_rate(forecast).0,
             "assumed": backfill_rate(forecast).1,
         },
-        "a_put": { "table_units": average(forecast.put_units, *looked_at), "index_units": a_write },
+        "a_put": { "table_units": average(forecast.put_units, *sampled), "index_units": a_write },
         "in_words": sentences(forecast, a_write),
     })
 }
@@ -131,7 +131,7 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
     let IndexEstimate {
         index,
         items,
-        sampled: looked_at,
+        sampled,
         entries,
         violations,
         ..
@@ -142,13 +142,13 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
         .collect();
     let keys = keys.join(" and ");
     let mut words = Vec::new();
-    if looked_at < items {
+    if sampled < items {
         words.push(format!(
-            "estimated from the first {looked_at} of {items} items in hash order"
+            "estimated from the first {sampled} of {items} items in hash order"
         ));
     }
     words.push(format!(
-        "{entries} of {looked_at} items enter the index: they have {keys} as the keys want it"
+        "{entries} of {sampled} items enter the index: they have {keys} as the keys want it"
     ));
     if *violations > 0 {
         words.push(format!("{violations} have a value that cannot be its key and stay out until it is corrected; later writes of such values are refused"));

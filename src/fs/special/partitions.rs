@@ -90,17 +90,10 @@ fn item_link(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
     link_node(at, id, name, key.clone(), true)
 }
 
-fn link_node(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) -> Node {
-    at.child(
-        name,
-        KeyLink {
-            id,
-            key,
-            is_item: is_of_item,
-        },
-    )
-    .with_kind(NodeKind::Symlink)
-    .into()
+fn link_node(at: &Special, id: u32, name: &str, key: PartitionKey, is_item: bool) -> Node {
+    at.child(name, KeyLink { id, key, is_item })
+        .with_kind(NodeKind::Symlink)
+        .into()
 }
 
 struct PartitionsDir;

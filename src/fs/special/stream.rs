@@ -208,13 +208,13 @@ impl NodeOps for FollowFile {
             latest_stream(mount, table)?,
             ShardPosition::Latest,
         )?;
-        let ahead = Mutex::new(FollowBuffer {
+        let buffer = Mutex::new(FollowBuffer {
             records,
             bytes: Vec::new(),
         });
         Ok(Handle::Special(Arc::new(OpenFollow {
             table: table.clone(),
-            buffer: ahead,
+            buffer,
         })))
     }
 }

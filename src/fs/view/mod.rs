@@ -145,13 +145,14 @@ impl View {
                 .unwrap_or_default()
         };
         let _ = mount.cache_report.set(Box::new(stats));
-        let (special_creations, kept) = (SpecialCreations::default(), ComputationCache::default());
+        let (special_creations, computations) =
+            (SpecialCreations::default(), ComputationCache::default());
         let state = ViewState {
             own_host: host.clone(),
             inodes,
             handles,
             special_creations,
-            computations: kept,
+            computations,
             kernel_cache,
         };
         let view = Self {
@@ -571,7 +572,7 @@ impl View {
                 .read_versions
                 .looked_at(item, caller.pid, attr.version);
         }
-        let lasts = if is_marked {
+        let ttl = if is_marked {
             self.kernel_cache.settled_item_ttl(caller, &attr)
         } else {
             CacheTtl::NONE
@@ -585,7 +586,7 @@ impl View {
         Ok(Attr {
             ino,
             size: size.unwrap_or(attr.size),
-            ttl: lasts,
+            ttl,
             ..attr
         })
     }

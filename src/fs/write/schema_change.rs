@@ -527,7 +527,7 @@ impl SchemaDiff<'_> {
     fn set_ttl(&mut self, attribute: String, enabled: bool, effect: &str) {
         let specification = json!({ "Enabled": enabled, "AttributeName": attribute });
         let request = json!({ "TableName": self.table, TIME_TO_LIVE: specification });
-        let reach = if enabled {
+        let scope = if enabled {
             StepScope::EveryItem
         } else {
             StepScope::Settings
@@ -535,7 +535,7 @@ impl SchemaDiff<'_> {
         self.out.steps.push(PlannedRequest {
             operation: "UpdateTimeToLive",
             request,
-            scope: reach,
+            scope,
             effect: effect.to_owned(),
         });
     }

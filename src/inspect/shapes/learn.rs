@@ -163,15 +163,15 @@ impl IndexKeys {
                     }),
             );
         }
-        let wanted: Vec<usize> = schema
+        let required: Vec<usize> = schema
             .indexes
             .iter()
             .map(|index| index.attributes().count())
             .collect();
         Self {
             keys,
-            present: vec![0; wanted.len()],
-            required: wanted,
+            present: vec![0; required.len()],
+            required,
         }
     }
 

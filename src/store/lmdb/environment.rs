@@ -99,18 +99,18 @@ impl LmdbEnvironment {
         // its lock file, see [`Reserve::open`].
         check_meta_pages(&directory, is_alone)?;
         let reserve = Reserve::open(&directory);
-        let gate = MapLock::new(OpenEnvironment::open(&directory, &options)?);
+        let map_lock = MapLock::new(OpenEnvironment::open(&directory, &options)?);
         drop(opening);
         let journal = CommitJournal::open(&directory, locks, &options).map_err(failed)?;
-        let (read_only, distrusted, commits) = (
+        let (read_only, is_distrusted, commits) = (
             AtomicBool::new(false),
             AtomicBool::new(false),
             AtomicU64::new(0),
         );
         let environment = Self {
-            map_lock: gate,
+            map_lock,
             read_only,
-            is_distrusted: distrusted,
+            is_distrusted,
             commits,
             options,
             reserve,

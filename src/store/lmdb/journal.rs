@@ -180,7 +180,7 @@ impl CommitJournal {
     ) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
         let disk_bytes = disk_space(&dir)?.total_bytes;
-        let limit = options
+        let generation_bytes = options
             .log_bytes
             .min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
         Ok(Self {
@@ -190,7 +190,7 @@ impl CommitJournal {
                 .read(true)
                 .write(true)
                 .open(directory.data_file())?,
-            generation_bytes: limit,
+            generation_bytes,
             dir,
             durability: options.durability,
             checkpoint_lock: Mutex::default(),
@@ -207,7 +207,7 @@ impl CommitJournal {
             is_due: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             checkpoints: AtomicU64::new(0),
-            pace: CheckpointPace::new(limit),
+            pace: CheckpointPace::new(generation_bytes),
             checkpoint_at: Mutex::default(),
             is_closed: Mutex::default(),
             condvar: Condvar::new(),
@@ -429,7 +429,7 @@ impl CommitJournal {
         // after a process that was killed inside a write transaction.
         let transaction = opened.environment()?.begin_rw_txn()?;
         let next = transaction_id(&transaction);
-        let head = pages::meta_page_of(&self.data, next - 1)
+        let meta_page = pages::meta_page_of(&self.data, next - 1)
             .map_err(|damage| StoreError::Io(format!("data.mdb {damage}")))?;
         let followed = state
             .log
@@ -451,7 +451,7 @@ impl CommitJournal {
             identity: identity(&self.data)?.unwrap_or([0; IDENTITY_BYTES]),
             is_trusted: true,
             is_strict: self.is_strict()?,
-            meta_page: head,
+            meta_page,
             last_position: log.last_at(),
             lengths: [0; 2],
             notes_unlogged: true,

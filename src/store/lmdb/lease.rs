@@ -70,13 +70,13 @@ impl StoreLease {
         options: &LmdbOptions,
     ) -> Result<Self, StoreError> {
         let file = directory.path().join(LOCKS_FILE);
-        let (place, is_settled) = (Mutex::new(LeaseState::Unlocked), AtomicBool::new(false));
+        let (state, is_clear) = (Mutex::new(LeaseState::Unlocked), AtomicBool::new(false));
         let lease = Self {
             locks,
             file,
             limits: options.lease,
-            state: place,
-            is_clear: is_settled,
+            state,
+            is_clear,
         };
         if options.passive {
             Ok(lease)

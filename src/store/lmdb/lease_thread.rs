@@ -39,8 +39,8 @@ impl LeaseThread {
             ))
         };
         // One queued event is enough: it says "look", not more.
-        let (call, calls) = sync_channel(1);
-        let on_request = call.clone();
+        let (wake, wakes) = sync_channel(1);
+        let on_request = wake.clone();
         let mut files = notify::recommended_watcher(move |event| {
             if is_request(&event) {
                 // A full queue holds such an event already.
@@ -55,13 +55,13 @@ impl LeaseThread {
         let guard = LeaseLoop {
             lease: lease,
             holder: holder,
-            wakes: calls,
+            wakes,
             is_closed: Arc::clone(&is_closed),
         };
         let thread = Worker::start("store-lease", "lease thread", move || guard.run())?;
         Ok(Self {
             is_closed,
-            wake: call,
+            wake,
             _thread: thread,
             _watcher: files,
         })

@@ -61,7 +61,7 @@ impl LoggedChanges {
         last_commit: u64,
     ) -> Result<(u64, Self), StoreError> {
         let hashes = RandomState::new();
-        let mut after = BTreeMap::new();
+        let mut last_values = BTreeMap::new();
         let Checkpoint {
             position,
             epoch,
@@ -79,7 +79,7 @@ impl LoggedChanges {
                             LoggedOperation::Put(key, value) => (key, Some(hashes.hash_one(value))),
                             LoggedOperation::Delete(key) => (key, None),
                         };
-                        after.insert(key.to_vec(), value);
+                        last_values.insert(key.to_vec(), value);
                         Ok(())
                     })
             })?;
@@ -87,7 +87,7 @@ impl LoggedChanges {
             last_record,
             Self {
                 hashes,
-                last_values: after,
+                last_values,
             },
         ))
     }

@@ -55,7 +55,7 @@ impl OfflineStore {
     ///
     /// # Errors
     /// `Io` if there is no store; `Damaged` with a sentence; a failed read.
-    pub fn open(dir: &Path, refusal: StoreError) -> Result<Option<Self>, StoreError> {
+    pub fn open(dir: &Path, write_error: StoreError) -> Result<Option<Self>, StoreError> {
         if !dir.join(DATA_FILE).exists() {
             return Err(StoreError::Io(format!(
                 "there is no {DATA_FILE} in {}",
@@ -86,14 +86,14 @@ impl OfflineStore {
         let newest = || {
             pages::meta_pages(&data).map(|heads| heads.into_iter().max_by_key(|head| head.commit))
         };
-        let (head, (behind, number)) = match &survey.start {
+        let (head, (overlay, number)) = match &survey.start {
             // Both are complete without the log.
             RecoverySource::Data | RecoverySource::PageCache => (newest(), (Overlay::new(), None)),
             RecoverySource::Checkpoint(checkpoint) => {
-                let (behind, number) = replay_overlay(directory.path(), checkpoint)?;
+                let (overlay, number) = replay_overlay(directory.path(), checkpoint)?;
                 (
                     MetaPage::parse(&checkpoint.meta_page).map(Some),
-                    (behind, Some(number)),
+                    (overlay, Some(number)),
                 )
             }
         };
@@ -112,10 +112,10 @@ impl OfflineStore {
             data,
             mapped,
             head,
-            overlay: behind,
+            overlay,
             number,
             has_log,
-            write_error: refusal,
+            write_error,
             _locks: locks,
             directory,
         }))

@@ -236,7 +236,7 @@ impl CheckpointState<'_> {
                 epoch,
                 number,
                 lengths,
-                last_position: last_at,
+                last_position,
                 ..
             },
             last,
@@ -251,7 +251,7 @@ impl CheckpointState<'_> {
                 "the log in {:?} is damaged: records up to commit {behind} stand behind one that is not whole",
                 self.dir
             )
-        } else if let Some(position) = last_at
+        } else if let Some(position) = last_position
             && !self.reader.has(*position, *epoch, *number)?
         {
             format!(

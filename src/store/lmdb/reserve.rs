@@ -70,12 +70,9 @@ impl Reserve {
             log::warn!("no room can be kept for deletes on a full disk: {error}")
         });
         let total_bytes = disk.unwrap_or_default().total_bytes;
-        let wanted_bytes =
+        let target_bytes =
             (total_bytes / DISK_PART).min(BYTES_MAX) / STEP_BYTES_MIN * STEP_BYTES_MIN;
-        let reserve = Self {
-            file,
-            target_bytes: wanted_bytes,
-        };
+        let reserve = Self { file, target_bytes };
         if let Err(error) = fill_lock_file(&directory.path().join(LOCK_FILE)) {
             reserve.release();
             let filled = fill_lock_file(&directory.path().join(LOCK_FILE));

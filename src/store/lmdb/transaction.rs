@@ -27,8 +27,8 @@ pub(super) struct LmdbSnapshot<'s> {
 
 impl<'s> LmdbSnapshot<'s> {
     /// Begins a transaction in the environment that `pass` holds.
-    pub fn begin(pass: MapGuard<'s, OpenEnvironment>) -> Result<Self, Error> {
-        let environment = &raw const *pass.environment()?;
+    pub fn begin(guard: MapGuard<'s, OpenEnvironment>) -> Result<Self, Error> {
+        let environment = &raw const *guard.environment()?;
         // SAFETY: the environment lives in the map lock, which lives for 's; it is replaced or
         // closed only under the exclusive lock, so not before `pass` is dropped, which is after the
         // transaction (field order).
@@ -36,7 +36,7 @@ impl<'s> LmdbSnapshot<'s> {
         let environment = unsafe { &*environment };
         Ok(Self {
             transaction: environment.begin_ro_txn()?,
-            guard: pass,
+            guard,
         })
     }
 }

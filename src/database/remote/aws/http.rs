@@ -111,16 +111,16 @@ impl ConnectionPool {
     /// # Errors
     /// `https://` without any root certificates on this machine.
     pub fn new(place: &AwsEndpoint, timeout: Duration) -> Result<Self, AwsOpenError> {
-        let silence = timeout / 2;
+        let read_timeout = timeout / 2;
         let mut tcp = HttpConnector::new();
         // Lets `https` URIs through to the TLS layer above.
         tcp.enforce_http(false);
         // A request is written whole: Nagle's algorithm would only delay it.
         tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT.min(silence)));
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT.min(read_timeout)));
         Ok(Self {
             route: ProxyRoute::new(place, tcp)?,
-            read_timeout: silence,
+            read_timeout,
         })
     }
 

@@ -102,11 +102,11 @@ impl AwsTransport {
             .enable_all()
             .build()
             .map_err(AwsOpenError::Runtime)?;
-        let (place, identities) = runtime.block_on(endpoint::find_endpoint(options))?;
-        let connections = ConnectionPool::new(&place, options.timeout)?;
+        let (endpoint, credentials) = runtime.block_on(endpoint::find_endpoint(options))?;
+        let connections = ConnectionPool::new(&endpoint, options.timeout)?;
         let asked = AwsShared {
-            endpoint: place,
-            credentials: identities,
+            endpoint,
+            credentials,
             connections,
             timeout: options.timeout,
             throttling: ThrottleLog::default(),

@@ -368,13 +368,13 @@ impl EntryCacheState {
     fn insert(
         &mut self,
         place: EntryPlace,
-        left: WriteResult<CachedRecord>,
+        state: WriteResult<CachedRecord>,
         began: ReadStart,
         is_own: bool,
     ) {
         let key_bytes = place.1.base.partition.size()
             + place.1.base.sort.as_ref().map_or(0, AttributeValue::size);
-        let record_bytes = if let WriteResult::Item(record) = &left {
+        let record_bytes = if let WriteResult::Item(record) = &state {
             record.len()
         } else {
             0
@@ -384,7 +384,7 @@ impl EntryCacheState {
         let pushed_out = self.entries.put(
             place,
             CachedEntry {
-                state: left,
+                state,
                 began,
                 is_own,
             },

@@ -73,9 +73,9 @@ impl LocalState {
     ///
     /// # Errors
     /// `NoSpace` if the trash has no room for the content.
-    pub fn put_in_trash(&self, place: TrashKey, content: &[u8], now_ms: u64) -> Result<(), Error> {
+    pub fn put_in_trash(&self, key: TrashKey, content: &[u8], now_ms: u64) -> Result<(), Error> {
         let mut trash = self.trash.lock();
-        trash.retain(|(stat, _)| stat.key != place && now_ms < stat.expires_ms());
+        trash.retain(|(stat, _)| stat.key != key && now_ms < stat.expires_ms());
         // A file is never evicted for another: the trash may be its only copy.
         if trash
             .iter()
@@ -87,7 +87,7 @@ impl LocalState {
             return Err(StoreError::NoSpace.into());
         }
         let stat = TrashStat {
-            key: place,
+            key,
             bytes: content.len() as u64,
             trashed_ms: now_ms,
             is_in_folder: true,

@@ -167,7 +167,7 @@ impl RemoteDatabase {
     /// Creates the target of a write from an item or a key; `None` if its keys are missing, which
     /// the service refuses.
     fn target(table: ReadableSource, item: &Item, effect: ItemEffect) -> Option<WriteTarget> {
-        let then = match effect {
+        let result = match effect {
             ItemEffect::Put => WriteResult::Item(item.clone()),
             ItemEffect::Delete => WriteResult::Nothing,
             ItemEffect::Update => WriteResult::Unknown,
@@ -175,7 +175,7 @@ impl RemoteDatabase {
         Some(WriteTarget {
             key: item.key(&table.described.schema.key)?,
             table,
-            result: then,
+            result,
         })
     }
 
@@ -216,10 +216,10 @@ impl RemoteDatabase {
         let places: Vec<EntryPlace> = targets.iter().flat_map(WriteTarget::places).collect();
         // Registered before the request is sent, so that overlapping writes are detected.
         self.cache.begin_write(&places);
-        let (pages, commits) = (Arc::clone(&self.cache), Arc::clone(&self.commits));
+        let (cache, commits) = (Arc::clone(&self.cache), Arc::clone(&self.commits));
         // The listener is notified here, not by the service as well.
         let writes = OwnWrites {
-            cache: pages,
+            cache,
             commits,
             listener: done.context.listener.take(),
             targets,

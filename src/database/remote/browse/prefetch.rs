@@ -45,15 +45,16 @@ impl FileReader {
 
     /// Creates the reader of a new folder, which continues the sequence of the one read just
     /// before.
-    fn continue_from(before: Option<&Self>, last: AttributeValue, at_ms: u64) -> Self {
-        let (in_order, before) =
-            before.map_or((0, 0), |before| (before.in_order, before.in_folder));
+    fn continue_from(in_previous: Option<&Self>, last: AttributeValue, at_ms: u64) -> Self {
+        let (in_order, in_previous) = in_previous.map_or((0, 0), |in_previous| {
+            (in_previous.in_order, in_previous.in_folder)
+        });
         Self {
             last,
             at_ms,
             in_order,
             in_folder: 0,
-            in_previous: before,
+            in_previous,
         }
     }
 

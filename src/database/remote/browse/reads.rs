@@ -617,20 +617,20 @@ impl Browse for RemoteDatabase {
     fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
         let TrashRequest {
             delete,
-            key: place,
+            key,
             content,
         } = request;
         // The trash comes first: a text without room there must not be deleted.
         if let Err(error) =
             self.local_state
-                .put_in_trash(place.clone(), &content, self.options.clock.now_ms())
+                .put_in_trash(key.clone(), &content, self.options.clock.now_ms())
         {
             return done.tell(Err(error));
         }
         let beside = Arc::clone(&self.local_state);
         let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
             if outcome.is_err() {
-                beside.change_trash(TrashChange::Remove(place));
+                beside.change_trash(TrashChange::Remove(key));
             }
             outcome
         });

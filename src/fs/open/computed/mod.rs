@@ -337,14 +337,14 @@ impl ComputedWindow {
         start: u64,
         buffer: Vec<u8>,
         bills: Vec<Bill>,
-        goes_on: bool,
+        has_more: bool,
     ) -> Self {
         Self {
             producer,
             buffer,
             start,
             bills,
-            has_more: goes_on,
+            has_more,
         }
     }
 

@@ -205,20 +205,20 @@ impl DeferredDelete {
     fn delete(
         self: &Arc<Self>,
         mount: &Mount,
-        place: HiddenKey,
+        key: HiddenKey,
         hidden: HiddenItem,
         parking: TrashText,
         reply: Reply<()>,
     ) {
-        let schema = match mount.schema(&place.0) {
+        let schema = match mount.schema(&key.0) {
             Ok(schema) => schema,
             // The table is gone, and the item with it.
             Err(error) => {
-                self.unhide(&place, hidden);
+                self.unhide(&key, hidden);
                 return reply(Err(error));
             }
         };
-        let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
+        let mut request = DeleteItemRequest::new(key.0.clone(), key.1.to_item(&schema.key));
         // An item that another front end wrote since is not the one that was renamed away.
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
@@ -232,9 +232,9 @@ impl DeferredDelete {
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let ended = match outcome {
                     Ok(_) => {
-                        deletes.after_delete(&place, composite);
+                        deletes.after_delete(&key, composite);
                         if let Some((trashed, text)) = trashed {
-                            deletes.after_trash(&place, hidden.file, trashed, &text);
+                            deletes.after_trash(&key, hidden.file, trashed, &text);
                         }
                         Ok(())
                     }
@@ -247,15 +247,15 @@ impl DeferredDelete {
                 };
                 // Last: as long as it is hidden no call sees an item that is already deleted, or a
                 // folder that is not kept yet.
-                deletes.unhide(&place, hidden);
+                deletes.unhide(&key, hidden);
                 reply(ended);
             },
         );
         match parking {
-            Some((place, content)) => mount.db.trash_item(
+            Some((key, content)) => mount.db.trash_item(
                 TrashRequest {
                     delete: request,
-                    key: place,
+                    key,
                     content,
                 },
                 done,

@@ -130,16 +130,16 @@ impl AttributeFolder {
     fn attribute(
         &self,
         at: &Special,
-        of: DocumentPath,
-        asked: Option<ValueKind>,
+        path: DocumentPath,
+        forced: Option<ValueKind>,
         name: &str,
     ) -> Node {
         at.child(
             name,
             AttributeFile {
                 entry: self.entry.clone(),
-                path: of,
-                forced: asked,
+                path,
+                forced,
             },
         )
         .writable()
@@ -270,15 +270,15 @@ impl NodeOps for AttributeFile {
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, place) = (&host.mount, self.entry.clone());
-        let (item, _) = entry::load(mount, &place)?;
+        let (mount, entry) = (&host.mount, self.entry.clone());
+        let (item, _) = entry::load(mount, &entry)?;
         let value = self.path.resolve_in(&item);
         let kind = self
             .forced
             .unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
-        let key_schema = mount.schema(place.table())?.key.clone();
+        let key_schema = mount.schema(entry.table())?.key.clone();
         let target = AttributeTarget {
-            entry: place,
+            entry,
             key_schema,
             path: self.path.clone(),
             kind,
@@ -379,11 +379,11 @@ struct Edit {
 }
 
 impl Edit {
-    fn set(path: DocumentPath, value: AttributeValue, must: EditCondition) -> Self {
+    fn set(path: DocumentPath, value: AttributeValue, condition: EditCondition) -> Self {
         Self {
             path,
             value: Some(value),
-            condition: must,
+            condition,
         }
     }
 

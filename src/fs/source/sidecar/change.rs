@@ -56,10 +56,10 @@ impl NodeOps for PatchFile {
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, place) = (&host.mount, self.0.clone());
-        let key_schema = mount.schema(place.table())?.key.clone();
+        let (mount, entry) = (&host.mount, self.0.clone());
+        let key_schema = mount.schema(entry.table())?.key.clone();
         let target = PatchTarget {
-            entry: place,
+            entry,
             key_schema,
             strict_keys: mount.options.strict_keys,
         };
@@ -143,7 +143,7 @@ impl PatchTarget {
 
 impl ExecuteText for PatchTarget {
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: MergePatch, done: VersionReply) {
-        let (place, schema) = {
+        let (entry, schema) = {
             let state = open.state.lock();
             (
                 state.writer.target().entry.clone(),
@@ -151,7 +151,7 @@ impl ExecuteText for PatchTarget {
             )
         };
         let merge = PatchMerge {
-            entry: place,
+            entry,
             schema,
             patch,
             writer: open.writer(),

@@ -49,32 +49,29 @@ pub fn node(source: &SourceName, key: EntryKey, suffix: Suffix) -> Result<Node, 
         source.table,
         path.strip_suffix(".json").unwrap_or(&path)
     );
-    let place = EntryNode {
+    let entry = EntryNode {
         source: source.clone(),
         key,
         form: TextForm::PlainJson,
     };
-    let above = place.directory();
+    let above = entry.directory();
     let file = |end: &str, feature: Feature| {
         Special::file(format!("{stem}{end}"), Some(source.clone()), feature)
     };
     Ok(match suffix {
-        Suffix::Patch => file(".patch", change::PatchFile(place).into()).writable(),
-        Suffix::Update => file(".update", change::UpdateFile(place).into()).writable(),
-        Suffix::Meta => file(".meta", MetaFile(place).into()),
+        Suffix::Patch => file(".patch", change::PatchFile(entry).into()).writable(),
+        Suffix::Update => file(".update", change::UpdateFile(entry).into()).writable(),
+        Suffix::Meta => file(".meta", MetaFile(entry).into()),
         Suffix::CasJson(version) => file(
             &format!(".{version}.casjson"),
-            CasJsonFile(place, version).into(),
+            CasJsonFile(entry, version).into(),
         )
         .writable(),
         Suffix::Attributes => Special::directory(
             format!("{stem}.d"),
             Some(source.clone()),
             above.ino(),
-            attributes::AttributeFolder {
-                entry: place,
-                path: None,
-            },
+            attributes::AttributeFolder { entry, path: None },
         ),
         Suffix::Json | Suffix::DdbJson | Suffix::Base => return Err(FsError::NotFound),
     }

@@ -50,7 +50,7 @@ impl LogFiles {
     pub fn open(dir: &Path, limit: u64, generation: u64) -> Result<Self, StoreError> {
         let was_there = LOG_FILES.iter().all(|name| dir.join(name).exists());
         let [first, second] = LOG_FILES;
-        let ends = [
+        let appenders = [
             directory::open_file(dir, first)?,
             directory::open_file(dir, second)?,
         ];
@@ -58,7 +58,7 @@ impl LogFiles {
         let open = |name: &str| directory::open_to_write(&dir.join(name)).map_err(failed);
         let files = Self {
             files: [open(first)?, open(second)?],
-            appenders: ends,
+            appenders,
             generation: AtomicU64::new(generation),
             limit,
             lengths: Default::default(),

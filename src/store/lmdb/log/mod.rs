@@ -72,12 +72,12 @@ impl WriteAheadLog {
         limit: u64,
         epoch: u64,
         tail: LogPosition,
-        last: u64,
+        last_number: u64,
     ) -> Result<Self, StoreError> {
         let limit = limit.min(LIMIT_BYTES_MAX);
         let files = Arc::new(LogFiles::open(dir, limit, tail.generation())?);
-        let on_disk = DurableNumbers {
-            log: last,
+        let durable = DurableNumbers {
+            log: last_number,
             checkpoint: 0,
         };
         Ok(Self {
@@ -85,9 +85,9 @@ impl WriteAheadLog {
             limit,
             epoch,
             tail,
-            last_number: last,
+            last_number,
             last_position: None,
-            durable: on_disk,
+            durable,
             pending: None,
             buffer: Vec::new(),
         })
