@@ -32,7 +32,7 @@ const KEYS: [(&str, &str); 4] = [
     ("AWS_EC2_METADATA_DISABLED", "true"),
     ("LC_ALL", "C.UTF-8"),
 ];
-/// What is done, and what it is called. `Small/items` has 200 folders of 10 items; `Big/items` folders of 200 and 2,000.
+/// What is done, and what it is called. `Bounded/items` has 200 folders of 10 items; `Big/items` folders of 200 and 2,000.
 const JOBS: [(&str, &str); 17] = [
     ("ls of the mount", "ls"),
     ("ls -l of 200 items", "ls -l Big/items/some"),

@@ -46,7 +46,7 @@ pub use entries::{
     SourceName, SourceStats, TextForm,
 };
 
-/// A visitor of the entries of a listing, each with the bytes of its [`Position`]; `Break` ends the
+/// A visitor of the entries of a listing, each with the bytes of its [`ListPosition`]; `Break` ends the
 /// listing.
 pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
 
@@ -201,7 +201,6 @@ fn items_unless_count(select: Option<Select>, items: Vec<Item>) -> Option<Vec<It
 }
 
 /// Runs an operation to its end: starts it with a callback, and waits for the callback.
-// Runs an operation to its end: starts it with a callback, and waits for the callback.
 pub(crate) fn wait<T: Send + 'static>(
     context: CallContext,
     start: impl FnOnce(Done<T>),
@@ -277,7 +276,7 @@ pub trait Browse: Database {
         true
     }
 
-    /// True if [`Browse::read_page_unbilled`], [`Browse::look`] and [`Browse::records`] consume
+    /// True if [`Browse::read_page_unbilled`], [`Browse::peek_page`] and [`Browse::records`] consume
     /// capacity as reads do.
     fn charges_peeks(&self) -> bool {
         false
@@ -311,7 +310,7 @@ pub trait Browse: Database {
         visit: &mut Visit<'_, (Collection, ListPosition)>,
     ) -> Result<(), Error>;
 
-    /// Lists entries in key order, strictly after `after`, each with the bytes of its [`Position`].
+    /// Lists entries in key order, strictly after `after`, each with the bytes of its [`ListPosition`].
     fn entries(
         &self,
         source: &SourceName,
@@ -368,7 +367,6 @@ pub trait Browse: Database {
     fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
     /// Returns the saved queries of a table; empty if there is no such table.
-    // Returns the saved queries of a table; empty if there is no such table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
 
     /// Changes the saved queries of a table, durably.

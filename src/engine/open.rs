@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// Takes the exclusive lease as [`Store::take_lease`] does, if the store is of this version:
+    /// Takes the exclusive lease as [`Store::hold_lease`] does, if the store is of this version:
     /// programs of an earlier version would not ask for the lease. A store that becomes of this
     /// version takes part from the next open on.
     pub fn take_lease(&self, holder: Arc<dyn LeaseHolder>) -> Result<(), Error> {

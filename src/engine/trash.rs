@@ -1,7 +1,7 @@
 //! The trash: the text of an item that was moved to a name that is no item's, written in the
 //! transaction that deletes the item and kept for [`TRASH_RETENTION_MS`].
 //!
-//! The value under [`StoreKey::Parked`], numbers big-endian:
+//! The value under [`StoreKey::Trash`], numbers big-endian:
 //!
 //! ```text
 //! 00        version u8, 1

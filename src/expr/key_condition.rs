@@ -171,7 +171,7 @@ pub struct KeyCondition {
 }
 
 /// Parses a KeyConditionExpression as any condition; placeholders that it names count as used.
-/// [`KeyConditionShape::of_condition`] checks its meaning.
+/// [`KeyConditionShape::from_condition`] checks its meaning.
 ///
 /// # Errors
 /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).

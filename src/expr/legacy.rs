@@ -196,7 +196,7 @@ fn build_condition(
     if operator != ComparisonOperator::NotContains {
         return condition;
     }
-    // Unlike `NOT contains(…)`, false where the attribute is missing.
+    // Unlike `NONE contains(…)`, false where the attribute is missing.
     let exists = Condition::on_attribute(attribute, Predicate::AttributeExists, []);
     Condition::And(vec![exists, Condition::Not(Box::new(condition))])
 }

@@ -147,12 +147,10 @@ pub struct MountEntry {
 
 /// A mount's connection to the kernel.
 #[derive(Debug)]
-// The absolute path of the mountpoint.
 pub struct FuseConnection {
     /// The absolute path of the mountpoint.
-    // The data directory, if the list of mounts names it.
     pub path: PathBuf,
-    /// The data directory, if the list of mounts can name it.
+    /// The data directory, if the list of mounts names it.
     pub data: Option<PathBuf>,
     /// Major and minor number of the device, as in `0:40`.
     device: String,

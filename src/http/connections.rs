@@ -164,7 +164,6 @@ pub struct TimeoutStream {
     /// The time since when the peer has unread bytes, and the bytes that it took since.
     backlog: Option<(Instant, usize)>,
     /// The memory of answers: a slow peer is dropped sooner while it is wanted.
-    // The memory of answers: a slow peer is dropped sooner while it is wanted.
     answers: MemoryBudget,
 }
 

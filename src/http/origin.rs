@@ -60,7 +60,7 @@ impl OriginPolicy {
     /// Checks the hosts of a request, and its `Origin` headers.
     ///
     /// # Errors
-    /// [`Refused`], answered by HTTP 400 or 403.
+    /// [`OriginError`], answered by HTTP 400 or 403.
     pub fn check(&self, hosts: &RequestHosts<'_>, origins: &[&str]) -> Result<(), OriginError> {
         let named = match (hosts.target, hosts.headers.as_slice()) {
             (_, [_, _, ..]) => return Err(OriginError::Hosts),

@@ -64,13 +64,13 @@ pub fn table_prefix(text: &str) -> Option<&str> {
     Arn::table_resource(text).and(text.get(..=place))
 }
 
-/// Returns the ARN of a table with the prefix of [`home`].
+/// Returns the ARN of a table with the prefix of [`table_prefix`].
 #[must_use]
 pub fn table_with_prefix(home: &str, table: &TableName) -> String {
     format!("{home}table/{table}")
 }
 
-/// Returns the ARN of a stream with the prefix of [`home`].
+/// Returns the ARN of a stream with the prefix of [`table_prefix`].
 #[must_use]
 pub fn stream_with_prefix(home: &str, stream: &StreamName) -> String {
     format!(

@@ -68,18 +68,15 @@ impl Statistic {
 /// returned was paid for and wasted.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-// Pages; each range of a PartiQL statement counts as one.
 pub struct ReadCounts {
-    /// Pages; the parts of a PartiQL statement that reads several ranges each.
+    /// Pages; each range of a PartiQL statement counts as one.
     pub requests: u64,
     /// `ScannedCount`: items or entries before the filter.
-    // `Count`: the ones that the filter kept.
     pub evaluated: u64,
-    /// `Count`: those that the filter kept.
-    // Read units, with those of items fetched from the table for a local index; a part of
-    // [`Usage::read`], of the index and of the table.
+    /// `Count`: items or entries that the filter kept.
     pub returned: u64,
-    /// Read units, with those of items fetched from the table for a local index; a part of [`Usage::read`], there and at the table.
+    /// Read units, with those of items fetched from the table for a local index; a part of
+    /// [`CapacityUsage::read`] of the index and of the table.
     pub units: f64,
 }
 
@@ -260,7 +257,7 @@ pub struct SourceMetrics {
     /// `None` for the base table.
     pub index: Option<IndexName>,
     pub usage: Series<CapacityUsage>,
-    /// One for each window, in the order of [`Window::ALL`].
+    /// One for each window, in the order of [`Period::ALL`].
     pub windows: [CapacityUsage; 3],
     pub is_local: bool,
     pub billing: Billing,
@@ -488,7 +485,7 @@ pub struct HotKey<K = Vec<AttributeValue>> {
     pub load: Load,
     /// The busiest second of that window; not known for single items.
     pub peak: PeakSecond,
-    /// The load of the last day, as [`Window::Day`]; for single items, since they are counted.
+    /// The load of the last day, as [`Period::Day`]; for single items, since they are counted.
     pub total: Load,
 }
 

@@ -109,7 +109,7 @@ impl fmt::Debug for JsonNode {
 impl Document {
     /// Reads a text with the crate's strict reader: a member given twice, half a surrogate pair and
     /// a byte order mark are errors. Depth is bounded: values deeper than any request goes are
-    /// passed over, see [`Json::is_cut`].
+    /// passed over, see [`Json::is_truncated`].
     ///
     /// # Errors
     /// [`JsonError`] with the fault and its offset.
@@ -240,7 +240,7 @@ pub fn member_ranges(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonErr
     })
 }
 
-/// Works as [`Document::of`].
+/// Works as [`Document::from_value`].
 impl From<Value> for Document {
     fn from(json: Value) -> Self {
         Self::from_value(&json)

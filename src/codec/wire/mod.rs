@@ -1,7 +1,7 @@
 //! The DynamoDB API's JSON, a file for each family of operations. [`request`] decodes a body into a
-//! typed request, with the service's own type and constraint errors in its order; [`write()`]
-//! encodes a typed response as a body. A client of another service goes the other way: [`ask`]
-//! encodes a typed request, and [`answer()`] decodes a response. Most of it follows from the
+//! typed request, with the service's own type and constraint errors in its order; [`encode()`]
+//! encodes a typed response as a body. A client of another service goes the other way:
+//! [`encode_request`] encodes a typed request, and [`decode_response()`] decodes a response. Most of it follows from the
 //! declarations in [`crate::model::api`].
 //!
 //! ```text

@@ -16,7 +16,7 @@ pub struct Context {
     /// 10.4).
     pub table_names: Vec<String>,
     pub detail: ReturnConsumedCapacity,
-    /// The region and account in the ARNs of another service, see [`arn::home`]; empty for our own.
+    /// The region and account in the ARNs of another service, see [`arn::table_prefix`]; empty for our own.
     pub home: String,
 }
 

@@ -1,4 +1,4 @@
-//! Spending limits: a [`Service`] before another that counts the consumption of each answer, and
+//! Spending limits: a [`Transport`] before another that counts the consumption of each answer, and
 //! delays or refuses requests.
 //!
 //! Units per second are a token bucket that fills at that rate, up to the units of one second. The

@@ -84,7 +84,7 @@ struct Lexer<'s> {
     column: u32,
 }
 
-/// Returns all tokens, the last one [`TokenKind::End`].
+/// Returns all tokens, the last one [`PartiqlTokenKind::End`].
 ///
 /// # Errors
 /// `Syntax` with an empty text if the statement is unreadable.

@@ -133,7 +133,7 @@ pub struct PartiqlParser {
 }
 
 impl PartiqlParser {
-    /// Begins at the first of `tokens`, which end with [`TokenKind::End`].
+    /// Begins at the first of `tokens`, which end with [`PartiqlTokenKind::End`].
     #[must_use]
     pub fn new(tokens: Vec<PartiqlToken>) -> Self {
         debug_assert!(

@@ -221,7 +221,7 @@ impl<M> ErrorLog<M> {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the number of failures recorded so far: for [`Journal::has_new`].
+    /// Returns the number of failures recorded so far: for [`ErrorLog::has_new`].
     pub fn kept(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

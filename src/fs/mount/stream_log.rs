@@ -1,5 +1,5 @@
 //! A table's stream, read through the operations of the API: a position in it ([`StreamReader`]), a
-//! change as a line ([`write_line`]), and today's changes as a file that only grows ([`Log`]).
+//! change as a line ([`write_line`]), and today's changes as a file that only grows ([`StreamLog`]).
 //!
 //! `<Table>/stream/log.ndjson` has today's changes (UTC), a line each. At midnight its name stands
 //! for a new, empty file with another inode number, as if rotated, and open files are read to the

@@ -1,4 +1,4 @@
-//! Texts of files in memory: of an open file ([`Text`]), of one that is made from a whole table
+//! Texts of files in memory: of an open file ([`FileText`]), of one that is made from a whole table
 //! ([`TableTexts`], [`ShapesCache`]), and as a program wrote it ([`WrittenTexts`]).
 
 use std::time::Instant;

@@ -139,7 +139,7 @@ impl InodeTable {
         self.sources.share(source)
     }
 
-    /// Counts a lookup as [`InodeTable::mark`], for an item with this number, packed by
+    /// Counts a lookup as [`InodeTable::add_lookup`], for an item with this number, packed by
     /// [`super::pack_item`]; the kernel may cache it.
     #[must_use]
     pub fn add_item_lookup(
@@ -290,13 +290,13 @@ impl InodeTable {
         since > 0 && u128::from(since) < within.as_millis()
     }
 
-    /// Takes back one lookup that [`InodeTable::mark`] counted: the reply does not contain the
+    /// Takes back one lookup that [`InodeTable::add_lookup`] counted: the reply does not contain the
     /// node.
     pub fn undo_lookup(&self, ino: u64) {
         self.forget(ino, 1);
     }
 
-    /// Marks a known node as cacheable, as [`InodeTable::mark`], for a reply that is no lookup.
+    /// Marks a known node as cacheable, as [`InodeTable::add_lookup`], for a reply that is no lookup.
     pub fn set_mark(&self, ino: u64) {
         self.shard(ino).lock().mark(ino);
     }

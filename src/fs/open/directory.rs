@@ -33,7 +33,7 @@ const NAME_OFFSET_MIN: u64 = 1 << 62;
 /// Reads the names of a directory in a fixed order. State that must stay the same during one
 /// listing is read when the lister is made.
 pub trait Lister: Send {
-    /// Appends up to [`BATCH`] names after `from`, each with its own place. Appends none exactly at
+    /// Appends up to [`BATCH_LEN`] names after `from`, each with its own place. Appends none exactly at
     /// the end.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl DirectoryStream {
         self.is_slow
     }
 
-    /// Sets whether [`super::found::Items`] are wanted from now on. Returns true if they were
+    /// Sets whether [`super::dirent::ItemBatch`] are wanted from now on. Returns true if they were
     /// wanted until now, and the last batch has them.
     pub fn want_items(&mut self, wants_items: bool) -> bool {
         let wanted = std::mem::replace(&mut self.wants_items, wants_items);

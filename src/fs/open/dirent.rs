@@ -152,7 +152,7 @@ impl DirentBatch {
     }
 
     /// True if the attributes of items are wanted. A lister that lists nothing else then calls
-    /// [`Found::start_items`].
+    /// [`DirentBatch::start_items`].
     #[must_use]
     pub fn wants_items(&self) -> bool {
         self.wants_items

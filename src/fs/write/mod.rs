@@ -86,7 +86,7 @@ pub struct Commit<R> {
 #[error("{error}")]
 pub struct WriteFailure {
     pub error: FsError,
-    /// Indented lines, each with its newline: excerpt, caret, hint. See [`report::report`].
+    /// Indented lines, each with its newline: excerpt, caret, hint. See [`report::render_report`].
     pub report: String,
 }
 
@@ -120,7 +120,7 @@ pub trait TextTarget {
         Box::new(JsonPrefix::new())
     }
 
-    /// True if [`Target::check`] takes every text that [`Target::request`] takes. A text that comes
+    /// True if [`TextTarget::check`] takes every text that [`TextTarget::request`] takes. A text that comes
     /// in one piece is then read once.
     fn accepts_whole(&self) -> bool {
         false

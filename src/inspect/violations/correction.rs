@@ -14,12 +14,10 @@ use crate::model::{Error, KeySchema, TableName};
 
 /// The bounds of a detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-// The maximum of violations to find; `None` is all.
 pub struct DetectBounds {
-    /// Violations to find; `None` is all.
-    // The maximum of items to read; `None` is all.
+    /// The maximum of violations to find; `None` is all.
     pub violations_max: Option<u64>,
-    /// Items to read; `None` is all.
+    /// The maximum of items to read; `None` is all.
     pub items_max: Option<u64>,
 }
 

@@ -225,8 +225,7 @@ impl TrashStat {
     }
 }
 
-/// Deletes an item and parks its text, both or neither.
-// A request to delete an item and to trash its text, both or neither.
+/// A request to delete an item and to trash its text, both or neither.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrashRequest {
     pub delete: DeleteItemRequest,

@@ -6,7 +6,7 @@ use super::exception::{INTERNAL, VALIDATION};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoteError {
-    /// A name of [`NAMES`]; for any other name the exception of its HTTP status, and [`INTERNAL`]
+    /// A name of [`EXCEPTIONS`]; for any other name the exception of its HTTP status, and [`INTERNAL`]
     /// if there was no response.
     pub exception: &'static str,
     /// The HTTP status; 0 if there was no response.

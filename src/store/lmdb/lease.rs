@@ -191,7 +191,7 @@ impl StoreLease {
     }
 
     /// Writes the mark that entries are cached, which may outlive the process as long as the file
-    /// `remains` exists. Called with the exclusive lock held.
+    /// `lease_marker` exists. Called with the exclusive lock held.
     pub fn write_marker(&self, marker: Option<PathBuf>) -> io::Result<()> {
         write(self.locks.file(), Some(&LeaseMarker::new(marker)))
     }

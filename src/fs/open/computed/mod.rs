@@ -11,7 +11,7 @@
 //! | the open that follows a stat must not compute again | [`ComputationCache`], for a short time and as long as nothing was committed |
 //! | an open file must not change | its handle holds its computation |
 //! | a caller that was interrupted must not keep us busy | steps are made only while a caller waits; a later one goes on where they ended |
-//! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`Window`] that keeps a page or two |
+//! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`ComputedWindow`] that keeps a page or two |
 
 mod open;
 mod spool;
