@@ -1,6 +1,6 @@
 //! Folders that mkdir made and the store does not know: collection folders that exist without
 //! items, or were emptied by unlink and not yet removed, and indexes that UpdateTable has not
-//! created. In memory only.
+//! created. In memory only. Drafts of whole tables are in `write/draft.rs`.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! CreateTable and UpdateTable by a written `schema.json`; and `schema.plan`, the effect of writing
 //! a definition, for lookup only. The plan is written as `schema.json` is and read back as ordered
-//! steps and refusals; each session reads its own.
+//! steps and refusals; each session reads its own. `write/schema_change.rs` computes the steps,
+//! `source/schema.rs` has the file.
 
 use super::{absence, discarded_writes, queries};
 use crate::codec::{

@@ -2,12 +2,12 @@
 //! name below it is listed unless it blocks.
 //!
 //! ```text
-//! log.ndjson           today's changes (UTC), as `mount/stream.rs` counts them: a file that only grows
+//! log.ndjson           today's changes (UTC), as `mount/stream_log.rs` counts them: a file that only grows
 //! follow               every change from the open on: a read waits for the next one (`open/host/threads.rs`). Never listed
 //! since/<seq>.ndjson   changes after a sequence number. Never listed
 //! ```
-//! A table has a new stream each time one is enabled; these files are of the newest. `mount/stream`
-//! reads it and makes the lines.
+//! A table has a new stream each time one is enabled; these files are of the newest.
+//! `mount/stream_log.rs` reads it and makes the lines.
 
 use super::help;
 use crate::fs::{

@@ -1,4 +1,5 @@
-//! MKDIR, SYMLINK, UNLINK and RMDIR.
+//! MKDIR, SYMLINK, UNLINK and RMDIR: the calls that make and remove names, but for files
+//! (`open.rs`). The operations themselves are those of the node's kind, called by [`tree`].
 
 use super::View;
 use super::kernel_cache::{cached_item, is_listed_name};

@@ -1,4 +1,5 @@
-//! OPEN, CREATE and MKNOD.
+//! OPEN, CREATE and MKNOD. A file is opened by the operations of its kind, called by [`tree`]; its
+//! handle is used by the calls in `io.rs`.
 
 use std::sync::mpsc::sync_channel;
 

@@ -1,6 +1,6 @@
-//! Deletes that wait a little: an item renamed to a scratch name may be an editor's backup, and the
-//! same name is written again at once. Until the delete is due the item is hidden, not gone: it
-//! survives a crash.
+//! The list of deferred deletes: an item renamed to a scratch name may be an editor's backup, and
+//! the same name is written again at once. Until the delete is due the item is hidden, not gone: it
+//! survives a crash. `open/host/deferred_delete.rs` performs the deletes.
 
 use std::hash::Hash;
 
@@ -89,7 +89,7 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
     /// hidden until [`Self::cancel`] is called after the delete, so that the name does not come
     /// back in between; each is returned once only.
     ///
-    /// `is_meant` selects them, whether [`Hidden::is_due`] or not.
+    /// `is_meant` selects them, whether [`HiddenItem::is_due`] or not.
     pub fn take_if(&mut self, is_meant: impl Fn(&K, &HiddenItem) -> bool) -> Vec<(K, HiddenItem)> {
         let due = self
             .hidden

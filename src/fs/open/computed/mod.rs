@@ -7,11 +7,11 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; a call for the size waits for the end, a read for its bytes |
-//! | asking for a size must consume no capacity | steps are made on account; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
+//! | asking for a size must consume no capacity | steps are made without being charged, each leaves a bill; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
 //! | the open that follows a stat must not compute again | [`ComputationCache`], for a short time and as long as nothing was committed |
 //! | an open file must not change | its handle holds its computation |
 //! | a caller that was interrupted must not keep us busy | steps are made only while a caller waits; a later one goes on where they ended |
-//! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`Window`] that keeps a page or two |
+//! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`ComputedWindow`] that keeps a page or two |
 
 mod open;
 mod spool;
@@ -505,7 +505,8 @@ mod tests {
 
     const PIECE: usize = 1 << 20;
 
-    /// Gives pieces of one byte value each; the step of `fails` fails once, that of `panics` panics.
+    /// Gives pieces of one byte value each; the step of `fails` fails once, that of `panics`
+    /// panics.
     #[derive(Debug, Default)]
     struct Pieces {
         left: u8,

@@ -2,9 +2,9 @@
 //! another program made in between, also if it opens the file anew for the write
 //! (docs/filesystem.md 4, put if unchanged).
 //!
-//! A note is of an item and a process, whichever of its threads reads or writes. A commit of that
-//! process is checked against the version noted; a process that read nothing, as `echo >`, replaces
-//! the item. These renew a note:
+//! A note ([`ReadNote`]) is the version that a process read of an item, whichever of its threads
+//! read it. A commit of that process is checked against the version noted; a process that read
+//! nothing, as `echo >`, replaces the item. These renew a note:
 //!
 //! - reading the item again;
 //! - a commit of the process itself by any route: the database reports it ([`crate::model::api::WriteListener`]);

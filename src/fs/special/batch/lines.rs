@@ -1,6 +1,6 @@
-//! The lines of a batch. [`LineSplitter`] cuts writes into lines in bounded memory, since a line may come
-//! in many writes and a write may hold many lines. [`parse`] gives the request of a line.
-//! [`Transaction`] holds the lines of `batch/atomic` until they are carried out: one
+//! The lines of a batch. [`LineSplitter`] cuts writes into lines in bounded memory, since a line
+//! may come in many writes and a write may hold many lines. [`parse`] gives the request of a line.
+//! [`AtomicBatch`] holds the lines of `batch/atomic` until they are carried out: one
 //! TransactWriteItems with its limits.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Notifications that end the kernel's cached answers when they are no longer true.
+//! Cache invalidation: the notifications that end the kernel's cached answers when they are no
+//! longer true. `fuse/notify.rs` sends them.
 //!
 //! | event | notification to the kernel | the call that waits for it |
 //! |---|---|---|

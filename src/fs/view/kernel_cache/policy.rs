@@ -7,7 +7,7 @@
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
 //! | nothing ends an answer once this process is killed | nothing is cached longer than [`LEASE_TTL`] at a time |
 //! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_ttl`] |
-//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer has no lasting part about the name of an item ([`KernelCache::name_ttl`]) |
+//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | in such an answer the name of an item has no lifetime ([`KernelCache::name_ttl`]) |
 //! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::PendingRenames`]) |
 
 use super::{Invalidation, KernelCache, cached_item, node_name};
