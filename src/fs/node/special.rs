@@ -48,8 +48,8 @@ pub struct Special {
     pub feature: Feature,
 }
 
-/// The behaviour of a special file, which `fs::open::node_ops` puts in and takes out: here it is only
-/// carried.
+/// The behaviour of a special file, which `fs::open::node_ops` puts in and takes out: here it is
+/// only carried.
 #[derive(Debug)]
 pub struct Feature(Box<dyn Any + Send + Sync>);
 

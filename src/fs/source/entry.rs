@@ -1,4 +1,5 @@
-//! Base items and index entries as files: `X.json`, `X.ddbjson`, and `X.base` beside an index entry.
+//! Base items and index entries as files: `X.json`, `X.ddbjson`, and `X.base` beside an index
+//! entry.
 
 use crate::codec::{dynamodb_json, json::edit::indent};
 use crate::database::EntryStat;
@@ -319,8 +320,8 @@ pub fn create(host: &Host, node: &Node, flags: OpenFlags) -> Result<Handle> {
         ItemTextWriter::stream
     };
     let open = item_handle(host, node, flags, writer)?;
-    // By the inode number, not by the handle: a second open of the name finds the file that is being
-    // created.
+    // By the inode number, not by the handle: a second open of the name finds the file that is
+    // being created.
     host.creations.add(Arc::clone(&open));
     Ok(Handle::Item(open))
 }

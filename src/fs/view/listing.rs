@@ -44,8 +44,8 @@ impl View {
         {
             self.host.rm_guard.check_delete(table, self.mount())?;
         }
-        // A process that has listed a table has seen what it holds: the rules for copies that are being
-        // made no longer hide parts from it.
+        // A process that has listed a table has seen what it holds: the rules for copies that are
+        // being made no longer hide parts from it.
         if let Node::Table(table) = &*node
             && self.mount().archiver_quirks.is_active(now_ms())
         {

@@ -300,8 +300,8 @@ impl View {
             return false;
         };
         match (place, &*node) {
-            // Only `get_unpacked`: items are packed in the table and always quick, so the common call
-            // ends above.
+            // Only `get_unpacked`: items are packed in the table and always quick, so the common
+            // call ends above.
             (CallTarget::Inode(_), node) => node.reads_table(),
             (CallTarget::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
                 tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_table())

@@ -351,8 +351,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// Removes a file with content that is kept elsewhere, unless it was changed or is open. True if
-    /// its name is free now.
+    /// Removes a file with content that is kept elsewhere, unless it was changed or is open. True
+    /// if its name is free now.
     pub fn remove_if_same(&mut self, id: FileId, content: &[u8]) -> bool {
         let is_open = self.files.get(&id).is_none_or(|file| file.handles > 0);
         !is_open && self.content(id).is_ok_and(|text| text == content) && self.remove(id).is_ok()

@@ -7,10 +7,11 @@
 //! nothing, as `echo >`, replaces the item. These renew a note:
 //!
 //! - reading the item again;
-//! - a commit of the process itself by any route: the database reports it ([`crate::model::api::WriteListener`]);
-//! - looking at the item's attributes by path, as an editor does before it asks whether to overwrite another program's change. That is a
-//! LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so
-//! a look counts from the thread's next call on.
+//! - a commit of the process itself by any route: the database reports it
+//!   ([`crate::model::api::WriteListener`]);
+//! - looking at the item's attributes by path, as an editor does before it asks whether to
+//!   overwrite another program's change. That is a LOOKUP and then a GETATTR by one thread. An OPEN
+//!   begins with a LOOKUP too, and is not a look: so a look counts from the thread's next call on.
 //!
 //! The kernel may answer looks from its cache (`fs::view::kernel_cache`), but only while all notes
 //! of the item are of the version that it caches: such a look changes no note.

@@ -19,14 +19,16 @@
 //!
 //! This holds by the following steps, in the order in which they happen:
 //!
-//! 1. A node is *marked* before its data is read, and only an answer about a marked node may last. So a commit that comes between reading and
-//! answering finds the mark. The state of the cache, on or off, is read before the mark and after it.
-//! 2. A commit is reported before its writer gets the answer. The kernel is notified of marked nodes that it makes untrue; the writer waits for
-//! that as its [`WaitPolicy`] says, by the locks that the kernel holds for it meanwhile.
+//! 1. A node is *marked* before its data is read, and only an answer about a marked node may last.
+//!    So a commit that comes between reading and answering finds the mark. The state of the cache,
+//!    on or off, is read before the mark and after it.
+//! 2. A commit is reported before its writer gets the answer. The kernel is notified of marked
+//!    nodes that it makes untrue; the writer waits for that as its [`WaitPolicy`] says, by the
+//!    locks that the kernel holds for it meanwhile.
 //! 3. The mark ends when the kernel has been notified.
-//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer lasts longer than `LEASE_TTL`; a process that opens the data
-//! after one that was killed writes nothing for as long; and `cli::watchdog` releases a kernel that
-//! waits for the dead process.
+//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer lasts longer
+//!    than `LEASE_TTL`; a process that opens the data after one that was killed writes nothing for
+//!    as long; and `cli::watchdog` releases a kernel that waits for the dead process.
 
 mod invalidate;
 mod policy;
