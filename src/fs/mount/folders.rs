@@ -27,6 +27,7 @@ pub struct EmptyFolders {
     /// Folders made by a shortened name: the digest of an unknown partition key, the name,
     /// milliseconds since the epoch.
     aliases: HashMap<TableName, HashMap<Digest, (String, u64)>>,
+    /// The number of folders made by mkdir, and of those kept after an unlink.
     made: usize,
     emptied: usize,
 }

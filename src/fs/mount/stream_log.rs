@@ -72,7 +72,8 @@ fn write_item(item: &Item, out: &mut Vec<u8>) {
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Records of one page while counting.
 const PAGE_RECORDS: u32 = 1_000;
-/// Records from one mark to the next: a read renders up to as many in vain.
+/// Records from one mark to the next: a read renders up to so many before its offset, and drops
+/// them.
 const MARK_RECORDS: u32 = 64;
 /// The most pages without records in a row that are read before the next record.
 const EMPTY_PAGES_MAX: u32 = 100;
@@ -108,7 +109,7 @@ impl StreamLogs {
     }
 }
 
-/// The counted records of one file.
+/// The log file of one day of a stream: the count of its records, and marks into it, but no text.
 #[derive(Debug)]
 pub struct StreamLog {
     name: LogName,

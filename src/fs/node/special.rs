@@ -25,7 +25,7 @@ pub enum ReadCost {
     /// Every record of the table: calls run on a thread for long work. The text changes with
     /// commits only.
     Table,
-    /// The same, and the text changes with time too.
+    /// Every record of the table, and the text changes with time too.
     TableLive,
 }
 

@@ -182,7 +182,7 @@ impl DirectoryStream {
     }
 
     /// Sets whether an [`ItemBatch`](super::dirent::ItemBatch) is wanted from now on. Returns true
-    /// if they were wanted until now, and the last batch has them.
+    /// if one was wanted before and the last batch has it.
     pub fn want_items(&mut self, wants_items: bool) -> bool {
         let wanted = std::mem::replace(&mut self.wants_items, wants_items);
         wanted
@@ -289,8 +289,8 @@ impl DirectoryStream {
                 .get(batch)
                 .is_some_and(|found| !found.wants_items())
         {
-            // This batch was read without items, or with them: it is read again as it is wanted
-            // now.
+            // This batch was read without the attributes of items, which are wanted now: it is read
+            // again.
             self.reset_window(self.cursor_before(batch, at), offset);
             (batch, at) = (0, 0);
         }

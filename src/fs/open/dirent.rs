@@ -121,7 +121,7 @@ impl ItemBatch {
 struct DirentRow {
     ino: u64,
     kind: NodeKind,
-    /// The offset that [`DirentBatch::number`] sets.
+    /// The offset that [`DirentBatch::set_offsets`] sets.
     offset: u64,
     /// The ends of the name and of the place; each begins where the one before it ends.
     name_end: usize,

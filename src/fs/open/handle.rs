@@ -89,7 +89,7 @@ impl Drop for OpeningGuard<'_> {
 
 /// The open handles by number; a number is never used twice within a mount. An open, a write and a
 /// read reserve memory from a [`MemoryBudget`] before anything is built ([`HandleTable::reserve`]);
-/// the memory that is really held is counted after each call ([`HandleTable::settle`]).
+/// the memory that is really held is counted after each call ([`HandleTable::recount`]).
 #[derive(Debug)]
 pub struct HandleTable {
     handles: RwLock<HashMap<u64, Arc<OpenHandle>>>,

@@ -78,7 +78,7 @@ enum BytesSource {
 }
 
 impl ReadBytes {
-    /// Takes these bytes.
+    /// Makes a part of its own of these bytes.
     #[must_use]
     pub fn owned(bytes: Vec<u8>) -> Self {
         Self {

@@ -99,8 +99,8 @@ pub fn run_text_call<T: ExecuteText>(
         }
         WriteStep::Fail(failure) => {
             drop(state);
-            // Before the reply: an item that was renamed away is back when the caller hears that
-            // its text was not taken.
+            // Before the reply: an item that was renamed away is back when the caller gets the
+            // error of its text.
             let error = host.record(operation, open.path.clone(), failure);
             T::undo(host, open, caller.wait, Box::new(move || reply(Err(error))));
         }

@@ -168,7 +168,7 @@ impl View {
             .check_change(&parent)
             .and_then(|()| tree::resolve(self.mount(), &parent, name));
         let removed = found.and_then(|node| {
-            // The kernel may believe in a directory that is gone.
+            // The kernel may have cached the name of a directory that is gone.
             self.quick_attr(&node)?;
             if !self.host.rm_guard.goes_with_table(self.mount(), &node) {
                 tree::rmdir(&self.host, &node)?;

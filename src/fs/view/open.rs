@@ -96,8 +96,8 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         self.check_change(parent)?;
-        // Nothing is made in a directory that is gone: the kernel may believe in it a little
-        // longer.
+        // Nothing is made in a directory that is gone: the kernel may have its name cached a
+        // little longer.
         self.quick_attr(parent)?;
         // A name that stands for nothing is that of a new scratch file, or is refused.
         let resolved = tree::resolve(self.mount(), parent, name);

@@ -106,10 +106,10 @@ impl View {
         }
     }
 
-    /// Returns the items that the kernel may believe in among those that a rename takes from their
+    /// Returns the items that the kernel may have cached among those that a rename takes from their
     /// names: the kernel carries them over to other names. While the rename holds the locks of both
-    /// directories it gets no answer about them that lasts ([`super::kernel_cache`]). A folder
-    /// keeps its inode number.
+    /// directories it gets no answer about them that it may cache ([`super::kernel_cache`]). A
+    /// folder keeps its inode number.
     fn cached_items(&self, old: Option<&Node>, to: NewName<'_>, flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
@@ -215,7 +215,7 @@ impl View {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
-        // The kernel may believe in a directory that is gone.
+        // The kernel may have cached the name of a directory that is gone.
         self.quick_attr(to.parent)?;
         let new = tree::resolve(self.mount(), to.parent, to.name);
         // A name may stand for a node that does not exist: the node of an item that was never

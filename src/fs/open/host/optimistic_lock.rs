@@ -150,10 +150,11 @@ impl ReadVersions {
         });
     }
 
-    /// True if the kernel may answer looks at this version of an item, unseen by this type. It may
-    /// not as long as a live process has another version noted, for which a look matters. Otherwise
-    /// all notes count from now: a process that looks unseen does so within the time for which the
-    /// kernel caches the answer. The thread that asks has seen the version.
+    /// True if the kernel may answer looks at this version of an item from its cache, which this
+    /// type does not see. It may not as long as a live process has another version noted, for which
+    /// a look matters. Otherwise all notes count from now: a process that looks unseen does so
+    /// within the time for which the kernel caches the answer. The thread that asks has seen the
+    /// version.
     pub fn may_cache(&self, item: u64, thread: u32, version: Version) -> bool {
         let mut state = self.state.lock();
         if !state.notes.contains_key(&item) {
