@@ -1,4 +1,4 @@
-//! From a node to its path below the mount, for messages and logs; and the inode numbers of `.` and
+//! The path of a node below the mount, for messages and logs; and the inode numbers of `.` and
 //! `..`. The opposite direction, from a name to a node, is `fs::tree::resolve`.
 
 use super::Mount;

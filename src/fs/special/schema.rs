@@ -355,8 +355,8 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
     Ok(())
 }
 
-/// Keeps the folders `items/K(pk)` of a draft as empty collections. False if there is no draft, or
-/// the table has no sort key.
+/// Keeps the folders `items/K(pk)` of a draft as empty collections. Returns false if there is no
+/// draft, or the table has no sort key.
 fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableRequest) -> bool {
     if let (true, Some(draft)) = (
         mount.discards_writes(&request.table_name),

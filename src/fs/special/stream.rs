@@ -79,8 +79,8 @@ impl NodeOps for StreamDir {
         NAMES.resolve(mount, at, name)
     }
 
-    /// Lists the fixed names. Without a stream the listing is the same; a lookup says how to enable
-    /// one.
+    /// Lists the fixed names. Without a stream the listing is the same; a lookup fails with the way
+    /// to enable one.
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
         NAMES.list(mount, at)
     }

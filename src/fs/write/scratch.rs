@@ -21,7 +21,7 @@ pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// The most that all files hold together if memory allows: their content, and `FILE_COST_BYTES`
 /// each.
 pub const SCRATCH_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// The divisor of the memory limit that bounds all files.
+/// The divisor of the memory limit that bounds all files; a file of the largest size has room.
 const LIMIT_PARTS: u64 = 32;
 /// The time after which a closed file that was not used is dropped, milliseconds.
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
