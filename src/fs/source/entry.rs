@@ -212,7 +212,7 @@ impl NodeOps<Node> for EntryNode {
 
     /// Opens an item that is not stored. With O_EXCL it is stored from now on. It is stored later,
     /// with its text, if the name does not give the key, if an item that was renamed away still has
-    /// that key, and where a program restores or copies a table ([`Mount::discards_writes`]), since
+    /// that key, and where a program restores or copies a table (`Mount::discards_writes`), since
     /// no other program writes to it then.
     fn create(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
         if !flags.exclusive || !at.is_writable() {

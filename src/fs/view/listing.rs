@@ -3,8 +3,8 @@
 //! READDIRPLUS returns the attributes of items, from the same walk that lists their names. Where
 //! the kernel may cache nothing, or the program does not look at attributes
 //! ([`super::kernel_cache`]), it returns as little as it can (the dots, or one name) and the kernel
-//! goes on by READDIR: the kernel asks again for attributes that it may not cache, and makes a node of
-//! each.
+//! goes on by READDIR: the kernel asks again for attributes that it may not cache, and makes a node
+//! of each.
 
 use super::View;
 use crate::fs::{

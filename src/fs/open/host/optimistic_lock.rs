@@ -2,7 +2,7 @@
 //! another program made in between, also if it opens the file anew for the write
 //! (docs/filesystem.md 4, put if unchanged).
 //!
-//! A note ([`ReadNote`]) is the version that a process read of an item, whichever of its threads
+//! A note (`ReadNote`) is the version that a process read of an item, whichever of its threads
 //! read it. A commit of that process is checked against the version noted; a process that read
 //! nothing, as `echo >`, replaces the item. These renew a note:
 //!
