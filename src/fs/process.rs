@@ -1,4 +1,4 @@
-//! The calling process.
+//! The calling process: which process is behind a FUSE call, its session and its name, by `/proc`.
 //!
 //! | difficulty | solved by |
 //! |---|---|

@@ -1,8 +1,19 @@
-//! Sequences of calls that one process has begun, where a single call does not show the intent.
+//! Workarounds for programs that copy or remove whole trees (`tar -x`, `unzip`, `cp -r`, `rm -r`).
+//! No single call shows the intent of such a program, so the state of a sequence of calls is kept
+//! for each process, and changes for a while the files that this process sees.
+//! `special/discarded_writes.rs` accepts the writes that are discarded; `open/host/rm_guard.rs`
+//! guards a table against `rm -r`.
 //!
-//! - A program may unlink a file before it makes it anew (`tar -x`, `unzip`, `install`; with `-o restore` any). A table's definition, and with `-o restore` a derived file, cannot be removed; so it is hidden from that process alone, until it makes it anew.
-//! - A program that copies a directory makes it and then everything in it. So the template of the definition is hidden from the process that made the directory, until it makes it or lists the directory. If it makes the definition with O_EXCL, as `cp -r` does, everything that exists by itself is hidden from it until it makes it. And while the maker runs, writes to derived files of the table are accepted and discarded.
-//! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: derived files are removed with it.
+//! - A program may unlink a file before it makes it anew (`tar -x`, `unzip`, `install`; with `-o
+//!   restore` any). A table's definition, and with `-o restore` a derived file, cannot be removed;
+//!   so it is hidden from that process alone, until it makes it anew.
+//! - A program that copies a directory makes it and then everything in it. So the template of the
+//!   definition is hidden from the process that made the directory, until it makes it or lists the
+//!   directory. If it makes the definition with O_EXCL, as `cp -r` does, everything that exists by
+//!   itself is hidden from it until it makes it. And while the maker runs, writes to derived files
+//!   of the table are accepted and discarded.
+//! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table:
+//!   derived files are removed with it.
 
 use std::collections::HashSet;
 

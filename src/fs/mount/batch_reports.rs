@@ -1,4 +1,5 @@
-//! Reports of batches: `<Table>/batch/result.json`, of the last batch of the reader's session.
+//! Reports of batches: the text of `<Table>/batch/result.json`, about the last batch of the
+//! reader's session. `special/batch` carries the batches out and shows the file.
 
 use super::text_cache::pretty_json;
 use crate::codec::calendar;

@@ -1,5 +1,6 @@
-//! `.ddb/accesslog` and `.ddb/slowlog.ndjson`: every call as it ends, for the current readers; the
-//! last slow calls.
+//! The log of calls: `.ddb/accesslog` has every call as it ends, by a bounded queue for each
+//! current reader; `.ddb/slowlog.ndjson` has the last slow calls, in a ring buffer.
+//! `view/timed_call.rs` measures the calls.
 //!
 //! `.ddb/last/`: the response to the last call of the reader's own session, as the API would have
 //! returned it, and its consumption. Sessions are those of `.ddb/errors/last`. Memory is bounded:

@@ -1,5 +1,6 @@
-//! The failures that people can read back: `.ddb/errors/last` of the reader's own session,
-//! `.ddb/errors.ndjson` of all; and `.ddb/warnings.ndjson`.
+//! The log of failures, for people: `.ddb/errors/last` of the reader's own session,
+//! `.ddb/errors.ndjson` of all; and `.ddb/warnings.ndjson`. `view/timed_call.rs` and `open/host`
+//! record failures, `special/derived.rs` shows the files.
 //!
 //! A session is one of `setsid`: the shells of two terminals have two, the commands of one shell
 //! share its session. Memory is bounded: the last [`ENTRIES_MAX`] failures, of at most

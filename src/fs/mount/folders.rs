@@ -1,6 +1,6 @@
 //! Folders that mkdir made and the store does not know: collection folders that exist without
 //! items, or were emptied by unlink and not yet removed, and indexes that UpdateTable has not
-//! created. In memory only.
+//! created. In memory only. Drafts of whole tables are in `write/draft.rs`.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +27,7 @@ pub struct EmptyFolders {
     /// Folders made by a shortened name: the digest of an unknown partition key, the name,
     /// milliseconds since the epoch.
     aliases: HashMap<TableName, HashMap<Digest, (String, u64)>>,
+    /// The number of folders made by mkdir, and of those kept after an unlink.
     made: usize,
     emptied: usize,
 }

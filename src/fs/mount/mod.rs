@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Locks are held for a short time. Where two are nested, the lock of the drafts comes first, then
-//! that of the folders or the dropped names (CreateTable takes over a draft's folders). The
+//! that of the folders or the discarded names (CreateTable takes over a draft's folders). The
 //! database is called under three locks only, each of one file: a text that reads a table
 //! (`TableTexts`, `ShapesCache` within it), the log of a stream, and a directory's own listing.
 

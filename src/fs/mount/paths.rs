@@ -1,4 +1,5 @@
-//! The path of a node below the mount, for people; and the directory it is in.
+//! The path of a node below the mount, for messages and logs; and the inode numbers of `.` and
+//! `..`. The opposite direction, from a name to a node, is `fs::tree::resolve`.
 
 use super::Mount;
 use crate::fs::{

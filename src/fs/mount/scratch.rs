@@ -1,5 +1,6 @@
-//! Scratch files in memory, which are removed with their tables; their places in the trash, and
-//! their names in `.ddb/scratch/`.
+//! The places of scratch files, which are removed with their tables: in memory, in the trash, and
+//! as names in `.ddb/scratch/`. `write/scratch.rs` holds the bytes; `source/scratch.rs` and
+//! `special/scratch.rs` show the files.
 
 use super::Mount;
 use crate::codec::{calendar::iso, digest::hex, file_name::NAME_BYTES_MAX};

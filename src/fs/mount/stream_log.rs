@@ -1,5 +1,6 @@
 //! A table's stream, read through the operations of the API: a position in it ([`StreamReader`]), a
-//! change as a line ([`write_line`]), and today's changes as a file that only grows ([`StreamLog`]).
+//! change as a line ([`write_line`]), and today's changes as a file that only grows
+//! ([`StreamLog`]).
 //!
 //! `<Table>/stream/log.ndjson` has today's changes (UTC), a line each. At midnight its name stands
 //! for a new, empty file with another inode number, as if rotated, and open files are read to the
@@ -8,7 +9,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | `st_size` is exact, and the lines have no fixed length | a `Log` counts the bytes of each new record once, at the next access |
+//! | `st_size` is exact, and the lines have no fixed length | a `StreamLog` counts the bytes of each new record once, at the next access |
 //! | a read may begin anywhere | a mark every `MARK_RECORDS` records: offset and sequence number |
 //! | memory | marks only; logs that are not open are forgotten and counted again |
 
@@ -71,7 +72,8 @@ fn write_item(item: &Item, out: &mut Vec<u8>) {
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Records of one page while counting.
 const PAGE_RECORDS: u32 = 1_000;
-/// Records from one mark to the next: a read renders up to as many in vain.
+/// Records from one mark to the next: a read renders up to so many before its offset, and drops
+/// them.
 const MARK_RECORDS: u32 = 64;
 /// The most pages without records in a row that are read before the next record.
 const EMPTY_PAGES_MAX: u32 = 100;
@@ -107,7 +109,7 @@ impl StreamLogs {
     }
 }
 
-/// The counted records of one file.
+/// The log file of one day of a stream: the count of its records, and marks into it, but no text.
 #[derive(Debug)]
 pub struct StreamLog {
     name: LogName,
@@ -146,8 +148,8 @@ impl StreamLog {
         if self.is_sealed {
             return Ok(());
         }
-        // The position stays in place when a page fails: from the day's start the same records would
-        // be counted twice.
+        // The position stays in place when a page fails: from the day's start the same records
+        // would be counted twice.
         let records = match &mut self.records {
             Some(records) => records,
             none => none.insert(StreamReader::open(

@@ -1,3 +1,5 @@
+//! Tests of `stream_log.rs`: reads at any offset, the change of the day, failed and expired pages.
+
 use super::*;
 use crate::codec::json::document::Document;
 use crate::database::Database;

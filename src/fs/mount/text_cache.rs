@@ -1,5 +1,6 @@
-//! Texts of files in memory: of an open file ([`FileText`]), of one that is made from a whole table
-//! ([`TableTexts`], [`ShapesCache`]), and as a program wrote it ([`WrittenTexts`]).
+//! The text of an open file ([`FileText`]), and the caches of texts: of files that read a whole
+//! table ([`TableTexts`], [`ShapesCache`]), and as a program wrote them ([`WrittenTexts`], for `-o
+//! keep_text`).
 
 use std::time::Instant;
 

@@ -25,7 +25,7 @@ pub enum ReadCost {
     /// Every record of the table: calls run on a thread for long work. The text changes with
     /// commits only.
     Table,
-    /// The same, and the text changes with time too.
+    /// Every record of the table, and the text changes with time too.
     TableLive,
 }
 
@@ -48,8 +48,8 @@ pub struct Special {
     pub feature: Feature,
 }
 
-/// The behaviour of a special file, which `fs::open::node_ops` puts in and takes out: here it is only
-/// carried.
+/// The behaviour of a special file, which `fs::open::node_ops` puts in and takes out: here it is
+/// only carried.
 #[derive(Debug)]
 pub struct Feature(Box<dyn Any + Send + Sync>);
 

@@ -33,8 +33,8 @@ const NAME_OFFSET_MIN: u64 = 1 << 62;
 /// Reads the names of a directory in a fixed order. State that must stay the same during one
 /// listing is read when the lister is made.
 pub trait Lister: Send {
-    /// Appends up to [`BATCH_LEN`] names after `from`, each with its own place. Appends none exactly at
-    /// the end.
+    /// Appends up to [`BATCH_LEN`] names after `from`, each with its own place. Appends none
+    /// exactly at the end.
     ///
     /// # Errors
     /// The directory is gone, or the database failed; [`FsError::Interrupted`] if nothing was found
@@ -114,7 +114,7 @@ pub struct DirectoryStream {
     offset_mask: u64,
     dots: [u64; 2],
     is_slow: bool,
-    /// True if the next batches are to have [`super::found::Items`].
+    /// True if the next batches are to have an [`ItemBatch`](super::dirent::ItemBatch).
     wants_items: bool,
     /// The offset at which a read failed, if its reader got the error.
     pub failed_at: Option<u64>,
@@ -181,8 +181,8 @@ impl DirectoryStream {
         self.is_slow
     }
 
-    /// Sets whether [`super::dirent::ItemBatch`] are wanted from now on. Returns true if they were
-    /// wanted until now, and the last batch has them.
+    /// Sets whether an [`ItemBatch`](super::dirent::ItemBatch) is wanted from now on. Returns true
+    /// if one was wanted before and the last batch has it.
     pub fn want_items(&mut self, wants_items: bool) -> bool {
         let wanted = std::mem::replace(&mut self.wants_items, wants_items);
         wanted
@@ -289,8 +289,8 @@ impl DirectoryStream {
                 .get(batch)
                 .is_some_and(|found| !found.wants_items())
         {
-            // This batch was read without items, or with them: it is read again as it is wanted
-            // now.
+            // This batch was read without the attributes of items, which are wanted now: it is read
+            // again.
             self.reset_window(self.cursor_before(batch, at), offset);
             (batch, at) = (0, 0);
         }
@@ -471,7 +471,7 @@ impl DirectoryStream {
     }
 }
 
-/// The number of parts that are kept, each of [`BATCH`] offsets or a little more: 2 MiB in all.
+/// The number of parts that are kept, each of [`BATCH_LEN`] offsets or a little more: 2 MiB in all.
 /// Older offsets are found by reading from the beginning, if their entries exist.
 const PARTS_MAX: usize = 512;
 

@@ -1,5 +1,6 @@
-//! Batches of directory entries, each with its place in the listing, and the attributes of listed
-//! items: see [`super::directory`]. Directories with fixed names.
+//! Batches of directory entries, the output of a [`Lister`](super::directory::Lister): each entry
+//! has its place in the listing ([`Cursor`]), and a listed item its attributes, for READDIRPLUS.
+//! Also directories with fixed names ([`FixedDir`]). `directory.rs` makes readdir of it.
 
 use crate::database::{EntryStat, ListPosition};
 use crate::fs::{
@@ -120,12 +121,12 @@ impl ItemBatch {
 struct DirentRow {
     ino: u64,
     kind: NodeKind,
-    /// The offset that [`Found::number`] sets.
+    /// The offset that [`DirentBatch::set_offsets`] sets.
     offset: u64,
     /// The ends of the name and of the place; each begins where the one before it ends.
     name_end: usize,
     place_end: usize,
-    /// The count of a [`Place::Tail`].
+    /// The count of a [`DirentPlace::Tail`].
     tail: Option<usize>,
 }
 

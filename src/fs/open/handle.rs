@@ -1,4 +1,5 @@
-//! Open files and directories.
+//! The table of open handles: maps the number that FUSE calls `fh` to an open file or directory,
+//! and counts the memory that each one holds.
 
 use foldhash::HashMap;
 use parking_lot::RwLock;
@@ -87,8 +88,8 @@ impl Drop for OpeningGuard<'_> {
 }
 
 /// The open handles by number; a number is never used twice within a mount. An open, a write and a
-/// read reserve memory from a [`MemoryBudget`] before anything is built ([`HandleTable::reserve`]); the
-/// memory that is really held is counted after each call ([`HandleTable::recount`]).
+/// read reserve memory from a [`MemoryBudget`] before anything is built ([`HandleTable::reserve`]);
+/// the memory that is really held is counted after each call ([`HandleTable::recount`]).
 #[derive(Debug)]
 pub struct HandleTable {
     handles: RwLock<HashMap<u64, Arc<OpenHandle>>>,

@@ -1,15 +1,15 @@
-//! Open files and directories, and what they are made of.
+//! Open files and directories: the handles that FUSE calls `fh`, and the parts of them.
 //!
 //! ```text
-//! handle.rs     what a handle number stands for, and what all of them may hold
+//! handle.rs     the table of handles by number, and the memory that they may hold
 //! directory.rs  a directory: readdir over listings of any size
-//! found.rs      names as they are found, with their places; directories whose names are fixed
-//! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
+//! dirent.rs     batches of directory entries with their places; directories with fixed names
+//! computed/     a file that is made on demand: its bytes, its size, the capacity that it consumes
 //! node_ops.rs   the operations of a node, which each kind of node implements
 //! open_text.rs  a file that holds one text, and the order of the calls on it
-//! text.rs       those calls, which commit by the write state machine; the calls on any other open file
+//! text.rs       runs those calls, which commit by the write state machine; the calls on any other open file
 //! host/         the state of the mount that operations of nodes share
-//! put.rs        what the text of an item's file becomes
+//! put.rs        carries out the text of an item's file as a PutItem
 //! ```
 
 pub mod computed;
@@ -78,7 +78,7 @@ enum BytesSource {
 }
 
 impl ReadBytes {
-    /// Takes these bytes.
+    /// Makes a part of its own of these bytes.
     #[must_use]
     pub fn owned(bytes: Vec<u8>) -> Self {
         Self {

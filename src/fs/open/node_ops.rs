@@ -1,6 +1,8 @@
-//! The operations of a node: one trait, implemented once for each kind of node, in the file of that kind.
+//! The operations of a node, as Linux's `inode_operations` are those of an inode: one trait
+//! ([`NodeOps`]), implemented once for each kind of node, in the file of that kind.
 //!
-//! An operation that a kind does not implement is refused as its default says. `fs::tree` maps each kind to its implementor.
+//! An operation that a kind does not implement is refused as its default says. `fs::tree` maps each
+//! kind to its implementor.
 
 use std::fmt::Debug;
 
@@ -86,10 +88,12 @@ impl NodeData for SpecialNode {
     }
 }
 
-/// The operations of one kind of node. `at` is the node of that kind which a call is about; an implementor has no state.
+/// The operations of one kind of node. `at` is the node of that kind which a call is about; an
+/// implementor has no state.
 pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
-    /// Returns the time of the last change, in milliseconds since the epoch. By default this is the time at which the table was made,
-    /// and for a node without a table the time at which the mount began.
+    /// Returns the time of the last change, in milliseconds since the epoch. By default this is the
+    /// time at which the table was made, and for a node without a table the time at which the mount
+    /// began.
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
@@ -237,7 +241,8 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
         Ok(())
     }
 
-    /// Checks that this directory may have a scratch file of this name, which stands for nothing else here.
+    /// Checks that this directory may have a scratch file of this name, which stands for nothing
+    /// else here.
     ///
     /// # Errors
     /// The error of a CREATE of this name.
@@ -245,7 +250,8 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
         Err(FsError::Derived)
     }
 
-    /// True if a change of this node is judged by what it does, and not refused where the database is only read.
+    /// True if a change of this node is judged by what it does, and not refused where the database
+    /// is only read.
     fn is_judged_by_request(&self, _at: &At) -> bool {
         false
     }
@@ -289,13 +295,13 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
         Err(FsError::Derived)
     }
 
-    /// Returns the place of a parked file; `None` of any other node.
+    /// Returns the place of a file in the trash; `None` of any other node.
     fn trash_key(&self) -> Option<&TrashKey> {
         None
     }
 }
 
-/// Returns the place of a parked file; `None` of any other node.
+/// Returns the place of a file in the trash; `None` of any other node.
 #[must_use]
 pub fn trash_key(node: &Node) -> Option<&TrashKey> {
     match node {

@@ -1,4 +1,6 @@
-//! An open file that holds one text, and the order of the calls on it. `text.rs` carries the calls out: this file lies below the host.
+//! An open file that holds one JSON text: its write state machine ([`TextWriter`]), and the queue
+//! that puts the calls on it in order ([`CallQueue`]). `text.rs` carries the calls out: this file
+//! lies below the host.
 
 use std::fmt;
 use std::sync::atomic::AtomicU32;

@@ -1,4 +1,6 @@
-//! The text of an item's file becomes a PutItem; and the state that the mount keeps of such puts.
+//! Carries out the text of an item's file as a PutItem, and keeps the mount's state about such
+//! puts: hidden items, versions that were read, empty folders. `write/item_writer.rs` makes the
+//! request, `text.rs` calls this file through [`ExecuteText`].
 
 use super::host::{Host, context_for};
 use super::open_text::OpenText;
@@ -141,8 +143,8 @@ impl Host {
     ) {
         let (table, asked) = (request.table_name.clone(), request.precondition);
         if let Some(key) = &key {
-            // Before the put is queued: the hidden item's delete then finds nothing to do, or is queued already and the put
-            // comes behind it.
+            // Before the put is queued: the hidden item's delete then finds nothing to do, or is
+            // queued already and the put comes behind it.
             request.precondition = self.deletes.revive(&table, key, asked);
         }
         // Only a put that must find no item can be refused because of the hidden one; it alone is
@@ -164,7 +166,8 @@ impl Host {
                 // The hidden item's delete was under way and came first: there is no item now, as
                 // the put requires.
                 (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
-                    // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
+                    // Not here: this runs on the committer, and a put may have to wait for the lock
+                    // of the deletes.
                     let next = host.clone();
                     host.run_short(move || next.put_item(again, key, thread, done));
                 }

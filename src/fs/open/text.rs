@@ -1,5 +1,6 @@
-//! The calls on an open file that holds one text, which commit by the write state machine of [`crate::fs::write`]; and [`SpecialHandle`], the
-//! calls on any other open file that is neither an item nor a text as it is.
+//! Runs the calls on an open file that holds one text ([`OpenText`]): the write state machine of
+//! [`crate::fs::write`] decides what a write, flush or close does, this file performs it. Also
+//! [`SpecialHandle`]: the calls on any other open file that is neither an item nor a text as it is.
 
 use std::fmt;
 
@@ -98,7 +99,8 @@ pub fn run_text_call<T: ExecuteText>(
         }
         WriteStep::Fail(failure) => {
             drop(state);
-            // Before the reply: an item that was renamed away is back when the caller hears that its text was not taken.
+            // Before the reply: an item that was renamed away is back when the caller gets the
+            // error of its text.
             let error = host.record(operation, open.path.clone(), failure);
             T::undo(host, open, caller.wait, Box::new(move || reply(Err(error))));
         }

@@ -1,4 +1,5 @@
-//! File names of keys: K(value) parts and suffixes (docs/filesystem.md 1 and 2).
+//! File names of items: how a name is made of a key and parsed to one, with its suffix
+//! (docs/filesystem.md 1 and 2). [`file_name`] encodes a single value, K(value).
 
 use super::ITEMS_NAME;
 use crate::codec::{

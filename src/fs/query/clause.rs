@@ -1,6 +1,6 @@
-//! The clauses: a row of [`TABLE`] for each that has a word of its own. The table serves the
-//! parser, help, suggestions, requests, `explain.json`, saved requests and shell completion.
-//! Conditions on the key are in `key_clause`.
+//! The clauses of a query path (`desc`, `limit=3`): their grammar, and a row of [`TABLE`] for each
+//! that has a word of its own. The table serves the parser, help, suggestions, requests,
+//! `explain.json`, saved requests and shell completion. Conditions on the key are in `key_clause`.
 //!
 //! ```text
 //! clause = word [ "=" value ]                    a row of the table; its help describes the value

@@ -2,7 +2,7 @@
 //!
 //! A filter is a condition for evaluation, with its pieces as they were written. From the pieces
 //! `request.json` and `explain.json` show it, any number of filters in one text with placeholders
-//! of its own ([`Expression`]). `where_clause` parses them.
+//! of its own ([`ExpressionBuilder`]). `where_clause` parses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

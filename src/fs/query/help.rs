@@ -1,4 +1,5 @@
-//! The `help` file of a `query/` or `scan/` directory: the clauses that work there, with the table's own attribute names.
+//! The `help` file of a `query/` or `scan/` directory: the clauses that work there, with the
+//! table's own attribute names.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Conditions on the key: `@pk`, `@sk` and the key attributes' own names, each with its operator;
-//! and the check that all of them make a query.
+//! Clauses on the key, which become the KeyConditionExpression: `@pk`, `@sk` and the key
+//! attributes' own names, each with its operator; and the check that all of them make a query.
 
 use std::cmp::Ordering;
 
@@ -443,8 +443,8 @@ impl Clauses {
             .collect();
     }
 
-    /// Checks that the clauses make a request: a query has its whole partition key, and conditions on a sort key of several
-    /// attributes start at the first, all but the last being equalities.
+    /// Checks that the clauses make a request: a query has its whole partition key, and conditions
+    /// on a sort key of several attributes start at the first, all but the last being equalities.
     pub fn check_complete(&self, context: QueryContext<'_>) -> Result<(), ClauseFault> {
         if context.kind == QueryKind::Scan {
             return Ok(());

@@ -11,7 +11,7 @@
 //! | clauses come in any order, one path component at a time | [`QueryPath::child`]: each clause is parsed once and checked against those before it; a check that needs all clauses runs when a result is named |
 //! | a lookup must be cheap and without effect | parsing needs only the schema; the first access to the database is in [`ResultReader::advance`] or [`QueryPath::listing`] |
 //! | a result may be larger than memory | [`ResultReader`] makes a page at a time |
-//! | a stat of a result needs its size, but must cost nothing | its pages are read on account, see [`crate::fs::open::computed`] |
+//! | a stat of a result needs its size, but must cost nothing | its pages are read without being charged, and charged when they are given to a reader, see [`crate::fs::open::computed`] |
 //! | a position in a result must fit in a file name, keys go up to 3 KB | `token`: short keys as they are, long ones by prefix and digest |
 //! | a listed link must be resolved without running the query | `listing`: the link's name holds the entry's own name |
 //!

@@ -1,4 +1,5 @@
-//! The operators of clauses, for the parsers, the faults and the help.
+//! The tables of operators (`eq`, `begins`, `between`), for the parsers of clauses, the faults and
+//! the help.
 
 use crate::expr::{
     Predicate,

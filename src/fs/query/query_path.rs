@@ -172,7 +172,8 @@ pub(super) enum PartitionClause {
     /// Values of the key's attributes, by position.
     Values(BTreeMap<usize, AttributeValue>),
     Alias(PartitionAlias),
-    /// One value for each shard of a write-sharded key of one attribute, in the order of their numbers.
+    /// One value for each shard of a write-sharded key of one attribute, in the order of their
+    /// numbers.
     Shards(Arc<[AttributeValue]>),
 }
 
@@ -239,7 +240,8 @@ pub enum Child {
     Dir(QueryPath),
     /// A file that holds a result of the query so far.
     Result(QueryPath, ResultKind),
-    /// An entry of the listing (`000001,<name>.json`): a symlink to the item or index entry. The target may be absent.
+    /// An entry of the listing (`000001,<name>.json`): a symlink to the item or index entry. The
+    /// target may be absent.
     Link {
         /// Relative to the directory that holds the link.
         target: String,
@@ -333,7 +335,8 @@ pub enum ResultKind {
     Keys,
     /// The number of results and a newline.
     Count,
-    /// One page of the API: `Items`, `Count`, `ScannedCount`, `next` (for `after=`, or null), `ConsumedCapacity`. One snapshot.
+    /// One page of the API: `Items`, `Count`, `ScannedCount`, `next` (for `after=`, or null),
+    /// `ConsumedCapacity`. One snapshot.
     PageJson,
     /// The token after that page, for `after=`, and a newline; empty when it is the last.
     Next,

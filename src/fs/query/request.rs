@@ -1,5 +1,6 @@
-//! The requests of a path: one, or one for each shard of a write-sharded partition key. They are
-//! made of values; only `request.json` is text, as `aws dynamodb query --cli-input-json` takes it.
+//! The Query or Scan requests that a query path stands for: one, or one for each shard of a
+//! write-sharded partition key. They are made of values; only `request.json` is text, as `aws
+//! dynamodb query --cli-input-json` takes it.
 
 use serde_json::Map;
 

@@ -1,4 +1,5 @@
-//! Result files: their content and its production. Their size is known when all of it is made: see
+//! Result files (`items.ndjson`, `items.csv`, `count`): [`ResultReader`] runs the query and renders
+//! its rows, a page at a time. The size is known when all of it is made: see
 //! [`crate::fs::open::computed`].
 
 use super::{

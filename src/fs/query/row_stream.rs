@@ -1,5 +1,5 @@
-//! The rows of a path in result order: of one query, of several one after the other, or of the
-//! shards of a write-sharded key merged by sort key.
+//! An iterator over the rows of a path in result order: of one query, of several one after the
+//! other, or of the shards of a write-sharded key, as a k-way merge by sort key.
 //!
 //! A merge holds a page of each shard. Equal sort keys come in the order of the shards' numbers.
 

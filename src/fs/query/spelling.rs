@@ -1,6 +1,6 @@
-//! The spelling of values, attribute names, document paths and ranges in clauses, read and shown;
-//! and the known word nearest to a misspelt one. Values and names are percent-decoded leniently, as
-//! names are at lookup (docs/filesystem.md 2); `+` is a plus.
+//! Parses and shows values, attribute names, document paths and ranges of clauses; and finds the
+//! known word nearest to a misspelt one, by edit distance. Values and names are percent-decoded
+//! leniently, as names are at lookup (docs/filesystem.md 2); `+` is a plus.
 
 use std::str::FromStr;
 

@@ -1,5 +1,5 @@
-//! Positions in a result: the `after=` token and the position in a listing, both a
-//! `LastEvaluatedKey` as bytes.
+//! Page tokens, positions in a result as text: the `after=` token and the position in a listing,
+//! both a `LastEvaluatedKey` as bytes.
 //!
 //! ```text
 //! token   = base64url, no padding, of: version 0x01 · check (4 bytes) · form · body · CRC-32 of all before (4 bytes, big-endian)

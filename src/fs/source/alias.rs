@@ -1,5 +1,5 @@
-//! Shortened names without a stored item: an item that can only be created, and the folder of a
-//! collection, which gets its key from its first item.
+//! Names that were shortened to a prefix and a digest, of which nothing is stored: an item that can
+//! only be created, and the folder of a collection, which gets its key from its first item.
 
 use super::{
     collection::{CREATE_REFUSED, MKDIR_REFUSED},

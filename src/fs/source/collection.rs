@@ -1,4 +1,5 @@
-//! `items/K(pk)/`: an item collection of a composite table or an index.
+//! `items/K(pk)/`: the directory of an item collection, of a composite table or an index.
+//! `items.rs` has its names and its listing.
 
 use super::{items, scratch};
 use crate::fs::{

@@ -1,4 +1,5 @@
-//! Folders in a draft (made by mkdir, not yet by CreateTable).
+//! Folders in a draft, a table that mkdir made and CreateTable has not created yet. `schema.rs`
+//! does their work; `write/draft.rs` holds the drafts.
 
 use super::schema;
 use crate::fs::{open::prelude::*, write::draft::Draft};

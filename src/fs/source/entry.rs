@@ -1,4 +1,5 @@
-//! Base items and index entries as files: `X.json`, `X.ddbjson`, and `X.base` beside an index entry.
+//! Base items and index entries as files: `X.json`, `X.ddbjson`, and `X.base` beside an index
+//! entry.
 
 use crate::codec::{dynamodb_json, json::edit::indent};
 use crate::database::EntryStat;
@@ -211,7 +212,8 @@ impl NodeOps<Node> for EntryNode {
 
     /// Opens an item that is not stored. With O_EXCL it is stored from now on. It is stored later,
     /// with its text, if the name does not give the key, if an item that was renamed away still has
-    /// that key, and if a backup is restored: its writer has no rivals.
+    /// that key, and where a program restores or copies a table (`Mount::discards_writes`), since
+    /// no other program writes to it then.
     fn create(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
         if !flags.exclusive || !at.is_writable() {
             return create(host, at, flags);
@@ -263,8 +265,8 @@ impl NodeOps<Node> for EntryNode {
                     .record_write(session, "DeleteItem", answer);
                 reply(match outcome {
                     Ok(response) if response.existed => {
-                        // In memory from here on: the store has no empty collections, and
-                        // `rm u1/*; rmdir u1` is two calls.
+                        // The folder is kept in memory from here on: the store has no empty
+                        // collections, and `rm u1/*; rmdir u1` is two calls.
                         if key.sort.is_some() {
                             mount
                                 .folders
@@ -319,8 +321,8 @@ pub fn create(host: &Host, node: &Node, flags: OpenFlags) -> Result<Handle> {
         ItemTextWriter::stream
     };
     let open = item_handle(host, node, flags, writer)?;
-    // By the inode number, not by the handle: a second open of the name finds the file that is being
-    // created.
+    // By the inode number, not by the handle: a second open of the name finds the file that is
+    // being created.
     host.creations.add(Arc::clone(&open));
     Ok(Handle::Item(open))
 }

@@ -9,7 +9,7 @@
 //! collection.rs  items/K(pk)/
 //! entry.rs     X.json, X.ddbjson, X.base
 //! alias.rs     files and folders by a shortened name that are not stored yet
-//! item/        files beside an item: X.patch, X.update, X.meta, X.d/
+//! sidecar/     files beside an item: X.patch, X.update, X.meta, X.d/
 //! scratch.rs   files that are no items, in memory and in the trash
 //! query.rs     query/, scan/ and the paths below them
 //! ```

@@ -1,4 +1,4 @@
-//! `query/` and `scan/`: the nodes of the paths of `fs::query`.
+//! `query/` and `scan/`: shows the paths of `fs::query` as directories, files and links.
 
 use crate::fs::{
     node::ino::{self, InodeTag},

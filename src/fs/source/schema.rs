@@ -18,7 +18,7 @@ use crate::model::{
 
 pub fn attr(mount: &Mount, source: &SourceName) -> Result<Attr> {
     if mount.is_draft(&source.table)? {
-        // Both under one lock: the draft may become a table between two.
+        // Size and time under one lock: between two locks the draft may become a table.
         let drafts = mount.drafts.lock();
         let size = drafts.schema_text(&source.table)?.len() as u64;
         let created_ms = drafts

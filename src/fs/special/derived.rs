@@ -1,5 +1,6 @@
-//! Files that are a text made from the database or the mount, and perhaps take commands. One row
-//! declares a file; the function of a row is in the source file of its feature.
+//! Derived files, as the files of Linux's procfs: each is a text made from the database or the
+//! mount, and perhaps takes commands. One row declares a file; the function of a row is in the
+//! source file of its feature.
 
 use super::{absence, heat, info, schema, scratch, table_files};
 use crate::codec::metrics::{capacity, cloudwatch, prometheus};

@@ -298,8 +298,8 @@ pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
     }
 }
 
-/// Returns a bound as 32 digits of hash; for a boundary inside a collection `/` and up to 32 digits
-/// of its place follow.
+/// Returns a boundary of partitions as the 32 hexadecimal digits of its hash; inside a collection
+/// `/` and up to 32 digits of the place in it follow.
 #[must_use]
 pub fn hex_bound(place: &[u8]) -> String {
     let mut digest = [0; 16];

@@ -1,5 +1,6 @@
-//! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the
-//! deletion of an index by rmdir.
+//! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory
+//! (`mount/folders.rs`); and the deletion of an index by rmdir. `write/index_draft.rs` makes the
+//! request.
 
 use crate::fs::{
     node::index_of,

@@ -3,9 +3,9 @@
 //! listing has them.
 //!
 //! A file that is a text, and perhaps takes commands, is a row of [`derived`] and a function. A
-//! file that needs more is a type with [`crate::fs::open::node_ops::NodeOps`], in one source file that
-//! makes its node too; a row of its directory's table of names finds it. A file that takes more
-//! than one read or write answers an open with an [`crate::fs::open::text::SpecialHandle`].
+//! file that needs more is a type with [`crate::fs::open::node_ops::NodeOps`], in one source file
+//! that makes its node too; a row of its directory's table of names finds it. A file that takes
+//! more than one read or write answers an open with an [`crate::fs::open::text::SpecialHandle`].
 
 mod absence;
 mod api;

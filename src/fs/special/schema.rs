@@ -1,6 +1,7 @@
 //! CreateTable and UpdateTable by a written `schema.json`; and `schema.plan`, the effect of writing
 //! a definition, for lookup only. The plan is written as `schema.json` is and read back as ordered
-//! steps and refusals; each session reads its own.
+//! steps and refusals; each session reads its own. `write/schema_change.rs` computes the steps,
+//! `source/schema.rs` has the file.
 
 use super::{absence, discarded_writes, queries};
 use crate::codec::{
@@ -354,8 +355,8 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
     Ok(())
 }
 
-/// Keeps the folders `items/K(pk)` of a draft as empty collections. False if there is no draft, or
-/// the table has no sort key.
+/// Keeps the folders `items/K(pk)` of a draft as empty collections. Returns false if there is no
+/// draft, or the table has no sort key.
 fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableRequest) -> bool {
     if let (true, Some(draft)) = (
         mount.discards_writes(&request.table_name),

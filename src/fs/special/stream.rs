@@ -2,12 +2,12 @@
 //! name below it is listed unless it blocks.
 //!
 //! ```text
-//! log.ndjson           today's changes (UTC), as `mount/stream.rs` counts them: a file that only grows
+//! log.ndjson           today's changes (UTC), as `mount/stream_log.rs` counts them: a file that only grows
 //! follow               every change from the open on: a read waits for the next one (`open/host/threads.rs`). Never listed
 //! since/<seq>.ndjson   changes after a sequence number. Never listed
 //! ```
-//! A table has a new stream each time one is enabled; these files are of the newest. `mount/stream`
-//! reads it and makes the lines.
+//! A table has a new stream each time one is enabled; these files are of the newest.
+//! `mount/stream_log.rs` reads it and makes the lines.
 
 use super::help;
 use crate::fs::{
@@ -79,8 +79,8 @@ impl NodeOps for StreamDir {
         NAMES.resolve(mount, at, name)
     }
 
-    /// Lists the fixed names. Without a stream the listing is the same; a lookup says how to enable
-    /// one.
+    /// Lists the fixed names. Without a stream the listing is the same; a lookup fails with the way
+    /// to enable one.
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
         NAMES.list(mount, at)
     }

@@ -1,4 +1,5 @@
-//! `gsi/` and `lsi/` of a table.
+//! `gsi/` and `lsi/` of a table: the directories of its indexes, and of the drafts of global ones
+//! (`special/index_draft.rs`).
 
 use crate::fs::{
     open::prelude::*,

@@ -1,7 +1,9 @@
-//! The tree: maps each kind of node to the implementor of its operations ([`NodeOps`]), and calls them.
+//! The tree: maps each kind of node to the implementor of its operations ([`NodeOps`]), and calls
+//! them.
 //!
-//! [`resolve`] returns the node of a name whether or not it exists; [`attr`] fails if it does not. A kind of node is a variant of [`Node`],
-//! a file in `fs::source`, `fs::special` or here, and its line in `ask!`.
+//! [`resolve`] returns the node of a name whether or not it exists; [`attr`] fails if it does not.
+//! A kind of node is a variant of [`Node`], a file in `fs::source`, `fs::special` or here, and its
+//! line in `ask!`.
 
 use crate::fs::{
     open::{
@@ -224,7 +226,8 @@ pub fn check_create(node: &Node) -> Result<()> {
     ask!(node, check_create())
 }
 
-/// Checks that a directory may have a scratch file of this name, which stands for nothing else there.
+/// Checks that a directory may have a scratch file of this name, which stands for nothing else
+/// there.
 ///
 /// # Errors
 /// The error of a CREATE of this name.
@@ -232,7 +235,8 @@ pub fn check_scratch(mount: &Mount, parent: &Node, name: &str) -> Result<()> {
     ask!(parent, check_scratch(mount, name))
 }
 
-/// True if a change of this node is judged by what it does, and not refused where the database is only read.
+/// True if a change of this node is judged by what it does, and not refused where the database is
+/// only read.
 pub fn is_judged_by_request(node: &Node) -> bool {
     ask!(node, is_judged_by_request())
 }

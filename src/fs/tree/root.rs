@@ -16,8 +16,8 @@ impl NodeOps<Node> for Root {
             README_NAME => Ok(Node::Readme),
             SERVICE_NAME => Ok(service::node()),
             HELP_NAME if !is_table(mount, name)? => Ok(help::node("", help::ROOT, None)),
-            // A leading dot is legal in a table's name but no shell glob matches it; such a table is
-            // still found by name.
+            // A leading dot is legal in a table's name but no shell glob matches it; such a table
+            // is still found by name.
             _ => reserved_table(name)
                 .map_or_else(|| TableName::new(name).map_err(|_| FsError::NotFound), Ok)
                 .map(Node::Table),

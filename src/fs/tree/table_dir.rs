@@ -1,5 +1,6 @@
 //! `/<Table>/` and `gsi/<index>/`. Each of their files and directories is a row of [`NAMES`], or of
-//! [`TABLE_FILES`] and [`INDEX_FILES`]. Below its `items/` an index is like a table: see `fs::source`.
+//! [`TABLE_FILES`] and [`INDEX_FILES`]. Below its `items/` an index is like a table: see
+//! `fs::source`.
 
 use crate::fs::{
     node::index_of,
@@ -210,7 +211,8 @@ fn resolve(mount: &Mount, source: &SourceName, name: &str) -> Result<Node> {
     let is_table = source.index.is_none();
     let file = find(derived_files(is_table), name);
     let is_of_drafts = name == SCHEMA_NAME || file.is_some_and(DerivedFile::is_in_drafts);
-    // Before the table's own names: a draft holds folders that programs made, and one may be called items.
+    // Before the table's own names: a draft holds folders that programs made, and one may be called
+    // items.
     if is_table && !is_of_drafts && mount.is_draft(&source.table)? {
         return schema::resolve_in_draft(mount, &source.table, "", name);
     }

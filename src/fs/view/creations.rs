@@ -1,9 +1,10 @@
-//! Special files between CREATE and their first complete text: until then the handle is all that there is of the file. Items have
-//! [`crate::fs::open::host::creations`].
+//! Special files between CREATE and their first complete text: until then the handle is all that
+//! there is of the file. Items have [`crate::fs::open::host::creations`].
 
 use crate::fs::open::{prelude::*, text::SpecialHandle};
 
-/// The handle of each file by inode number, and the time of the CREATE in milliseconds since the epoch.
+/// The handle of each file by inode number, and the time of the CREATE in milliseconds since the
+/// epoch.
 #[derive(Debug, Default)]
 pub struct SpecialCreations(Mutex<HashMap<u64, (Arc<dyn SpecialHandle>, u64)>>);
 

@@ -3,7 +3,7 @@
 //! READDIRPLUS returns the attributes of items, from the same walk that lists their names. Where
 //! the kernel may cache nothing, or the program does not look at attributes
 //! ([`super::kernel_cache`]), it returns as little as it can (the dots, or one name) and the kernel
-//! goes on by READDIR: the kernel asks again for attributes that last for no time, and makes a node
+//! goes on by READDIR: the kernel asks again for attributes that it may not cache, and makes a node
 //! of each.
 
 use super::View;
@@ -44,8 +44,8 @@ impl View {
         {
             self.host.rm_guard.check_delete(table, self.mount())?;
         }
-        // A process that has listed a table has seen what it holds: the rules for copies that are being
-        // made no longer hide parts from it.
+        // A process that has listed a table has seen what it holds: the rules for copies that are
+        // being made no longer hide parts from it.
         if let Node::Table(table) = &*node
             && self.mount().archiver_quirks.is_active(now_ms())
         {

@@ -1,4 +1,5 @@
-//! MKDIR, SYMLINK, UNLINK and RMDIR.
+//! MKDIR, SYMLINK, UNLINK and RMDIR: the calls that make and remove names, but for files
+//! (`open.rs`). The operations themselves are those of the node's kind, called by [`tree`].
 
 use super::View;
 use super::kernel_cache::{cached_item, is_listed_name};
@@ -167,7 +168,7 @@ impl View {
             .check_change(&parent)
             .and_then(|()| tree::resolve(self.mount(), &parent, name));
         let removed = found.and_then(|node| {
-            // The kernel may believe in a directory that is gone.
+            // The kernel may have cached the name of a directory that is gone.
             self.quick_attr(&node)?;
             if !self.host.rm_guard.goes_with_table(self.mount(), &node) {
                 tree::rmdir(&self.host, &node)?;

@@ -268,7 +268,7 @@ impl View {
         };
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
         // A folder may have become another node since the kernel learnt its number: a draft became
-        // a table, or an item said the key of a shortened name. The process in it goes on there.
+        // a table, or an item gave the key of a shortened name. The process in it goes on there.
         match &*node {
             Node::DraftFolder(table, path) => {
                 Ok(tree::folder_after_create(self.mount(), table, path)?.map_or(node, Arc::new))
@@ -301,8 +301,8 @@ impl View {
             return false;
         };
         match (place, &*node) {
-            // Only `get_unpacked`: items are packed in the table and always quick, so the common call
-            // ends above.
+            // Only `get_unpacked`: items are packed in the table and always quick, so the common
+            // call ends above.
             (CallTarget::Inode(_), node) => node.reads_table(),
             (CallTarget::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
                 tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_table())
@@ -399,8 +399,8 @@ impl View {
         }
     }
 
-    /// Returns the error of an inode that does not exist: `Stale` if the kernel may still believe
-    /// in its name, so that it looks the name up again. This ends when the kernel was notified. Not
+    /// Returns the error of an inode that does not exist: `Stale` if the kernel may still have its
+    /// name cached, so that it looks the name up again. This ends when the kernel was notified. Not
     /// for a file that is being created: the kernel would find its name again.
     fn missing_error(&self, ino: u64) -> FsError {
         let is_believed =
@@ -537,8 +537,8 @@ impl View {
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
             return Ok(scratch::attr(self.mount(), *id)?.with_ino(ino));
         }
-        // A writer of a parked file works on a copy in memory until it is moved; fstat shows that
-        // copy.
+        // A writer of a file in the trash works on a copy in memory until it is moved; fstat shows
+        // that copy.
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
             return Ok(scratch::attr(self.mount(), id)?.with_ino(ino));
         }
@@ -550,7 +550,7 @@ impl View {
             self.full_attr(node)
         };
         let attr = match attr {
-            // The file was parked since the lookup: the kernel looks the name up again.
+            // The file moved to the trash since the lookup: the kernel looks the name up again.
             Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => {
                 return Err(FsError::Stale);
             }
@@ -591,7 +591,7 @@ impl View {
         })
     }
 
-    /// Returns the copy in memory that a writer of a parked file writes.
+    /// Returns the copy in memory that a writer of a file in the trash writes.
     fn written_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
         trash_key(node)?;
         match *self.handles.last_for(ino, pid)?.0 {

@@ -1,4 +1,5 @@
-//! OPEN, CREATE and MKNOD.
+//! OPEN, CREATE and MKNOD. A file is opened by the operations of its kind, called by [`tree`]; its
+//! handle is used by the calls in `io.rs`.
 
 use std::sync::mpsc::sync_channel;
 
@@ -95,8 +96,8 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         self.check_change(parent)?;
-        // Nothing is made in a directory that is gone: the kernel may believe in it a little
-        // longer.
+        // Nothing is made in a directory that is gone: the kernel may have its name cached a
+        // little longer.
         self.quick_attr(parent)?;
         // A name that stands for nothing is that of a new scratch file, or is refused.
         let resolved = tree::resolve(self.mount(), parent, name);

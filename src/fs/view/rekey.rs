@@ -134,7 +134,7 @@ impl View {
         if from == to {
             return reply(Ok(()));
         }
-        // The kernel may believe in its name although it is gone.
+        // The kernel may have cached its name although it is gone.
         if let Err(error) = self.quick_attr(old) {
             return reply(Err(error.into()));
         }

@@ -106,10 +106,10 @@ impl View {
         }
     }
 
-    /// Returns the items that the kernel may believe in among those that a rename takes from their
+    /// Returns the items that the kernel may have cached among those that a rename takes from their
     /// names: the kernel carries them over to other names. While the rename holds the locks of both
-    /// directories it gets no answer about them that lasts ([`super::kernel_cache`]). A folder
-    /// keeps its inode number.
+    /// directories it gets no answer about them that it may cache ([`super::kernel_cache`]). A
+    /// folder keeps its inode number.
     fn cached_items(&self, old: Option<&Node>, to: NewName<'_>, flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
@@ -164,7 +164,7 @@ impl View {
             ) => {
                 return self.rekey_folder(old, &new, reply);
             }
-            // A parked file is a special node: it comes before the general case of those.
+            // A file in the trash is a special node: it comes before the general case of those.
             (old, new) if trash_key(old).is_some() => {
                 return self.move_trash(trash_key(old).cloned(), new, to, flags.no_replace, reply);
             }
@@ -215,13 +215,13 @@ impl View {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
-        // The kernel may believe in a directory that is gone.
+        // The kernel may have cached the name of a directory that is gone.
         self.quick_attr(to.parent)?;
         let new = tree::resolve(self.mount(), to.parent, to.name);
         // A name may stand for a node that does not exist: the node of an item that was never
         // stored follows from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.quick_attr(new).is_ok());
-        // A parked file goes when another takes its place.
+        // A file in the trash goes when another takes its place.
         let new = new.and_then(|new| {
             if trash_key(&new).is_some() {
                 Err(FsError::NotFound)
@@ -405,7 +405,7 @@ impl View {
         }
     }
 
-    /// Moves a file in memory to another scratch name. A text that is parked under the old name
+    /// Moves a file in memory to another scratch name. A text that the trash has under the old name
     /// follows, one under the new name goes.
     fn move_scratch(&self, id: FileId, to: NewName<'_>, reply: RenameReply) {
         let moved = scratch_name(self.mount(), to).and_then(|name| {
@@ -426,7 +426,7 @@ impl View {
             Ok(places) => places,
             Err(error) => return reply(Err(error.into())),
         };
-        // A failed look counts as not parked: the text stays in the store for its week.
+        // A failed look counts as not in the trash: the text stays in the store for its week.
         let is_trashed =
             |place: &TrashKey| matches!(self.mount().db.trashed_at(place), Ok(Some(_)));
         let change = match places {
@@ -440,8 +440,8 @@ impl View {
         self.host.deletes.change_trash(change, reply);
     }
 
-    /// Moves a parked file: onto an item this is a PutItem; under another scratch name it stays
-    /// parked.
+    /// Moves a file in the trash: onto an item this is a PutItem; under another scratch name it
+    /// stays there.
     fn move_trash(
         &self,
         from: Option<TrashKey>,
@@ -507,7 +507,7 @@ enum MovedFile {
     Trash(TrashKey),
 }
 
-/// Returns the place at which an item that is moved to this name is parked.
+/// Returns the place in the trash of an item that is moved to this name.
 fn new_trash_place(mount: &Mount, to: NewName<'_>) -> Result<TrashKey> {
     let name = scratch_name(mount, to)?;
     trash_place(to.parent, &name).ok_or(FsError::NotPermitted(

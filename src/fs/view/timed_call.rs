@@ -1,6 +1,6 @@
-//! The beginning and the end of every call of the kernel. A failure is kept for `.ddb/errors/last`
-//! whatever failed and wherever it was refused, unless the place that knew more has kept it
-//! already; each call is noted in `.ddb/accesslog` and `.ddb/slowlog.ndjson`. Without a reader a
+//! The beginning and the end of every call of the kernel. A call that fails is recorded for
+//! `.ddb/errors/last`, unless the operation has recorded a better report itself; each call is
+//! recorded in `.ddb/accesslog` and `.ddb/slowlog.ndjson` (`mount/call_log.rs`). Without a reader a
 //! quick call costs two looks at the clock.
 
 use super::View;
@@ -95,7 +95,7 @@ impl TimedCall {
     fn record_failure(&self, error: &FsError) {
         let (view, thread) = (&self.view, self.view.caller().pid);
         let is_remarkable = error.is_logged();
-        // The error of a LOOKUP is for `View::missed`.
+        // The error of a LOOKUP is for `View::record_missed`.
         if error.is_quiet()
             || (self.operation == "lookup" && !is_remarkable)
             || view.mount().error_log.has_new(thread, self.failures_before)

@@ -1,6 +1,6 @@
-//! Deletes that wait a little: an item renamed to a scratch name may be an editor's backup, and the
-//! same name is written again at once. Until the delete is due the item is hidden, not gone: it
-//! survives a crash.
+//! The list of deferred deletes: an item renamed to a scratch name may be an editor's backup, and
+//! the same name is written again at once. Until the delete is due the item is hidden, not gone: it
+//! survives a crash. `open/host/deferred_delete.rs` performs the deletes.
 
 use std::hash::Hash;
 

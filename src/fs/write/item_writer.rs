@@ -1,4 +1,5 @@
 //! `X.json` and `X.ddbjson`: an item as a text file, and the PutItem that a complete text asks for.
+//! `open/put.rs` carries it out.
 
 use super::text_writer::TextWriter;
 use super::{Commit, TextTarget};

@@ -2,14 +2,15 @@
 //! performs the requests that these types return.
 //!
 //! ```text
-//! mod.rs          Target: the request that a text becomes; TextCheck: is a text, so far, good for its file? LineCheck: texts of lines
+//! mod.rs          TextTarget: the request that a text becomes; TextCheck: the state of a text so far; LineCheck: texts of lines
 //! text_writer.rs  TextWriter<T>: the state machine of one open file that holds one JSON object
-//! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
+//! item_writer.rs  ItemTextWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
 //!                 from the name, look-alikes of the other form
 //! report.rs       a failure as a user reads it: the line, a caret, a hint
 //! scratch.rs      ScratchFiles: bounded files in memory; `fs::path` has the rule for their names
-//! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
+//! deferred_deletes.rs  DeferredDeletes: items renamed away, deleted a little later unless written again
 //! draft.rs        Drafts: tables made by mkdir and not created yet
+//! index_draft.rs  the text of a new index's schema.json, or a `ctl` line -> UpdateTable
 //! schema_change.rs  the text of a schema.json -> CreateTable, or of two definitions the requests and refusals between them
 //! ```
 //!
@@ -120,8 +121,8 @@ pub trait TextTarget {
         Box::new(JsonPrefix::new())
     }
 
-    /// True if [`TextTarget::check`] takes every text that [`TextTarget::request`] takes. A text that comes
-    /// in one piece is then read once.
+    /// True if [`TextTarget::check`] takes every text that [`TextTarget::request`] takes. A text
+    /// that comes in one piece is then read once.
     fn accepts_whole(&self) -> bool {
         false
     }

@@ -620,7 +620,7 @@ fn warm_change(before: &Value, after: &Value) -> Option<Value> {
 pub enum SchemaRequest {
     Create {
         request: Box<CreateTableRequest>,
-        /// The same as it was written.
+        /// The same request, as the JSON that was written.
         json: Value,
         /// The attribute of the time to live to enable.
         expiry: Option<String>,

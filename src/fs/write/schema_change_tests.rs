@@ -1,3 +1,5 @@
+//! Tests of the diff of two definitions: the requests between them, in order, and the refusals.
+
 use super::*;
 
 const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/Orders";

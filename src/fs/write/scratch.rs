@@ -21,7 +21,7 @@ pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// The most that all files hold together if memory allows: their content, and `FILE_COST_BYTES`
 /// each.
 pub const SCRATCH_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// The divisor of the memory limit that bounds all files; one file has room.
+/// The divisor of the memory limit that bounds all files; a file of the largest size has room.
 const LIMIT_PARTS: u64 = 32;
 /// The time after which a closed file that was not used is dropped, milliseconds.
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
@@ -351,8 +351,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// Removes a file with content that is kept elsewhere, unless it was changed or is open. True if
-    /// its name is free now.
+    /// Removes a file with content that is kept elsewhere, unless it was changed or is open. True
+    /// if its name is free now.
     pub fn remove_if_same(&mut self, id: FileId, content: &[u8]) -> bool {
         let is_open = self.files.get(&id).is_none_or(|file| file.handles > 0);
         !is_open && self.content(id).is_ok_and(|text| text == content) && self.remove(id).is_ok()

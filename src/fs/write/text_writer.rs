@@ -92,8 +92,8 @@ impl<T: TextTarget> TextWriter<T> {
         Self::stream_if(target, opener, Some(Precondition::Absent))
     }
 
-    /// Opens a file that was created with a key-only item: the commit replaces that item, and fails if
-    /// another process changed it.
+    /// Opens a file that was created with a key-only item: the commit replaces that item, and fails
+    /// if another process changed it.
     pub fn stream_placeholder(target: T, opener: Opener, version: Version) -> Self {
         Self {
             placeholder: Some(version),

@@ -1,13 +1,13 @@
 //! Files that are made on demand: results of queries, `stream/since/`.
 //!
 //! Programs ask for the size of a file before they read it, and many trust the answer (tar, rsync,
-//! `wc -c`, every program that maps the file). None of them can be told from the others by its
-//! calls. So the size is exact up to [`SIZED_BYTES_MAX`].
+//! `wc -c`, every program that maps the file). The calls of a program do not show if it
+//! does. So the size is exact up to [`SIZED_BYTES_MAX`].
 //!
 //! | difficulty | solved by |
 //! |---|---|
 //! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; a call for the size waits for the end, a read for its bytes |
-//! | asking for a size must consume no capacity | steps are made on account; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
+//! | asking for a size must consume no capacity | steps are made without being charged, each leaves a bill; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
 //! | the open that follows a stat must not compute again | [`ComputationCache`], for a short time and as long as nothing was committed |
 //! | an open file must not change | its handle holds its computation |
 //! | a caller that was interrupted must not keep us busy | steps are made only while a caller waits; a later one goes on where they ended |
@@ -73,8 +73,8 @@ enum ComputationProgress {
     Running,
     /// All bytes are in the spool. The value is the capacity that the run consumed.
     Complete(Option<Arc<Vec<u8>>>),
-    /// The result is too long, or the spool has no room; the first reader beyond the spool takes
-    /// the rest on.
+    /// The result is too long, or the spool is full; the first reader beyond the spool goes on with
+    /// the window.
     Overflowed(Option<FsError>, Option<Box<ComputedWindow>>),
 }
 
@@ -142,7 +142,7 @@ impl Computation {
     }
 
     /// Calls `wake` when the condition holds. Returns true if no thread makes steps: then the
-    /// caller must see to it.
+    /// caller must have them made.
     #[must_use]
     pub fn wait(&self, thread: u32, until: WaitFor, wake: Wake) -> bool {
         let mut state = self.state.lock();
@@ -505,7 +505,8 @@ mod tests {
 
     const PIECE: usize = 1 << 20;
 
-    /// Gives pieces of one byte value each; the step of `fails` fails once, that of `panics` panics.
+    /// Gives pieces of one byte value each; the step of `fails` fails once, that of `panics`
+    /// panics.
     #[derive(Debug, Default)]
     struct Pieces {
         left: u8,

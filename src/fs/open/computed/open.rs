@@ -1,4 +1,5 @@
-//! An open computed file.
+//! The handle of an open computed file. It reads from the spool of the computation, beyond it from
+//! a window of its own, and settles the bills of the bytes that it gives. See [`super`].
 
 use std::fmt;
 

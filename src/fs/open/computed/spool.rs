@@ -1,5 +1,6 @@
-//! The bytes of a computed file that were made so far: short ones in memory, longer ones in a file
-//! without a name, which is gone with its last holder. All spools of a mount share a budget.
+//! The spool of a computed file: the bytes that were made so far. Short ones are in memory, longer
+//! ones spill to a file without a name, which is gone with its last holder. All spools of a mount
+//! share a budget.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,7 +1,7 @@
-//! Items between CREATE and their first complete text, or the close without one that makes an item
-//! of nothing but the key. Such an item does not exist yet, for any other front end and in any
-//! listing; but programs stat the file that they have just created. O_EXCL and mknod make the item
-//! exist.
+//! Items that are being created: between CREATE and their first complete text, or the close without
+//! one that makes an item of nothing but the key. Such an item does not exist yet, for any other
+//! front end and in any listing; but programs stat the file that they have just created. O_EXCL and
+//! mknod make the item exist. Special files have `view/creations.rs`.
 
 use crate::fs::{node::attr::Attr, open::open_text::OpenText, prelude::*, write::ItemTarget};
 

@@ -1,5 +1,6 @@
-//! Deferred deletes of items that were renamed away: a thread performs each when it is due, and
-//! parks the item's text. The scratch files that such items become.
+//! The thread that performs deferred deletes: an item that was renamed away is deleted when its
+//! delay ends, and its text moves to the trash. `write/deferred_deletes.rs` knows which items wait.
+//! Also looks after the scratch files that such items become.
 
 use std::thread::JoinHandle;
 
@@ -155,8 +156,8 @@ impl DeferredDelete {
         );
     }
 
-    /// Deletes the hidden items for which `is_meant` is true and parks their texts. `reply` makes
-    /// the callback of each delete.
+    /// Deletes the hidden items for which `is_meant` is true and moves their texts to the trash.
+    /// `reply` makes the callback of each delete.
     fn delete_matching(
         self: &Arc<Self>,
         mount: &Mount,
@@ -286,7 +287,7 @@ impl DeferredDelete {
     }
 
     /// Removes the scratch file of a deleted item from memory, since the store has its text. If the
-    /// file was removed or moved meanwhile, the parked text follows.
+    /// file was removed or moved meanwhile, the text in the trash follows.
     fn after_trash(
         self: &Arc<Self>,
         hidden: &HiddenKey,
@@ -328,7 +329,7 @@ impl DeferredDelete {
         self.change_trash(change, Box::new(logged));
     }
 
-    /// Moves or removes a parked text, on a thread for short work.
+    /// Moves or removes a text in the trash, on a thread for short work.
     pub fn change_trash(&self, change: TrashChange, reply: Reply<()>) {
         let mount = self.mount.clone();
         self.workers.run(move || {
@@ -357,7 +358,7 @@ impl DeferredDelete {
         }
     }
 
-    /// Removes the name of a scratch file, and the text that is parked under it.
+    /// Removes the name of a scratch file, and the text that the trash has under it.
     pub fn forget_scratch(&self, file: FileId, reply: Reply<()>) {
         let place = self
             .mount
@@ -368,7 +369,8 @@ impl DeferredDelete {
             Some((Ok(Some(_)), place)) if removed.is_ok() => {
                 self.change_trash(TrashChange::Remove(place), reply)
             }
-            // Unknown, so it may be parked still and would come back: the caller must try again.
+            // Unknown, so it may be in the trash still and would come back: the caller must try
+            // again.
             Some((Err(error), _)) => reply(removed.and(Err(error.into()))),
             _ => reply(removed),
         }
@@ -389,7 +391,8 @@ impl DeferredDelete {
     }
 }
 
-/// Returns the place and text to park for a hidden item: the place is that of its scratch file.
+/// Returns the place in the trash and the text to keep there of a hidden item: the place is that of
+/// its scratch file.
 fn trash_text(mount: &Mount, place: &HiddenKey, hidden: HiddenItem) -> Result<TrashText> {
     // Its scratch file was removed, or moved onto an item: the text is kept nowhere, or there.
     let Some((directory, name)) = mount.scratch_location(hidden.file) else {

@@ -203,14 +203,16 @@ impl Host {
         })
     }
 
-    /// Makes the context of an operation for the caller's process: the process knows the version that it writes.
+    /// Makes the context of an operation for the caller's process: the process knows the version
+    /// that it writes.
     #[must_use]
     pub fn context(&self) -> CallContext {
         let caller = self.mount.caller;
         context_for(self, caller.pid, caller.wait)
     }
 
-    /// Refuses to remove a node that goes only with its table, and vetoes further deletes of the process.
+    /// Refuses to remove a node that goes only with its table, and vetoes further deletes of the
+    /// process.
     pub fn refuse_part(&self, node: &Node) -> FsError {
         self.rm_guard.veto_after(&self.mount, node);
         FsError::NotPermitted(match node.kind() {

@@ -2,15 +2,16 @@
 //! another program made in between, also if it opens the file anew for the write
 //! (docs/filesystem.md 4, put if unchanged).
 //!
-//! A note is of an item and a process, whichever of its threads reads or writes. A commit of that
-//! process is checked against the version noted; a process that read nothing, as `echo >`, replaces
-//! the item. These renew a note:
+//! A note (`ReadNote`) is the version that a process read of an item, whichever of its threads
+//! read it. A commit of that process is checked against the version noted; a process that read
+//! nothing, as `echo >`, replaces the item. These renew a note:
 //!
 //! - reading the item again;
-//! - a commit of the process itself by any route: the database reports it ([`crate::model::api::WriteListener`]);
-//! - looking at the item's attributes by path, as an editor does before it asks whether to overwrite another program's change. That is a
-//! LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so
-//! a look counts from the thread's next call on.
+//! - a commit of the process itself by any route: the database reports it
+//!   ([`crate::model::api::WriteListener`]);
+//! - looking at the item's attributes by path, as an editor does before it asks whether to
+//!   overwrite another program's change. That is a LOOKUP and then a GETATTR by one thread. An OPEN
+//!   begins with a LOOKUP too, and is not a look: so a look counts from the thread's next call on.
 //!
 //! The kernel may answer looks from its cache (`fs::view::kernel_cache`), but only while all notes
 //! of the item are of the version that it caches: such a look changes no note.
@@ -149,10 +150,11 @@ impl ReadVersions {
         });
     }
 
-    /// True if the kernel may answer looks at this version of an item, unseen by this type. It may
-    /// not as long as a live process has another version noted, for which a look matters. Otherwise
-    /// all notes count from now: a process that looks unseen does so within the time for which the
-    /// kernel caches the answer. The thread that asks has seen the version.
+    /// True if the kernel may answer looks at this version of an item from its cache, which this
+    /// type does not see. It may not as long as a live process has another version noted, for which
+    /// a look matters. Otherwise all notes count from now: a process that looks unseen does so
+    /// within the time for which the kernel caches the answer. The thread that asks has seen the
+    /// version.
     pub fn may_cache(&self, item: u64, thread: u32, version: Version) -> bool {
         let mut state = self.state.lock();
         if !state.notes.contains_key(&item) {

@@ -78,8 +78,8 @@ impl Vetoes {
         list.get(&(table.clone(), pid), now_ms).is_some()
     }
 
-    /// True if a process that is barred from that table got the reason before. From now on it has:
-    /// its first failure says why, and those that follow are of the same attempt.
+    /// True if a process that may not delete in that table was given the reason before. Marks it as
+    /// given: the process's first failure says why, and those that follow are of the same attempt.
     fn mark_told(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         self.list
             .lock()

@@ -1,5 +1,5 @@
-//! Threads for calls that may take long, so that the event threads stay free: a query's result can
-//! be as long as its table. And one thread for reads that wait for what has not happened yet:
+//! Thread pools for calls that may take long, so that the event threads stay free: a query's result
+//! can be as long as its table. And one thread for reads that wait for what has not happened yet:
 //! `stream/follow`, `.ddb/accesslog`.
 //!
 //! | difficulty | solved by |
@@ -144,7 +144,8 @@ impl WaitingReads {
         None
     }
 
-    /// Ends every read that waits, now and from now on, as at the end of a file: the mount is to go.
+    /// Ends every read that waits, now and from now on, as at the end of a file: the mount is to
+    /// go.
     pub fn end(&self) {
         let mut readers = self.readers.lock();
         readers.is_ended = true;

@@ -1,6 +1,6 @@
-//! The lines of a batch. [`LineSplitter`] cuts writes into lines in bounded memory, since a line may come
-//! in many writes and a write may hold many lines. [`parse`] gives the request of a line.
-//! [`Transaction`] holds the lines of `batch/atomic` until they are carried out: one
+//! The lines of a batch. [`LineSplitter`] cuts writes into lines in bounded memory, since a line
+//! may come in many writes and a write may hold many lines. [`parse`] gives the request of a line.
+//! [`AtomicBatch`] holds the lines of `batch/atomic` until they are carried out: one
 //! TransactWriteItems with its limits.
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use crate::model::{
 /// The longest line, bytes: an item of 400 KB in any JSON form fits.
 const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The text of a batch that is no whole line yet.
+/// Splits the text of a batch into lines. It comes in pieces of any size.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
-    /// The beginning of a line.
+    /// The beginning of a line that has not ended yet.
     partial: Vec<u8>,
     /// True if the line is too long: its rest is skipped.
     is_too_long: bool,

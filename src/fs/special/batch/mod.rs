@@ -435,8 +435,8 @@ impl OpenBatch {
     }
 
     /// Ends a transaction: the last close by the opener carries it out, or the release if other
-    /// processes went on with the file. A writer that is being killed had more to say: nothing is
-    /// done then.
+    /// processes went on with the file. If the writer is being killed its lines are not complete,
+    /// and nothing is carried out.
     fn end_transaction(&self, host: &Host, by: &CallContext, call: &FileCall) {
         let caller = host.mount.caller;
         match call {

@@ -1,4 +1,5 @@
-//! Notifications that end the kernel's cached answers when they are no longer true.
+//! Cache invalidation: the notifications that end the kernel's cached answers when they are no
+//! longer true. `fuse/notify.rs` sends them.
 //!
 //! | event | notification to the kernel | the call that waits for it |
 //! |---|---|---|
@@ -8,15 +9,20 @@
 //! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
 //! | more nodes are known than [`NODES_MAX`] | names are dropped, the oldest first | none |
 //!
-//! The order of waiting, which holds no circle: a thread that serves the kernel waits for no
-//! notification; nor does one that commits, or holds a lock. A notification about a name waits for
-//! the kernel's lock of its directory, which calls hold that are being answered, however many list
-//! it; one about attributes waits for nothing, and is all that a written item needs that the kernel
-//! knows. Calls that hold such a lock (unlink, rename, mkdir, rmdir, symlink, create) are answered
-//! at once, and their changes elsewhere are notified after. A call that holds the lock of a file
-//! (write, flush, fsync) may be waited for by one that holds a directory's (unlink of the file), so
-//! that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until
-//! it is done, or until the cached answers are over by themselves.
+//! The lock order of waiting, in which no circle can arise:
+//!
+//! - A thread that serves the kernel, that commits, or that holds a lock waits for no notification.
+//! - A notification about attributes waits for nothing. It is all that a written item needs which
+//!   the kernel knows.
+//! - A notification about a name waits for the kernel's lock of its directory. A call holds that
+//!   lock until it is answered; any number of listings hold it together.
+//! - A call that holds the lock of a directory (unlink, rename, mkdir, rmdir, symlink, create) is
+//!   answered at once, and its changes elsewhere are notified after.
+//! - A call that holds the lock of a file (write, flush, fsync) may be waited for by a call that
+//!   holds a directory's (unlink of the file). So it waits for notifications for a moment only
+//!   ([`WaitPolicy::Short`]).
+//! - Every other call waits until the notification is done, or until the cached answers end by
+//!   themselves.
 
 use super::{Invalidation, KernelCache, NodeName, cached_item, node_name};
 use crate::fs::{

@@ -12,21 +12,23 @@
 //!
 //! | state | begins | promise |
 //! |---|---|---|
-//! | off | with the mount | no answer lasts: every system call asks, and sees the last commit |
-//! | on | the lease begins: no other process has the data open ([`crate::store::LeaseHolder`]), and the database reports each commit ([`CommitObserver`]) | an answer lasts for [`LEASE_TTL`](crate::store::LEASE_TTL) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
+//! | off | with the mount | no answer is cached: every system call asks, and sees the last commit |
+//! | on | the lease begins: no other process has the data open ([`crate::store::LeaseHolder`]), and the database reports each commit ([`CommitObserver`]) | an answer is cached for [`LEASE_TTL`](crate::store::LEASE_TTL) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
 //! | ending | another process opens the data, or the mount goes | nothing new is cached; the newcomer writes when all cached answers have ended, after ten seconds at the latest |
 //! | over | the mount is gone | nothing is cached any more, nor will be |
 //!
 //! This holds by the following steps, in the order in which they happen:
 //!
-//! 1. A node is *marked* before its data is read, and only an answer about a marked node may last. So a commit that comes between reading and
-//! answering finds the mark. The state of the cache, on or off, is read before the mark and after it.
-//! 2. A commit is reported before its writer gets the answer. The kernel is notified of marked nodes that it makes untrue; the writer waits for
-//! that as its [`WaitPolicy`] says, by the locks that the kernel holds for it meanwhile.
+//! 1. A node is *marked* before its data is read, and only an answer about a marked node may be
+//!    cached. So a commit that comes between reading and answering finds the mark. The state of the
+//!    cache, on or off, is read before the mark and after it.
+//! 2. A commit is reported before its writer gets the answer. The kernel is notified of marked
+//!    nodes that it makes untrue; the writer waits for that as its [`WaitPolicy`] says, by the
+//!    locks that the kernel holds for it meanwhile.
 //! 3. The mark ends when the kernel has been notified.
-//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer lasts longer than `LEASE_TTL`; a process that opens the data
-//! after one that was killed writes nothing for as long; and `cli::watchdog` releases a kernel that
-//! waits for the dead process.
+//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer is cached
+//!    longer than `LEASE_TTL`; a process that opens the data after one that was killed writes
+//!    nothing for as long; and `cli::watchdog` releases a kernel that waits for the dead process.
 
 mod invalidate;
 mod policy;
@@ -205,7 +207,7 @@ impl KernelCache {
     /// Notes that a thread is about to rename items. Returns true if it may do so now. Otherwise
     /// the kernel must look their names up, which it then caches no more, and call again.
     pub fn begin_rename(&self, inos: &[u64], thread: u32) -> bool {
-        // Each of them begins, whatever the result of the one before.
+        // `count` and not `all`: every rename begins, whatever the result of the one before.
         let are_ready = inos
             .iter()
             .filter(|ino| !self.renames.begin(**ino, thread))

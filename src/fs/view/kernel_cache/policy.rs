@@ -7,7 +7,7 @@
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
 //! | nothing ends an answer once this process is killed | nothing is cached longer than [`LEASE_TTL`] at a time |
 //! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_ttl`] |
-//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer has no lasting part about the name of an item ([`KernelCache::name_ttl`]) |
+//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | in such an answer the name of an item has no lifetime ([`KernelCache::name_ttl`]) |
 //! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::PendingRenames`]) |
 
 use super::{Invalidation, KernelCache, cached_item, node_name};
@@ -59,11 +59,11 @@ impl KernelCache {
         }
     }
 
-    /// Returns the time for an item. Only the first name of a node is cached, which the kernel
-    /// takes under the lock of the directory, as a listing: a call that would end or move the name
-    /// waits for that lock. The kernel may take the answer about a name that it already has at any
-    /// later time. So a name that is asked about again and again is dropped: then it is the first
-    /// again.
+    /// Returns the time for which the kernel may cache the name and the attributes of an item. A
+    /// name is cached by the first lookup of its node only: the kernel takes that answer under the
+    /// lock of the directory, as those of a listing, and a call that would end or move the name
+    /// waits for the lock. The answer to a later lookup the kernel may take at any time. So a name
+    /// that is looked up again and again is dropped: then its next lookup is a first one.
     fn item_name_ttl(
         &self,
         caller: Caller,
@@ -86,7 +86,8 @@ impl KernelCache {
         }
     }
 
-    /// Returns the time for which an item's answer may last: none while it is about to be renamed.
+    /// Returns the time for which an answer about an item may be cached: none while it is about to
+    /// be renamed.
     pub fn settled_item_ttl(&self, caller: Caller, attr: &Attr) -> CacheTtl {
         if self.renames.is_pending(attr.ino) {
             CacheTtl::NONE
@@ -95,10 +96,11 @@ impl KernelCache {
         }
     }
 
-    /// Returns the time for an item that was marked before its attributes were read, and which is
-    /// not about to be renamed. It may be cached as long as it is the same for all processes: no
-    /// handle of it is open, with a text of another version; no process that read it has yet to see
-    /// its present version (`optimistic_lock.rs`); it is not being created, without a version.
+    /// Returns the time for which an item may be cached that was marked before its attributes were
+    /// read, and which is not about to be renamed. It may be cached as long as it is the same for
+    /// all processes: no handle of it is open, with a text of another version; no process that read
+    /// it has yet to see its present version (`optimistic_lock.rs`); it is not being created,
+    /// without a version.
     fn item_ttl(&self, caller: Caller, attr: &Attr) -> CacheTtl {
         let ino = attr.ino;
         let is_kept = self.is_on()
