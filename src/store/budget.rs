@@ -1,11 +1,13 @@
-//! The memory of the process, divided into budgets before it is used, so that one kind of use
-//! cannot take the memory of another and end the process.
+//! Admission control by memory: the memory of the process is divided into budgets before it is
+//! used, so that one kind of use cannot take the memory of another and end the process. A caller
+//! takes a [`Permit`] for its bytes, as from a weighted semaphore. `memory_limit` finds the limit,
+//! `heap` returns freed memory to the system.
 //!
 //! | difficulty | solved by |
 //! |---|---|
 //! | freed memory still belongs to the allocator, not to the system | a large [`Permit`] ends when the heap has returned its memory ([`heap::trim_soon_then`]); a request that finds no room has that done at once |
 //! | a request that waits for much memory would hold up small ones | there is no queue: whatever fits goes first, and a request that waits too long is refused |
-//! | a slow client holds memory that others wait for | [`Budget::is_wanted`]: HTTP then drops slow clients |
+//! | a slow client holds memory that others wait for | [`MemoryBudget::is_contended`]: HTTP then drops slow clients |
 
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -28,7 +30,7 @@ pub const MEMORY_WAIT: Duration = Duration::from_secs(60);
 /// The longest time between two attempts of a request that waits.
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
 
-/// The origin of [`Count::wanted_until`].
+/// The origin of [`BudgetCount::contended_until`].
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 static BUDGETS: LazyLock<MemoryBudgets> = LazyLock::new(|| MemoryBudgets::new(memory_limit()));
 
@@ -163,7 +165,7 @@ impl MemoryBudget {
     /// Returns a permit for `bytes`.
     ///
     /// # Errors
-    /// [`Full`] if there is no room.
+    /// [`BudgetFull`] if there is no room.
     pub fn permit(&self, bytes: usize) -> Result<Permit, BudgetFull> {
         let mut permit = Permit::default();
         if bytes > 0 {
@@ -175,7 +177,7 @@ impl MemoryBudget {
     /// Changes a permit to `bytes`. A smaller size always succeeds.
     ///
     /// # Errors
-    /// [`Full`]; the permit then keeps its size.
+    /// [`BudgetFull`]; the permit then keeps its size.
     pub fn resize(&self, permit: &mut Permit, bytes: usize) -> Result<(), BudgetFull> {
         let Some(more) = bytes.checked_sub(permit.bytes) else {
             self.set(permit, bytes);
@@ -198,7 +200,7 @@ impl MemoryBudget {
     /// Returns a permit for `bytes`, or for the whole budget if that is less; waits for room.
     ///
     /// # Errors
-    /// [`Full`] if there was no room until `patience` had passed.
+    /// [`BudgetFull`] if there was no room until `patience` had passed.
     pub async fn wait(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
         let whole = self.root();
         let bytes = bytes.min(self.0.bytes_max).min(whole.bytes_max);
@@ -227,10 +229,10 @@ impl MemoryBudget {
         }
     }
 
-    /// Returns a permit as [`Budget::wait`] does, on a thread that may block.
+    /// Returns a permit as [`MemoryBudget::wait`] does, on a thread that may block.
     ///
     /// # Errors
-    /// [`Full`] after `patience`, also if the system has no descriptor to wait with.
+    /// [`BudgetFull`] after `patience`, also if the system has no descriptor to wait with.
     pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
         let waiting = self.wait(bytes, patience);
         let runtime = tokio::runtime::Builder::new_current_thread()

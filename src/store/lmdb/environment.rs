@@ -1,9 +1,10 @@
-//! The LMDB environment: opening, transactions, growth of the map, failure.
+//! The LMDB environment of an open store: opening, transactions, growth of the map, failure.
+//! `journal` makes its commits durable; `open_environment` holds the LMDB handles.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an `CommitAttempt`; `transact_retrying` removes the reason and runs the body again |
-//! | a full disk must still take deletes | `Disk`: a removal gets the reserve; freed pages are turned over so that it can use them |
+//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is a `CommitAttempt`; `transact_retrying` removes the reason and runs the body again |
+//! | a full disk must still take deletes | `DiskState`: a removal gets the `reserve`; `recycle_pages` makes freed pages usable for it |
 //! | after a failed write or sync, the disk's content is unknown | writes are refused until a restart, reads go on in a new environment, and the checkpoint is marked as untrusted |
 
 use std::fs::File;

@@ -1,5 +1,6 @@
-//! The mark in the lock file that a lease holder caches entries: `kept`, or `kept DEVICE INODE
-//! PATH` with a file of the system that exists as long as a cached entry may be left.
+//! The mark of `lease`: a line in the lock file that says that the lease holder caches entries. It
+//! is `kept`, or `kept DEVICE INODE PATH` with a file of the system that exists as long as a cached
+//! entry may be left.
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -1,5 +1,5 @@
-//! The lease thread: takes the exclusive lease while no other process has the store open, and gives
-//! way when one asks for it.
+//! The lease thread: takes the exclusive lease (`lease`) while no other process has the store open,
+//! and releases it when one asks for it. The [`LeaseHolder`] is the cache of the mount.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A lock that admits transactions, and excludes all of them while the map changes.
+//! A reader-writer lock around the memory map: admits transactions, and excludes all of them while
+//! `environment` changes the map.
 //!
 //! A thread may hold it several times (a visitor that takes a second snapshot, a job that takes
 //! one). A plain read lock would then deadlock as soon as a thread waits to change the map, and a

@@ -1,5 +1,6 @@
-//! The tree of a commit in the data file's pages, read without LMDB: takes no lock, writes nothing,
-//! and can read a commit that neither meta page shows.
+//! A read-only walk of LMDB's B+tree in the data file's pages, without LMDB: takes no lock, writes
+//! nothing, and can read a commit that neither meta page shows. `pages` has the page format,
+//! `offline_store` reads by it.
 
 use std::ops::{Bound, ControlFlow};
 

@@ -1,4 +1,5 @@
-//! The log's two files: reads and writes by position, zeros written ahead, syncs.
+//! The two files of the write-ahead log: reads and writes by position, zeros written ahead, syncs.
+//! `record` is the format, the parent module the rules.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! The records of a log after a checkpoint, for recovery and checks.
+//! The reader of the write-ahead log: the records after a checkpoint, for recovery and checks.
 
 use std::fs::File;
 use std::io;
@@ -144,7 +144,8 @@ impl LogReader {
         }
     }
 
-    /// Scans both files for records of an epoch after the last one that [`Reader::replay`] found.
+    /// Scans both files for records of an epoch after the last one that [`LogReader::replay`]
+    /// found.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -55,7 +55,7 @@ fn the_directory_and_its_files_are_for_their_owner_only() {
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
 }
 
-/// A process was killed while it closed the store, and its checkpoint file is damaged.
+/// Simulates a process that was killed while it closed the store, and a damaged checkpoint file.
 #[test]
 fn a_closed_store_keeps_its_epoch_without_a_whole_checkpoint() {
     let dir = tempfile::tempdir().expect("a directory");

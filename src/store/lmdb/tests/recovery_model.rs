@@ -1,5 +1,5 @@
-//! A store beside a model of it, and power cut after power cut: the store then opens with exactly
-//! the acknowledged commits.
+//! A model test of recovery: random commits run on a store and on a model of it, with power cut
+//! after power cut; the store then opens with exactly the acknowledged commits.
 //!
 //! After a cut, each page of the data file has its content at the last sync or any later version,
 //! whole or torn; the log and the checkpoint file the same, sector by sector. Everything runs on
@@ -37,7 +37,7 @@ type ModelChanges = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sabotage {
     None,
-    /// The checkpoint before the last one, whose pages are not protected any more.
+    /// The checkpoint before the last one; its pages are not protected any more.
     OldCheckpoint,
     /// No checkpoint: LMDB's own meta pages are used.
     NoCheckpoint,
@@ -254,7 +254,7 @@ impl StoreWorld {
         self.observe();
     }
 
-    /// Does the log thread's work.
+    /// Runs the log thread's work.
     fn keep_up(&mut self) {
         self.environment().maintain_log();
         self.observe();

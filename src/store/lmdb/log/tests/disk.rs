@@ -1,4 +1,5 @@
-//! A model of a disk: the possible content of files after a power cut.
+//! A model of a disk with a volatile cache: the possible contents of files after a power cut, from
+//! the writes and syncs that `trace` recorded.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Tests of the log.
+//! Tests of the write-ahead log: append, replay, voids, damage. `disk` is a model of a disk,
+//! `power_cuts` a randomized test with several processes on it.
 
 pub mod disk;
 mod power_cuts;

@@ -1,5 +1,6 @@
-//! A world of processes that commit through one log, are killed, fail and lose power: a replay
-//! always finds exactly their commits, up to a point after which there is no synced record.
+//! A randomized model test: simulated processes commit through one log, are killed, fail and lose
+//! power. A replay always finds exactly their commits, up to a point after which there is no synced
+//! record.
 
 use std::path::PathBuf;
 
