@@ -1,5 +1,5 @@
-//! The items that a call writes, as far as the request alone tells: for caches of items that must
-//! invalidate them.
+//! The items that a call writes, as far as the request alone tells: for caches of items (`cached`,
+//! `remote::browse`) that must invalidate them.
 
 use crate::model::api::{BatchWriteItemRequest, Call, TransactAction, WriteRequest};
 use crate::model::{Item, TableName};

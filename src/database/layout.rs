@@ -1,5 +1,6 @@
-//! Facts that only a database with the data at hand can tell: metrics, capacity, partitions and
-//! heat.
+//! The trait [`Layout`]: facts that only a database with the data at hand can tell, which are
+//! metrics, capacity, partitions and heat. `local::layout` implements it by measurement and model,
+//! `remote::budget` by its own counts.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The operations of the API, each one request to a service.
+//! A client of the DynamoDB API (`impl Database`): each operation is one request over a
+//! [`Transport`]. `requests` has the operations that need more than their declared encoding.
 //!
 //! Requests always ask for the consumed capacity, because the layer in front counts it. A
 //! precondition is not part of the API: its owner must turn it into a condition first.

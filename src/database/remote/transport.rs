@@ -1,4 +1,5 @@
-//! The transport of a client to a service with the DynamoDB API.
+//! The trait [`Transport`] between a client and a service with the DynamoDB API: `aws` is one over
+//! HTTP, `budget` one before another. Also the classes of operations that such layers distinguish.
 
 use crate::codec::json::JsonError;
 use crate::codec::json::document::{Document, Json, is_json};

@@ -1,19 +1,19 @@
-//! A DynamoDB endpoint over HTTP: a [`Service`] with credentials, signatures, pooled connections,
+//! A DynamoDB endpoint over HTTP: a [`Transport`] with credentials, signatures, pooled connections,
 //! time-outs and retries.
 //!
 //! | difficulty | solved by |
 //! |---|---|
 //! | our threads block, the HTTP client does not | a runtime of two threads serves all waiting threads: [`AwsTransport::call`] |
-//! | a lost answer leaves open whether a write was executed | `repeat`: the requests that may be retried, and the distinction of a write that was executed from one that was refused |
+//! | a lost answer leaves open whether a write was executed | `retry`: the requests that may be retried, and the distinction of a write that was executed from one that was refused |
 //! | an endpoint that hangs | every request, with all its retries, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
-//! | the calling thread may be killed meanwhile | the wait polls the [`Caller`] |
+//! | the calling thread may be killed meanwhile | the wait polls the [`CancelToken`] |
 //! | the kernel looks a name up again, in the same system call, when the answer was an error | a second wait for a request that just timed out fails at once: `RecentTimeouts` |
 //! | the clock of this machine is wrong | a refusal for that tells the right time, by which requests are signed from then on |
-//! | credentials expire | `place` fetches them again a minute before, and after the service reports them as expired |
+//! | credentials expire | `endpoint` fetches them again a minute before, and after the service reports them as expired |
 //!
 //! ```text
-//! place    options, endpoint, region, credentials      exchange   one request, one answer
-//! repeat   the retry policy
+//! endpoint   options, endpoint, region, credentials      http   one request, one answer
+//! retry      the retry policy
 //! ```
 
 mod endpoint;

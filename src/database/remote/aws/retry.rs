@@ -1,4 +1,5 @@
-//! The retry policy: the requests that are retried after a failure, and when.
+//! The retry policy: the requests that are retried after a failure, and when (exponential backoff
+//! with jitter).
 //!
 //! Retried are throttled requests, failures of the service (5xx) and lost requests, after a random
 //! delay of at most `50 ms * 2^n`, 20 s at most, as in AWS's guide to errors in DynamoDB.

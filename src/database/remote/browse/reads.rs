@@ -1,4 +1,5 @@
-//! The reads of a filesystem, answered by operations of the API.
+//! The reads of a filesystem (`impl Browse`), answered by operations of the API. `listing` has the
+//! listings, `local::browse` is the counterpart for the local engine.
 
 use super::RemoteDatabase;
 use super::cache::{CachedRecord, collection_place};

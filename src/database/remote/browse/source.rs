@@ -1,4 +1,5 @@
-//! The keys of a table or an index, and its reads as requests of the API.
+//! The keys of a table or an index, and its reads (a collection, an entry, everything) as Query and
+//! Scan requests of the API.
 
 use super::tables::DescribedTable;
 use crate::codec::record::{Record, encode};

@@ -1,4 +1,5 @@
-//! A short-lived cache of table definitions. An own change invalidates it.
+//! A short-lived cache of table definitions (ListTables, DescribeTable) with a time to live. An own
+//! change invalidates it.
 
 use crate::database::cancel::CancelToken;
 use crate::database::prelude::*;

@@ -1,5 +1,6 @@
-//! Listings under way: their pages, the listings that wait for their readers, and the cost of
-//! listings, scans and samples so far, page by page, in whatever portions they are read.
+//! Listings under way: their pages, the suspended listings that wait for their readers, and the
+//! cost of listings, scans and samples so far, page by page, in whatever portions they are read.
+//! `listing` drives them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! The requests that differ from their declarations, each under the name of its method.
+//! The operations that the client cannot send and decode by their declarations alone (marked `Own`
+//! in the table of operations): one function each, under the name of its method in [`Database`].
 
 use super::{Client, DETAIL, check_fault};
 use crate::codec::json::document::Json;
