@@ -1,4 +1,5 @@
-//! The FUSE shell: converts requests, calls the view, replies.
+//! The FUSE shell, an adapter between fuser (requests of the kernel) and the view (`crate::fs`):
+//! converts requests, calls the view, replies.
 //!
 //! ```text
 //! shell.rs       fuser's callbacks, a few lines each

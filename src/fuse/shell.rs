@@ -1,7 +1,7 @@
-//! fuser's callbacks: convert, call the view, reply.
+//! fuser's callbacks (`impl Filesystem`), one for each FUSE request: convert, call the view, reply.
 //!
-//! A panic in the view must not take an event thread with it: [`guard`] ends the call, and fuser
-//! answers EIO for a reply that is dropped unsent.
+//! A panic in the view must not take an event thread with it: `catch_panic` ends the call, and
+//! fuser answers EIO for a reply that is dropped unsent.
 
 use std::ffi::OsStr;
 use std::io;

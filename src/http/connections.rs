@@ -1,5 +1,7 @@
-//! The concurrent connections, at most `CONNECTIONS_MAX`: the longest idle one is closed for a new
-//! one. Each is closed if its peer is silent where it should send, or does not take its answer.
+//! The table of concurrent connections, at most `CONNECTIONS_MAX`: the longest idle one is closed
+//! for a new one. Each is closed if its peer is silent where it should send, or does not take its
+//! answer: [`TimeoutStream`] wraps the socket and follows its [`ConnectionPhase`], a small state
+//! machine. `server` accepts them.
 //!
 //! The reading side has four phases. A new connection and one that has begun a request head have
 //! [`Timeouts::head`] for the head; between requests a kept-alive connection may idle for

@@ -1,4 +1,5 @@
-//! The hosts and origins of allowed requests: for a host of this server, from no foreign web page.
+//! Protection against foreign web pages (CORS, DNS rebinding): the hosts and origins of allowed
+//! requests. A request must be for a host of this server, and from no foreign web page.
 //!
 //! A page in the user's browser can send requests to the loopback address, and with a name of its
 //! own that resolves to it (DNS rebinding) it can even read the answers. So the `Host` must be
@@ -60,7 +61,7 @@ impl OriginPolicy {
     /// Checks the hosts of a request, and its `Origin` headers.
     ///
     /// # Errors
-    /// [`Refused`], answered by HTTP 400 or 403.
+    /// [`OriginError`], answered by HTTP 400 or 403.
     pub fn check(&self, hosts: &RequestHosts<'_>, origins: &[&str]) -> Result<(), OriginError> {
         let named = match (hosts.target, hosts.headers.as_slice()) {
             (_, [_, _, ..]) => return Err(OriginError::Hosts),

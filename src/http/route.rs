@@ -1,5 +1,6 @@
-//! The way from an HTTP request to its reply, with the checks in the service's order
-//! (docs/dynamodb.md 1.5).
+//! The handler of a request: the way from an HTTP request to its reply, with the checks in the
+//! service's order (docs/dynamodb.md 1.5). It calls `origin`, `body`, `auth`, `sigv4`, `dispatch`
+//! and `reply`.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
