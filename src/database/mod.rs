@@ -208,7 +208,6 @@ fn items_unless_count(select: Option<Select>, items: Vec<Item>) -> Option<Vec<It
 }
 
 /// Runs an operation to its end: starts it with a callback, and waits for the callback.
-// Runs an operation to its end: starts it with a callback, and waits for the callback.
 pub(crate) fn wait<T: Send + 'static>(
     context: CallContext,
     start: impl FnOnce(Done<T>),
@@ -284,8 +283,8 @@ pub trait Browse: Database {
         true
     }
 
-    /// True if [`Browse::read_page_unbilled`], [`Browse::look`] and [`Browse::records`] consume
-    /// capacity as reads do.
+    /// True if [`Browse::read_page_unbilled`], [`Browse::peek_page`] and [`Browse::records`]
+    /// consume capacity as reads do.
     fn charges_peeks(&self) -> bool {
         false
     }
@@ -376,7 +375,6 @@ pub trait Browse: Database {
     fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
     /// Returns the saved queries of a table; empty if there is no such table.
-    // Returns the saved queries of a table; empty if there is no such table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
 
     /// Changes the saved queries of a table, durably.
@@ -442,8 +440,8 @@ pub trait Browse: Database {
     /// Removes an observer; only notifications under way still reach it.
     fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
 
-    /// Notifies a holder whenever this process is the only one on its data, from a thread of the
-    /// store; see [`crate::store::Store::hold_lease`]. Never true of a remote service.
+    /// Gives a holder the lease whenever this process is the only one on its data, from a thread of
+    /// the store; see [`crate::store::Store::hold_lease`]. A remote service never gives it.
     fn hold_lease(&self, _holder: Arc<dyn crate::store::LeaseHolder>) -> Result<(), Error> {
         Ok(())
     }

@@ -71,7 +71,7 @@ pub use mountpoint::{
     UMASK, all as mounts, connection, detach, find_mount, state, unmount,
 };
 
-/// The interval at which [`Mounted::end`] checks if the session has ended.
+/// The interval at which [`Mounted::unmount`] checks if the session has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A mounted view. Dropping it unmounts.

@@ -147,10 +147,8 @@ pub struct MountEntry {
 
 /// A mount's connection to the kernel.
 #[derive(Debug)]
-// The absolute path of the mountpoint.
 pub struct FuseConnection {
     /// The absolute path of the mountpoint.
-    // The data directory, if the list of mounts names it.
     pub path: PathBuf,
     /// The data directory, if the list of mounts can name it.
     pub data: Option<PathBuf>,

@@ -57,8 +57,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Returns the time in which `bytes` of a body or an answer and one more must be transferred;
-    /// less while memory is wanted.
+    /// Returns the time after which a peer is too slow if it has moved only `bytes` of a body or an
+    /// answer. It is shorter while memory is wanted.
     #[must_use]
     pub fn allowed(&self, bytes: usize, is_wanted: bool) -> Duration {
         let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
@@ -81,7 +81,6 @@ pub struct ConnectionPhase(Arc<PhaseState>);
 
 #[derive(Debug)]
 struct PhaseState {
-    // The beginning of the phase in microseconds after [`START`], if it is [`NEW`] or [`IDLE`].
     phase: AtomicU8,
     /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
     idle_since: AtomicU64,
@@ -101,7 +100,8 @@ impl Default for ConnectionPhase {
 }
 
 impl ConnectionPhase {
-    /// Returns the time since which nothing was sent and no answer is owed; `None` in other phases.
+    /// Returns how long the connection has been idle: the peer has sent nothing, and no answer is
+    /// owed to it. `None` in other phases.
     #[must_use]
     fn idle_time(&self) -> Option<Duration> {
         let since =
@@ -166,7 +166,6 @@ pub struct TimeoutStream {
     /// The time since when the peer has unread bytes, and the bytes that it took since.
     backlog: Option<(Instant, usize)>,
     /// The memory of answers: a slow peer is dropped sooner while it is wanted.
-    // The memory of answers: a slow peer is dropped sooner while it is wanted.
     answers: MemoryBudget,
 }
 

@@ -23,7 +23,7 @@ use super::memory_limit::{LIMIT_BYTES_MIN, memory_limit};
 const MIB: u64 = 1024 * 1024;
 /// The unit in which shares of the limit are given.
 const SIXTEENTHS: u64 = 16;
-/// The time for which a budget counts as wanted after a request for memory was refused.
+/// The time for which a budget counts as contended after a request for memory was refused.
 const CONTENDED: Duration = Duration::from_secs(10);
 /// The time that a request waits for memory.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(60);
@@ -98,7 +98,7 @@ struct BudgetCount {
     contended_until: AtomicU64,
 }
 
-/// Bytes counted in a [`Budget`], returned on drop. The default permit counts none.
+/// Bytes counted in a [`MemoryBudget`], returned on drop. The default permit counts none.
 #[derive(Debug, Default)]
 pub struct Permit {
     budget: Option<MemoryBudget>,

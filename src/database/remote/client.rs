@@ -85,7 +85,7 @@ impl Client {
         )
     }
 
-    /// Sends a request by its declaration; returns its answer by its declaration.
+    /// Sends a request and decodes its answer, both by their declarations in `codec::wire`.
     pub(super) fn call_declared<T: Declared>(
         &self,
         operation: &'static str,

@@ -14,8 +14,8 @@ pub trait Transport: Send + Sync {
     /// for the answer as long as the caller waits.
     ///
     /// # Errors
-    /// The service's refusal, as [`crate::codec::wire::answer::decode_error`] decodes it, or the
-    /// reason why there is no answer.
+    /// The service's refusal, as [`response::decode_error`] decodes it, or the reason why there is
+    /// no answer.
     fn call(
         &self,
         caller: &CancelToken,

@@ -49,7 +49,7 @@ const RETRIES_MAX: u32 = 48;
 /// within 500 commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
 
-/// The time and number of waits of a removal for readers to end, on a full disk.
+/// On a full disk a removal waits for readers to end: the time of one wait, and the most waits.
 const READER_WAIT: Duration = Duration::from_millis(25);
 const READER_WAITS_MAX: u32 = 20;
 
@@ -348,7 +348,7 @@ impl LmdbEnvironment {
             .map_err(|failure| self.classify(failure))
     }
 
-    /// Makes a checkpoint, on a thread beside the writer's.
+    /// Makes a checkpoint at a moderate pace. Called on the checkpoint thread.
     pub fn checkpoint_paced(&self) {
         let result = if self.read_only.load(Ordering::Acquire) {
             Ok(())
@@ -611,7 +611,7 @@ enum DiskState {
     Full {
         room_helps: bool,
     },
-    /// The disk is full, and this transaction only turns over free pages.
+    /// The disk is full, and this transaction only recycles free pages, see `recycle_pages`.
     Recycling,
 }
 

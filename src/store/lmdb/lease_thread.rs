@@ -80,7 +80,7 @@ fn is_request(event: &notify::Result<Event>) -> bool {
     match event {
         Ok(event) => match event.kind {
             EventKind::Access(_) => event.need_rescan(),
-            // Written by the mark.
+            // A write of the mark changes the data too; it is no request.
             EventKind::Modify(ModifyKind::Data(_)) => false,
             _ => true,
         },

@@ -87,7 +87,8 @@ use super::commit_signal::CommitSignal;
 use super::writer::{Backend, WriterThread};
 use super::{BatchHook, LeaseHolder, Read, Store, StoreError, StoreInfo, WriteJob};
 
-/// The time and number of polls until a snapshot shows a commit that was announced.
+/// A snapshot may show an announced commit a moment later: the pause between two polls, and the
+/// most polls.
 const READABLE_POLL: Duration = Duration::from_millis(1);
 const READABLE_POLLS_MAX: u32 = 100;
 

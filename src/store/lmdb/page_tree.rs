@@ -8,7 +8,7 @@ use super::pages::{MetaPage, NodeTarget, PAGE_HEADER, nodes};
 use crate::store::long_key::RawRange;
 use crate::store::{Direction, StoreError};
 
-/// A commit of a data file with unchanging bytes.
+/// The B+tree of one commit, in the bytes of a data file that no process writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageTree<'m> {
     pub bytes: &'m [u8],

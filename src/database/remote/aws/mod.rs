@@ -187,9 +187,8 @@ fn shutting_down() -> Error {
     RemoteError::unreachable("the request was given up: this ddbfs is ending").into()
 }
 
-// Sends a request, with retries, until there is an answer or the time is over.
 impl AwsShared {
-    /// Asks until there is an answer or the time is over.
+    /// Sends a request, with retries, until there is an answer or the time is over.
     async fn send_with_retries(&self, mut request: AwsRequest) -> Result<Vec<u8>, Error> {
         let deadline = Instant::now() + self.timeout;
         let (mut attempts, mut last) = (Attempts::default(), None::<retry::RetryReason>);
@@ -266,7 +265,6 @@ pub struct ThreadRequest {
 #[derive(Debug, Default)]
 pub struct RecentTimeouts(Mutex<VecDeque<(ThreadRequest, Instant, Error)>>);
 
-// Returns the identity of a request, if it reads and a thread of a program waits for it.
 impl RecentTimeouts {
     /// Returns the identity of a request, if it reads and a thread of a program waits for it.
     pub fn key(caller: &CancelToken, operation: &str, body: &[u8]) -> Option<ThreadRequest> {

@@ -1,5 +1,5 @@
 //! The operations that the client cannot send and decode by their declarations alone (marked `Own`
-//! in the table of operations): one function each, under the name of its method in [`Database`].
+//! in the table of operations): one function each, under the name of its method in `Database`.
 
 use super::{Client, DETAIL, check_fault};
 use crate::codec::json::document::Json;

@@ -171,7 +171,7 @@ impl WriteAheadLog {
         Ok(false)
     }
 
-    /// Returns the name of the next record, if it is at this position.
+    /// Returns the id of the next record, if it is at this position.
     fn next_id(&self, position: LogPosition) -> RecordId {
         RecordId {
             position,

@@ -68,7 +68,7 @@ struct StoreWorld {
     /// The content after each commit since the last cut or end, by its number.
     commits: BTreeMap<u64, StoreContent>,
     last: u64,
-    /// No cut takes a commit up to this number.
+    /// The number of the last commit that no power cut may lose.
     safe: u64,
     /// The content after the next commit, if its process was killed before it was made.
     in_flight: Option<StoreContent>,
