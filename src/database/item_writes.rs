@@ -10,7 +10,7 @@ pub enum ItemEffect {
     /// The item becomes the one in the request.
     Put,
     Delete,
-    /// The item becomes something that the request does not tell.
+    /// The item changes in a way that the request alone does not determine.
     Update,
 }
 

@@ -393,7 +393,7 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Ends the use of the store: the last process leaves a plain data file.
+    /// Ends the use of the store. The last process leaves a plain data file, without a log.
     pub fn shutdown(&self) {
         let is_sound = !self.read_only.load(Ordering::Acquire);
         if let Err(failure) = self.journal.shutdown(&self.map_lock, is_sound) {

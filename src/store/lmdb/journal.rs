@@ -472,7 +472,7 @@ impl CommitJournal {
     }
 
     /// True if every process that writes after the next checkpoint syncs each record before its
-    /// commit. A newcomer makes a checkpoint of its own before it writes.
+    /// commit. A process that opens the store later makes a checkpoint of its own before it writes.
     fn is_strict(&self) -> Result<bool, CommitError> {
         let is_power = self.durability == Durability::Power;
         Ok(is_power
@@ -539,8 +539,8 @@ impl CommitJournal {
         }
     }
 
-    /// Ends this process's use of the store. The last process makes it a plain data file, without a
-    /// log.
+    /// Ends this process's use of the store. The last process turns it into a plain data file,
+    /// without a log.
     pub fn shutdown(
         &self,
         gate: &MapLock<OpenEnvironment>,

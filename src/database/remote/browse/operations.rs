@@ -256,7 +256,7 @@ impl RemoteDatabase {
                 ..deleted
             })
         };
-        // The old item tells if there was one, and costs nothing.
+        // The returned old item shows if there was one, and costs nothing.
         let request = DeleteItemRequest {
             return_values: ReturnValues::AllOld,
             ..request

@@ -67,8 +67,8 @@ pub struct ListWalk {
     pub seen: LruMap<Digest, (), COLLECTIONS_SEEN_MAX>,
 }
 
-/// A listing that waits for its reader to continue after a position; `at_ms` is the time since
-/// when, by the clock.
+/// A suspended listing that waits for its reader to continue after a position; `at_ms` is the time
+/// since when it waits, or of the request of a prefetch, by the clock.
 #[derive(Debug)]
 pub struct SuspendedWalk {
     pub source: SourceName,

@@ -117,7 +117,7 @@ pub fn delete_item(
 ) -> Result<DeleteItemResponse, Error> {
     check_precondition(request.precondition)?;
     let is_asked = request.return_values == ReturnValues::AllOld;
-    // The old attributes tell if there was an item, and cost nothing.
+    // The returned old attributes show if there was an item, and cost nothing.
     let request = DeleteItemRequest {
         return_values: ReturnValues::AllOld,
         return_consumed_capacity: DETAIL,

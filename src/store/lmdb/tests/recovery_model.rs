@@ -33,7 +33,7 @@ type StoreContent = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Puts, and deletes without a value.
 type ModelChanges = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
-/// A state that no cut may leave: the test has to notice it.
+/// A wrong state, made on purpose, that no power cut may leave: the test has to notice it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sabotage {
     None,
@@ -193,7 +193,8 @@ impl StoreWorld {
         (0..count).map(|_| change()).collect()
     }
 
-    /// Takes over the data file's changes; after LMDB's writes, `number` is the last commit.
+    /// Copies the changes of the data file to the model, and marks the model as synced where a new
+    /// checkpoint shows that the file was.
     fn observe(&mut self) {
         let after = self.checkpoint_file();
         let before = std::mem::replace(&mut self.checkpoint, after);
@@ -476,7 +477,8 @@ fn newest_slot(slots: &[u8]) -> usize {
     usize::from(serial(1) > serial(0))
 }
 
-/// Returns the number of worlds to try: more with DDBFS_RECOVERY_WORLDS.
+/// Returns the number of simulated runs (worlds), each with its own random seed: more with
+/// DDBFS_RECOVERY_WORLDS.
 fn worlds() -> u64 {
     std::env::var("DDBFS_RECOVERY_WORLDS")
         .ok()
@@ -525,7 +527,7 @@ fn after_a_power_cut_the_store_is_what_was_acknowledged() {
     assert!(total.iter().all(|seen| *seen > 0), "{total:?}");
 }
 
-/// Returns the number of worlds that notice a state that no cut may leave.
+/// Returns the number of simulated runs that notice a state that no power cut may leave.
 fn noticed(sabotage: Sabotage) -> usize {
     (0..8)
         .filter(|seed| {

@@ -124,7 +124,7 @@ impl FileModel {
     }
 }
 
-/// Both files.
+/// The disk: both log files.
 #[derive(Debug, Clone, Default)]
 pub struct DiskModel {
     files: [FileModel; 2],
@@ -133,7 +133,7 @@ pub struct DiskModel {
 }
 
 impl DiskModel {
-    /// Takes over the writes and syncs of the logs until now.
+    /// Applies the recorded writes and syncs of the logs to the model.
     pub fn follow(&mut self) {
         self.take(take());
     }
@@ -147,7 +147,7 @@ impl DiskModel {
         }
     }
 
-    /// Takes over the writes and syncs, and the removed files.
+    /// Applies the recorded writes and syncs, and the removals of files, to the model.
     pub fn follow_removals(&mut self, dir: &Path) {
         self.follow();
         for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {

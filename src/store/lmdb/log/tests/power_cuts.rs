@@ -40,7 +40,7 @@ struct LogWorld {
     slot: CheckpointSlot,
     /// Every commit since number 1, up to the point that a recovery reached.
     commits: Vec<Vec<LoggedChange>>,
-    /// No power cut takes a commit up to this number.
+    /// The number of the last commit that no power cut may lose.
     safe: u64,
     in_flight: InFlightRecord,
     seen: LogCoverage,
