@@ -49,7 +49,8 @@ const RETRIES_MAX: u32 = 48;
 /// within 500 commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
 
-/// On a full disk a removal waits for readers to end: the time of one wait, and the most waits.
+/// The waits of a removal for readers to end, on a full disk: the time of one wait, and the most
+/// waits.
 const READER_WAIT: Duration = Duration::from_millis(25);
 const READER_WAITS_MAX: u32 = 20;
 
