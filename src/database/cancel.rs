@@ -1,5 +1,6 @@
-//! Cancellation: the caller of a remote service, and a check if the caller still waits for the
-//! answer. [`Database::for_caller`](super::Database::for_caller) returns a handle for one caller.
+//! Cancellation tokens for waits on a remote service: a [`CancelToken`] tells if its caller still
+//! waits for the answer. [`Database::for_caller`](super::Database::for_caller) returns a handle for
+//! one caller. Also [`Backoff`], a sleep between polls that ends with the token.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

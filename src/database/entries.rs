@@ -1,5 +1,5 @@
-//! The vocabulary of [`super::Browse`] and of the caches: sources, their entries and item
-//! collections, and counters.
+//! The vocabulary of [`super::Browse`] and of the caches, plain data: sources, their entries and
+//! item collections, and counters.
 
 use crate::codec::record::Record;
 use crate::model::api::Version;

@@ -1,5 +1,5 @@
-//! The items that a call writes, as far as the request alone tells: for caches of items that must
-//! invalidate them.
+//! The items that a call writes, as far as the request alone tells: for caches of items (`cached`,
+//! `remote::browse`) that must invalidate them.
 
 use crate::model::api::{BatchWriteItemRequest, Call, TransactAction, WriteRequest};
 use crate::model::{Item, TableName};
@@ -10,7 +10,7 @@ pub enum ItemEffect {
     /// The item becomes the one in the request.
     Put,
     Delete,
-    /// The item becomes something that the request does not tell.
+    /// The item changes in a way that the request alone does not determine.
     Update,
 }
 

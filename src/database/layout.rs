@@ -1,5 +1,6 @@
-//! Facts that only a database with the data at hand can tell: metrics, capacity, partitions and
-//! heat.
+//! The trait [`Layout`]: facts that only a database with the data at hand can tell, which are
+//! metrics, capacity, partitions and heat. `local::layout` implements it by measurement and model,
+//! `remote::budget` by its own counts.
 
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ pub const PARTITIONS_UNAVAILABLE: Error = Error::Unavailable(
     "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
 );
 
-/// Metrics and the physical layout, as far as it is real, and the model of DynamoDB's layout
-/// elsewhere. A database that knows neither refuses.
+/// Metrics and the physical layout: the real one where the database knows it, otherwise a model of
+/// DynamoDB's. A database that knows neither refuses.
 pub trait Layout: Send + Sync {
     /// Returns the same layout with cancellable waits, as [`super::Database::for_caller`] does.
     fn for_caller(&self, _caller: &CancelToken) -> Option<Arc<dyn Layout>> {

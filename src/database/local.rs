@@ -1,4 +1,5 @@
-//! The local engine as a `Database` and `Browse`.
+//! The local engine as a `Database` (here), as `Browse` (`browse`) and as `Layout` (`layout`): an
+//! adapter that passes each call to [`Engine`].
 
 mod browse;
 mod layout;

@@ -3,6 +3,13 @@
 //! [`Database`] is any DynamoDB-compatible service. [`Browse`] is the interface of the filesystem
 //! view: stat, text, listings. The local engine answers it from record headers, without decoding
 //! items.
+//!
+//! ```text
+//! local/    the embedded engine as both traits      entries  keys, ranges and counters of Browse     cancel       cancellation tokens, backoff
+//! remote/   a remote service as both traits         layout   trait Layout: metrics and partitions    thread_pool  a small thread pool
+//! cached/   a DAX-like cache before a Database      item_writes  the items that a call writes        lru_map      LRU maps
+//! copies/   copies and comparisons of tables        samples  the example tables                      prelude      common imports
+//! ```
 
 pub mod cached;
 pub mod cancel;
@@ -46,8 +53,8 @@ pub use entries::{
     SourceName, SourceStats, TextForm,
 };
 
-/// A visitor of the entries of a listing, each with the bytes of its [`ListPosition`]; `Break` ends the
-/// listing.
+/// A visitor of the entries of a listing, each with the bytes of its [`ListPosition`]; `Break` ends
+/// the listing.
 pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
 
 /// A visitor of stored records; `Break` ends the walk.
@@ -276,8 +283,8 @@ pub trait Browse: Database {
         true
     }
 
-    /// True if [`Browse::read_page_unbilled`], [`Browse::peek_page`] and [`Browse::records`] consume
-    /// capacity as reads do.
+    /// True if [`Browse::read_page_unbilled`], [`Browse::peek_page`] and [`Browse::records`]
+    /// consume capacity as reads do.
     fn charges_peeks(&self) -> bool {
         false
     }
@@ -310,7 +317,8 @@ pub trait Browse: Database {
         visit: &mut Visit<'_, (Collection, ListPosition)>,
     ) -> Result<(), Error>;
 
-    /// Lists entries in key order, strictly after `after`, each with the bytes of its [`ListPosition`].
+    /// Lists entries in key order, strictly after `after`, each with the bytes of its
+    /// [`ListPosition`].
     fn entries(
         &self,
         source: &SourceName,
@@ -432,8 +440,8 @@ pub trait Browse: Database {
     /// Removes an observer; only notifications under way still reach it.
     fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
 
-    /// Notifies a holder whenever this process is the only one on its data, from a thread of the
-    /// store; see [`crate::store::Store::hold_lease`]. Never true of a remote service.
+    /// Gives a holder the lease whenever this process is the only one on its data, from a thread of
+    /// the store; see [`crate::store::Store::hold_lease`]. A remote service never gives it.
     fn hold_lease(&self, _holder: Arc<dyn crate::store::LeaseHolder>) -> Result<(), Error> {
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Conversions between the view's types and fuser's.
+//! Conversions between the types of the view (`fs`) and fuser's: attributes, flags, callers,
+//! errors.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,5 @@
-//! The FUSE shell: converts requests, calls the view, replies.
+//! The FUSE shell, an adapter between fuser (requests of the kernel) and the view (`crate::fs`):
+//! converts requests, calls the view, replies.
 //!
 //! ```text
 //! shell.rs       fuser's callbacks, a few lines each
@@ -70,7 +71,7 @@ pub use mountpoint::{
     UMASK, all as mounts, connection, detach, find_mount, state, unmount,
 };
 
-/// The interval at which [`Mounted::end`] checks if the session has ended.
+/// The interval at which [`Mounted::unmount`] checks if the session has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A mounted view. Dropping it unmounts.

@@ -1,4 +1,5 @@
-//! Invalidation of the kernel's cache, on threads of its own.
+//! The sender of FUSE notifications, which invalidate the kernel's cache, on threads of its own.
+//! `fs::view::kernel_cache` decides what is invalidated.
 //!
 //! A notification about a name waits until every call in its directory is answered, however many
 //! there are; so each has a thread, and a slow directory delays no other. That wait ends by itself,

@@ -1,7 +1,7 @@
-//! fuser's callbacks: convert, call the view, reply.
+//! fuser's callbacks (`impl Filesystem`), one for each FUSE request: convert, call the view, reply.
 //!
-//! A panic in the view must not take an event thread with it: [`guard`] ends the call, and fuser
-//! answers EIO for a reply that is dropped unsent.
+//! A panic in the view must not take an event thread with it: `catch_panic` ends the call, and
+//! fuser answers EIO for a reply that is dropped unsent.
 
 use std::ffi::OsStr;
 use std::io;
@@ -27,7 +27,7 @@ use crate::fs::view::{CallTarget, Created, NewAttr, RangeEnd};
 use crate::fs::{FsError, View};
 use crate::model::api::WaitPolicy;
 
-/// The time to live of all answers but LOOKUP, GETATTR and READDIRPLUS, which use [`Attr::lasts`].
+/// The time to live of all answers but LOOKUP, GETATTR and READDIRPLUS, which use [`Attr::ttl`].
 const NO_TTL: Duration = Duration::ZERO;
 /// The generation of all inodes: inode numbers are never reused, see `fs::node::inode_table`.
 const GENERATION: Generation = Generation(0);
@@ -67,8 +67,8 @@ impl Shell {
         }
     }
 
-    /// Begins a call on an inode or a name in it (`fs::view::calls`); `tell` converts its result to
-    /// the reply.
+    /// Begins a call on an inode or a name in it (`fs::view::timed_call`); `tell` converts its
+    /// result to the reply.
     fn begin<R: Refuse, T: 'static>(
         &self,
         caller: Caller,

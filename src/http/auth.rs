@@ -1,6 +1,6 @@
-//! Presence of a signature (docs/dynamodb.md 1.6, 27). A signature and its parts are checked for
-//! presence as the service does, so that a client that forgot to sign learns it here and not in
-//! production; [`super::sigv4`] verifies it, where a key is configured.
+//! Authentication, its first step: presence of a signature (docs/dynamodb.md 1.6, 27). A signature
+//! and its parts are checked for presence as the service does, so that a client that forgot to sign
+//! learns it here and not in production; [`super::sigv4`] verifies it, where a key is configured.
 
 use super::sigv4::SignatureError;
 use super::sigv4::parameters;

@@ -1,4 +1,5 @@
-//! Request bodies, read whole within limits of size, of time and of all bodies together.
+//! Request bodies, read whole within limits of size, of time and of all bodies together. `route`
+//! calls it, `compression` inflates the result.
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};

@@ -1,5 +1,7 @@
-//! The concurrent connections, at most `CONNECTIONS_MAX`: the longest idle one is closed for a new
-//! one. Each is closed if its peer is silent where it should send, or does not take its answer.
+//! The table of concurrent connections, at most `CONNECTIONS_MAX`: the longest idle one is closed
+//! for a new one. Each is closed if its peer is silent where it should send, or does not take its
+//! answer: [`TimeoutStream`] wraps the socket and follows its [`ConnectionPhase`], a small state
+//! machine. `server` accepts them.
 //!
 //! The reading side has four phases. A new connection and one that has begun a request head have
 //! [`Timeouts::head`] for the head; between requests a kept-alive connection may idle for
@@ -55,8 +57,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Returns the time in which `bytes` of a body or an answer and one more must be transferred;
-    /// less while memory is wanted.
+    /// Returns the time after which a peer is too slow if it has moved only `bytes` of a body or an
+    /// answer. It is shorter while memory is wanted.
     #[must_use]
     pub fn allowed(&self, bytes: usize, is_wanted: bool) -> Duration {
         let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
@@ -79,7 +81,6 @@ pub struct ConnectionPhase(Arc<PhaseState>);
 
 #[derive(Debug)]
 struct PhaseState {
-    // The beginning of the phase in microseconds after [`START`], if it is [`NEW`] or [`IDLE`].
     phase: AtomicU8,
     /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
     idle_since: AtomicU64,
@@ -99,7 +100,8 @@ impl Default for ConnectionPhase {
 }
 
 impl ConnectionPhase {
-    /// Returns the time since which nothing was sent and no answer is owed; `None` in other phases.
+    /// Returns how long the connection has been idle: the peer has sent nothing, and no answer is
+    /// owed to it. `None` in other phases.
     #[must_use]
     fn idle_time(&self) -> Option<Duration> {
         let since =

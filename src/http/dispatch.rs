@@ -1,4 +1,5 @@
-//! Runs a request of the protocol without blocking a connection's thread longer than it works.
+//! The dispatcher: runs a request of the protocol without blocking a connection's thread longer
+//! than it works. `route` calls it with a checked request.
 //!
 //! Requests on single items run where they are called: they are short and never wait for a writer.
 //! Writes wait for the commit without a thread, unless there is no other writer: then their own

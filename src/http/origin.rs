@@ -1,4 +1,5 @@
-//! The hosts and origins of allowed requests: for a host of this server, from no foreign web page.
+//! Protection against foreign web pages (CORS, DNS rebinding): the hosts and origins of allowed
+//! requests. A request must be for a host of this server, and from no foreign web page.
 //!
 //! A page in the user's browser can send requests to the loopback address, and with a name of its
 //! own that resolves to it (DNS rebinding) it can even read the answers. So the `Host` must be

@@ -1,5 +1,5 @@
-//! Answers: the headers that each one has (docs/dynamodb.md 1.2), bodies that hold their share of
-//! memory until they are sent, and every failure as a reply (docs/dynamodb.md 1.4, 1.6).
+//! HTTP responses: the headers that each one has (docs/dynamodb.md 1.2), bodies that hold their
+//! share of memory until they are sent, and every failure as a reply (docs/dynamodb.md 1.4, 1.6).
 
 use std::convert::Infallible;
 use std::pin::Pin;

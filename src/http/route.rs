@@ -1,5 +1,6 @@
-//! The way from an HTTP request to its reply, with the checks in the service's order
-//! (docs/dynamodb.md 1.5).
+//! The handler of a request: the way from an HTTP request to its reply, with the checks in the
+//! service's order (docs/dynamodb.md 1.5). It calls `origin`, `body`, `auth`, `sigv4`, `dispatch`
+//! and `reply`.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +41,7 @@ use crate::store::budget::{MEMORY_WAIT, MemoryBudgets, Permit};
 
 /// The default path of Prometheus.
 const METRICS_PATH: &str = "/metrics";
-/// The size below which a release of memory is not worth a remainder.
+/// The least reservation that is kept until the answer is sent; a smaller one is released at once.
 const RELEASED_BYTES_MIN: usize = 256 * 1024;
 /// The size limit of request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -76,7 +77,8 @@ impl std::fmt::Debug for HttpService {
 }
 
 impl HttpService {
-    /// Answers one request, whatever happens; a stranger gets the reason of the refusal.
+    /// Answers one request, whatever happens. `stranger` is the reason to refuse a peer that is not
+    /// served.
     pub async fn answer(
         self: &Arc<Self>,
         request: Request<Incoming>,

@@ -1,4 +1,5 @@
-//! The listener, its connections and its shutdown.
+//! The HTTP server: its options, the listener with the accept loop, the threads and the shutdown.
+//! `connections` limits connections, `route` handles their requests.
 
 use std::convert::Infallible;
 use std::fmt;

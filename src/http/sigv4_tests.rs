@@ -1,4 +1,5 @@
-//! The published test suite of Signature Version 4, and requests of our own that botocore signed.
+//! Tests of `sigv4`: the published test suite of Signature Version 4, and requests of our own that
+//! botocore signed.
 
 #![allow(clippy::unwrap_used)]
 

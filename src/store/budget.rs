@@ -1,5 +1,7 @@
-//! The memory of the process, divided into budgets before it is used, so that one kind of use
-//! cannot take the memory of another and end the process.
+//! Admission control by memory: the memory of the process is divided into budgets before it is
+//! used, so that one kind of use cannot take the memory of another and end the process. A caller
+//! takes a [`Permit`] for its bytes, as from a weighted semaphore. `memory_limit` finds the limit,
+//! `heap` returns freed memory to the system.
 //!
 //! | difficulty | solved by |
 //! |---|---|
@@ -21,14 +23,14 @@ use super::memory_limit::{LIMIT_BYTES_MIN, memory_limit};
 const MIB: u64 = 1024 * 1024;
 /// The unit in which shares of the limit are given.
 const SIXTEENTHS: u64 = 16;
-/// The time for which a budget counts as wanted after a request for memory was refused.
+/// The time for which a budget counts as contended after a request for memory was refused.
 const CONTENDED: Duration = Duration::from_secs(10);
 /// The time that a request waits for memory.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(60);
 /// The longest time between two attempts of a request that waits.
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
 
-/// The origin of [`Count::contended_until`].
+/// The origin of [`BudgetCount::contended_until`].
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 static BUDGETS: LazyLock<MemoryBudgets> = LazyLock::new(|| MemoryBudgets::new(memory_limit()));
 

@@ -3,7 +3,8 @@
 //! The allocator keeps freed memory for itself. That is right for the many small allocations of
 //! usual work, and wrong for memory that one large request, a thousand open files or a full scan
 //! needed once. Large blocks are therefore mapped on their own and return to the system when they
-//! are freed; code that frees much memory in small blocks calls [`trim_soon`].
+//! are freed; code that frees much memory in small blocks calls [`trim_soon`]. A large permit of
+//! `budget` ends only after that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

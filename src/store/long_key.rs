@@ -1,8 +1,10 @@
-//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store with keys of 1 to 511 bytes.
+//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store with keys of 1 to 511 bytes, as
+//! LMDB has them: a long key becomes a chain of chunks, linked by hashes. A raw store implements
+//! `RawRead` and `RawWrite` (`lmdb::transaction`, `memory`).
 //!
 //! Two difficulties: byte order must hold across long keys that share any prefix, and thousands of
-//! keys that share their first 500 bytes must not cost a scan of each other. `Context` solves both:
-//! a part of the raw key space with its own prefix and its own length budget.
+//! keys that share their first 500 bytes must not cost a scan of each other. `KeyContext` solves
+//! both: a part of the raw key space with its own prefix and its own length budget.
 //!
 //! ```text
 //! context      raw prefix                 chunk bytes

@@ -1,5 +1,5 @@
-//! A store in memory, for tests: the same keys, snapshots and writer as [`super::lmdb`], but not
-//! durable.
+//! A store in memory, for tests: the same keys, snapshots and writer thread as [`super::lmdb`], but
+//! not durable. A snapshot is a copy-on-write map that is shared until the next commit.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
 //! The memory limit of this process: the least of its control groups' limit (of either version of
-//! the interface), the limit it was given, and the machine's memory.
+//! the interface), the limit it was given, and the machine's memory. `budget` and the caches take
+//! shares of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Ordered bytes with snapshots and atomic, durable batches.
+//! The storage engine: an ordered key-value store with snapshots and atomic, durable batches.
 //!
 //! Keys are 1 to [`KEY_BYTES_MAX`] bytes in byte order; long keys cost more but keep their order
 //! (see `long_key`). Two implementations: [`lmdb`] for data, [`memory`] for tests. `lmdb` is the
@@ -8,6 +8,13 @@
 //! [`Store::submit`], which queues a [`WriteJob`] for the one writer thread. That thread runs the
 //! queued jobs in one transaction, syncs once, and then completes each job (group commit). A writer
 //! that is alone may commit on its own thread instead ([`WriteJob::commit_inline`]).
+//!
+//! ```text
+//! writer    group commit: the queue of jobs and its thread      budget        permits for memory, in shares of the process's limit
+//! long_key  long keys over a store with short ones              memory_limit  the limit: control groups, options, machine
+//! lmdb/     the store on disk   memory  the store for tests     heap          returns freed memory to the system
+//! commit_signal  wakes waiters after a commit                   worker        a thread joined on drop
+//! ```
 
 pub mod budget;
 mod commit_signal;
@@ -235,7 +242,7 @@ pub trait Store: Send + Sync {
     /// The system cannot watch the data file.
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, StoreError>;
 
-    /// Gives `keeper` the lease whenever no other process has the store open, from a thread of its
+    /// Gives `holder` the lease whenever no other process has the store open, from a thread of its
     /// own, until the store is closed; never if that cannot be observed. One holder per store. It
     /// must not hold the store, which would then never be dropped.
     fn hold_lease(&self, holder: std::sync::Arc<dyn LeaseHolder>) {

@@ -1,4 +1,5 @@
-//! Tests of the contract of both stores, and of long keys against a model.
+//! Tests of the contract of [`Store`], run on both stores, and of long keys against a model (a
+//! `BTreeMap`).
 #![allow(clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;

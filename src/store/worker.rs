@@ -1,4 +1,5 @@
-//! A thread of the store that ends with its owner.
+//! A background thread that is joined when its owner is dropped: the writer, the lease thread and
+//! the watcher of a store.
 
 use std::thread::JoinHandle;
 

@@ -98,7 +98,7 @@ impl WriterThread {
         })
     }
 
-    /// Queues a job, or runs it, see [`WriteJob::commit_inline`]. After [`Writer::close`] the job
+    /// Queues a job, or runs it, see [`WriteJob::commit_inline`]. After [`Self::close`] the job
     /// fails at once, on the calling thread.
     pub fn submit(&self, job: Box<dyn WriteJob>) {
         let mut queue = self.shared.queue.lock();
@@ -174,7 +174,8 @@ struct JobQueue {
     inline_thread: Option<ThreadId>,
     /// The number of jobs of the last batch.
     last_batch: usize,
-    /// The number of jobs queued at the last commit, before its submitters were completed.
+    /// The number of jobs that were queued when the last commit ended, before its submitters were
+    /// completed.
     queued_then: usize,
     /// The time before which there is no inline commit.
     inline_after: Option<Instant>,

@@ -1,5 +1,5 @@
-//! The two caches: items by key, and whole pages of Query and Scan by request, which writes do not
-//! touch. Entries have a time to live, and the least recently used is evicted.
+//! The two caches of the parent module, both LRU with a time to live: items by key, and whole pages
+//! of Query and Scan by request, which writes do not touch.
 //!
 //! A read that missed may return with an item that a write has replaced meanwhile; it must not
 //! overwrite the entry of the write. So a read announces its key, a write takes the announcement

@@ -1,5 +1,6 @@
-//! A cache before a database with the staleness of DAX, so that a test sees what an application
-//! sees that reads through DAX (docs/dynamodb.md 23.4, docs/requirements.md S-01).
+//! A write-through cache before a database with the staleness of DAX, so that a test sees what an
+//! application sees that reads through DAX (docs/dynamodb.md 23.4, docs/requirements.md S-01).
+//! `caches` has the two caches.
 //!
 //! | | item cache | query cache |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! A copy of one table into another: the checks before it, the target table, and the copy itself.
+//! A copy of one table into another: the checks before it, the target table, and the copy itself
+//! (`scan` reads, `batches` writes, `journal` makes it resumable).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

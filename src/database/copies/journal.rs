@@ -1,5 +1,5 @@
-//! The journal of a copy: the position of each segment, in a file of lines, each durable before the
-//! next page is read.
+//! The journal of a copy, from which an interrupted one resumes: the position of each segment, in
+//! an append-only file of JSON lines, each durable before the next page is read.
 //!
 //! ```text
 //! {"version":1,"from":"http://…/Orders","from_id":"…","segments":8,"makes":true}   what is copied; the table is made

@@ -1,5 +1,10 @@
 //! Copies and comparisons of tables by DynamoDB operations alone, so that either side may be any
-//! service.
+//! service: `ddbfs pull`, `push` and `diff`.
+//!
+//! ```text
+//! copy     one copy, from checks to end   definition  the table's definition   journal  the resumable positions
+//! compare  one comparison                 scan        the parallel Scan        batches  the writes of a page
+//! ```
 //!
 //! A copy is a parallel Scan with one thread for each segment. The items of a page are put, and
 //! only when all of them are acknowledged the [`journal`] records where the segment resumes:

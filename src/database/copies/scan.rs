@@ -1,5 +1,5 @@
 //! A parallel Scan with one thread for each segment, the progress that its threads share, and the
-//! backoff of throttled requests.
+//! backoff of throttled requests. `copy` and `compare` read tables by it.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::model::error::StoreError;
 /// segment.
 type OnPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
 
-/// Reads every segment from its position to its end, or until the tally stops all threads.
+/// Reads every segment from its position to its end, or until `tally` stops all threads.
 ///
 /// # Errors
 /// The first error of any thread; the others end with their page.
@@ -107,7 +107,8 @@ impl std::fmt::Debug for CopyProgress {
 }
 
 impl CopyProgress {
-    /// Creates a tally. `watch` is called after every page; `stop` may be set at any time.
+    /// Creates a progress without counts. `watch` is called after every page; `stop` may be set at
+    /// any time.
     pub fn new(stop: Arc<AtomicBool>, watch: impl Fn(&CopyCounts) + Send + Sync + 'static) -> Self {
         Self {
             counts: Mutex::default(),
@@ -145,7 +146,7 @@ impl CopyProgress {
         work().inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
     }
 
-    /// Returns the caller for requests, which stops waiting with this tally.
+    /// Returns the caller for requests, which stops waiting when this progress is stopped.
     #[must_use]
     pub fn caller(&self) -> CancelToken {
         CancelToken::Flag(Arc::clone(&self.stop))

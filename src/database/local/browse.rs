@@ -1,4 +1,5 @@
-//! The reads of the filesystem view, answered from keys, item collections and record headers.
+//! The reads of the filesystem view (`impl Browse`) on the local engine, answered from keys, item
+//! collections and record headers. `remote::browse` is the counterpart for a remote service.
 
 use crate::database::prelude::*;
 use std::ops::{Bound, ControlFlow};

@@ -1,4 +1,5 @@
-//! Metrics and layout of the local engine, which counts and models them.
+//! Metrics and layout (`impl Layout`) of the local engine, which counts requests and models
+//! partitions.
 
 use crate::database::prelude::*;
 

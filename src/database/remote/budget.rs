@@ -1,5 +1,5 @@
-//! Spending limits: a [`Transport`] before another that counts the consumption of each answer, and
-//! delays or refuses requests.
+//! Spending limits: a decorator of a [`Transport`] that counts the consumption of each answer
+//! (`consumption`), and delays or refuses requests.
 //!
 //! Units per second are a token bucket that fills at that rate, up to the units of one second. The
 //! consumption of a request is known only afterwards, so the bucket may go negative; the next

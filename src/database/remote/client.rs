@@ -1,4 +1,5 @@
-//! The operations of the API, each one request to a service.
+//! A client of the DynamoDB API (`impl Database`): each operation is one request over a
+//! [`Transport`]. `requests` has the operations that need more than their declared encoding.
 //!
 //! Requests always ask for the consumed capacity, because the layer in front counts it. A
 //! precondition is not part of the API: its owner must turn it into a condition first.
@@ -84,7 +85,7 @@ impl Client {
         )
     }
 
-    /// Sends a request by its declaration; returns its answer by its declaration.
+    /// Sends a request and decodes its answer, both by their declarations in `codec::wire`.
     pub(super) fn call_declared<T: Declared>(
         &self,
         operation: &'static str,

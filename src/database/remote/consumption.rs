@@ -1,5 +1,5 @@
 //! The capacity that a request consumed: `ConsumedCapacity` of its answer, or an estimate by size
-//! if the answer lacks it.
+//! if the answer lacks it. `budget` counts and limits it.
 
 use std::collections::BTreeMap;
 

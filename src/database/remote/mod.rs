@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! browse     the reads of a mount, by the operations alone
-//! client     the operations as a Database: typed request -> body -> Service -> typed answer
+//! client     the operations as a Database: typed request -> body -> Transport -> typed answer
 //! shards     the shards of a stream as one
-//! service    the transport of a request body and its answer
-//! budget     a Service before another: limits and spending, also as metrics
+//! transport  trait Transport: a request body and its answer
+//! budget     a Transport before another: limits and spending, also as metrics
 //! consumption  the capacity that a request consumed
-//! aws/       a Service over HTTP: credentials, signatures, time-outs, retries
+//! aws/       a Transport over HTTP: credentials, signatures, time-outs, retries
 //! ```
 
 pub mod aws;

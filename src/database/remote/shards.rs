@@ -1,5 +1,5 @@
-//! The shards of a stream as one: the service ends a shard after some hours, and has several side
-//! by side; a follower of the stream reads one iterator.
+//! The shards of a stream merged into one: the service ends a shard after some hours, and has
+//! several side by side; a follower of the stream reads one iterator. `client` reads streams by it.
 //!
 //! A shard is read from its beginning when its parent was read to its end, so that the changes of
 //! an item are in their order. The iterator's text holds the position in every shard. An expired

@@ -1,4 +1,5 @@
-//! The transport of a client to a service with the DynamoDB API.
+//! The trait [`Transport`] between a client and a service with the DynamoDB API: `aws` is one over
+//! HTTP, `budget` one before another. Also the classes of operations that such layers distinguish.
 
 use crate::codec::json::JsonError;
 use crate::codec::json::document::{Document, Json, is_json};
@@ -13,8 +14,8 @@ pub trait Transport: Send + Sync {
     /// for the answer as long as the caller waits.
     ///
     /// # Errors
-    /// The service's refusal, as [`crate::codec::wire::response::decode_error`] decodes it, or the
-    /// reason why there is no answer.
+    /// The service's refusal, as [`response::decode_error`] decodes it, or the reason why there is
+    /// no answer.
     fn call(
         &self,
         caller: &CancelToken,

@@ -1,16 +1,16 @@
 //! The checkpoint file: the commit that is wholly on disk, and the log position of the commits
-//! after it.
+//! after it. `journal` writes it, `recovery_analysis` reads it first.
 //!
 //! ```text
 //! file       two slots of 4096 bytes; a checkpoint goes to the one that the checkpoint before is not in
-//! slot       magic 8, version 4, CRC 4 of what follows, serial 8, commit 8, log position 8, log epoch 8, trust 8, identity 40, LMDB's head 152,
-//!            position of the last record 8, lengths of the log's files 16
+//! slot       magic 8, version 4, CRC 4 of what follows, serial 8, commit 8, log position 8, log epoch 8, trust 8, identity 40,
+//!            LMDB's meta page 152, position of the last record 8, lengths of the log's files 16
 //! 2048       magic 8, CRC 4 of what follows, 4 unused, epoch 8, commit 8: of the last commit that was made without a record
 //! ```
-//! A slot of version 1 ends with LMDB's head (its meta page). Numbers are little-endian. The file
-//! is written in place, in blocks that it has: that needs no room on a full disk, and no sync of
-//! the directory. The valid slot with the higher serial counts. A closed store has no checkpoint:
-//! its data file is complete.
+//! A slot of version 1 ends with LMDB's meta page. Numbers are little-endian. The file is written
+//! in place, in blocks that it has: that needs no room on a full disk, and no sync of the
+//! directory. The valid slot with the higher serial counts. A closed store has no checkpoint: its
+//! data file is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -1,5 +1,6 @@
-//! Background threads of the store: one makes checkpoints, the other syncs the log and writes zeros
-//! ahead of it, which must not wait for a checkpoint.
+//! The background threads of the store: one makes checkpoints (see `journal`) when `pace` says that
+//! one is due, the other syncs the log and writes zeros ahead of it, which must not wait for a
+//! checkpoint.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -1,4 +1,5 @@
-//! The data directory: private to its user, and open only once in this process.
+//! The data directory: private to its user (modes, owner, no symlinks), and open only once in this
+//! process. `locks` coordinates it between processes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};

@@ -1,9 +1,10 @@
-//! The LMDB environment: opening, transactions, growth of the map, failure.
+//! The LMDB environment of an open store: opening, transactions, growth of the map, failure.
+//! `journal` makes its commits durable; `open_environment` holds the LMDB handles.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an `CommitAttempt`; `transact_retrying` removes the reason and runs the body again |
-//! | a full disk must still take deletes | `Disk`: a removal gets the reserve; freed pages are turned over so that it can use them |
+//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is a `CommitAttempt`; `transact_retrying` removes the reason and runs the body again |
+//! | a full disk must still take deletes | `DiskState`: a removal gets the `reserve`; `recycle_pages` makes freed pages usable for it |
 //! | after a failed write or sync, the disk's content is unknown | writes are refused until a restart, reads go on in a new environment, and the checkpoint is marked as untrusted |
 
 use std::fs::File;
@@ -48,7 +49,8 @@ const RETRIES_MAX: u32 = 48;
 /// within 500 commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
 
-/// The time and number of waits of a removal for readers to end, on a full disk.
+/// The waits of a removal for readers to end, on a full disk: the time of one wait, and the most
+/// waits.
 const READER_WAIT: Duration = Duration::from_millis(25);
 const READER_WAITS_MAX: u32 = 20;
 
@@ -347,7 +349,7 @@ impl LmdbEnvironment {
             .map_err(|failure| self.classify(failure))
     }
 
-    /// Makes a checkpoint, on a thread beside the writer's.
+    /// Makes a checkpoint at a moderate pace. Called on the checkpoint thread.
     pub fn checkpoint_paced(&self) {
         let result = if self.read_only.load(Ordering::Acquire) {
             Ok(())
@@ -392,7 +394,7 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Ends the use of the store: the last process leaves a plain data file.
+    /// Ends the use of the store. The last process leaves a plain data file, without a log.
     pub fn shutdown(&self) {
         let is_sound = !self.read_only.load(Ordering::Acquire);
         if let Err(failure) = self.journal.shutdown(&self.map_lock, is_sound) {
@@ -610,7 +612,7 @@ enum DiskState {
     Full {
         room_helps: bool,
     },
-    /// The disk is full, and this transaction only turns over free pages.
+    /// The disk is full, and this transaction only recycles free pages, see `recycle_pages`.
     Recycling,
 }
 

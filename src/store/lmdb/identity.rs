@@ -1,4 +1,5 @@
-//! The identity of the page cache through which a checkpoint was written.
+//! The identity of the page cache through which a checkpoint was written: `checkpoint_file` stores
+//! it, and `recovery_analysis` compares it with the present one.
 //!
 //! As long as it is the same, a data file of a killed process is whole in the page cache, though it
 //! was never synced. The identity changes when the machine has stopped, when the file system was

@@ -13,8 +13,8 @@
 //! sync the data file; write the checkpoint; only then release the previous pin. At any moment a
 //! whole checkpoint is on disk and protected.
 //!
-//! Lock order: `turn`, the checkpoint byte (other processes), the map lock, `state`, LMDB's writer
-//! mutex.
+//! Lock order: `checkpoint_lock`, the checkpoint byte (other processes), the map lock, `state`,
+//! LMDB's writer mutex.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -166,7 +166,7 @@ impl JournalState {
 struct PreparedCheckpoint {
     checkpoint: Checkpoint,
     files: Arc<LogFiles>,
-    /// The log, if it is another than before.
+    /// The log to use after this checkpoint; `None` if it is the same as before.
     log: Option<WriteAheadLog>,
     used_bytes: u64,
 }
@@ -338,7 +338,8 @@ impl CommitJournal {
         let is_logged = self.is_logged();
         let made = self.checkpoint_locked(gate, haste);
         if made.is_err() && is_logged {
-            // The log still has it, and it still has to reach the disk.
+            // The failed checkpoint has cleared the flag, but the log still has commits that a
+            // checkpoint must bring to the data file.
             self.is_logged.store(true, Ordering::Release);
         }
         made
@@ -395,7 +396,7 @@ impl CommitJournal {
         self.data.sync_data()?;
         point.checkpoint.lengths = point.files.sync_lengths()?;
         self.write_checkpoint(&point.checkpoint)?;
-        // Before the first commit that needs the log.
+        // The data file says that it needs the log before the first commit that relies on it.
         let usage = FileUsage::read(&self.data).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => {
                 let text = format!("data.mdb in {:?} is damaged: {error}.", self.dir);
@@ -471,7 +472,7 @@ impl CommitJournal {
     }
 
     /// True if every process that writes after the next checkpoint syncs each record before its
-    /// commit. A newcomer makes a checkpoint of its own before it writes.
+    /// commit. A process that opens the store later makes a checkpoint of its own before it writes.
     fn is_strict(&self) -> Result<bool, CommitError> {
         let is_power = self.durability == Durability::Power;
         Ok(is_power
@@ -538,8 +539,8 @@ impl CommitJournal {
         }
     }
 
-    /// Ends this process's use of the store. The last process makes it a plain data file, without a
-    /// log.
+    /// Ends this process's use of the store. The last process turns it into a plain data file,
+    /// without a log.
     pub fn shutdown(
         &self,
         gate: &MapLock<OpenEnvironment>,
@@ -652,7 +653,7 @@ impl CommitJournal {
             Ok(true) => self.needs_upkeep.store(true, Ordering::Release),
             Ok(false) => {}
             Err(error) if is_full(&error) => {}
-            // Its sync may have been told of a record's failure, which no later sync is told of.
+            // The system reports a failed write to one sync only: this error may be about a record.
             Err(error) => return Err(error),
         }
         Ok(())

@@ -1,5 +1,6 @@
-//! The exclusive lease of a store: one process may cache what it reads (in the kernel), but only
-//! while no other process has the store open.
+//! The exclusive cache lease of a store, as network filesystems grant one to a client: one process
+//! may cache what it reads (in the kernel), but only while no other process has the store open.
+//! `lease_thread` takes and returns it, `lease_marker` is its mark on disk.
 //!
 //! Every process holds a shared lock on the lease's byte for as long as it has the store open; the
 //! lease holder holds it exclusively. A newcomer that does not get its shared lock asks for it: it
@@ -8,8 +9,9 @@
 //!
 //! While something is cached, the file has a mark. A newcomer that gets its lock and finds the mark
 //! knows that the holder was killed. Its caches cannot be invalidated; they end by themselves after
-//! [`LEASE_TTL`](crate::store::LEASE_TTL), or with the file that the holder named in the mark. Reads may
-//! begin at once, since cached entries are true until something is written; the first write waits.
+//! [`LEASE_TTL`](crate::store::LEASE_TTL), or with the file that the holder named in the mark.
+//! Reads may begin at once, since cached entries are true until something is written; the first
+//! write waits.
 
 use std::fs::Permissions;
 use std::io;
@@ -47,7 +49,8 @@ pub(super) struct StoreLease {
     file: PathBuf,
     limits: LeaseLimits,
     state: Mutex<LeaseState>,
-    /// True if this process has its lock and nothing is cached: readable without `place`'s lock.
+    /// True if this process has its lock and nothing is cached: readable without the lock of
+    /// `state`.
     is_clear: AtomicBool,
 }
 
@@ -63,7 +66,7 @@ impl StoreLease {
     /// Takes the shared lock, unless this process only reads.
     ///
     /// # Errors
-    /// As for [`Self::enter`].
+    /// As for [`Self::acquire`].
     pub fn open(
         directory: &DataDirectory,
         locks: Arc<FileLocks>,
@@ -129,7 +132,7 @@ impl StoreLease {
     /// before each write.
     ///
     /// # Errors
-    /// As for [`Self::enter`].
+    /// As for [`Self::acquire`].
     pub fn wait_clear(&self, directory: &DataDirectory) -> Result<(), StoreError> {
         if !self.is_settled() {
             self.acquire(directory)?;
@@ -145,7 +148,7 @@ impl StoreLease {
         if self.is_clear.load(Ordering::Acquire) {
             return true;
         }
-        // Not a blocking lock: a thread in `enter` may hold it for long.
+        // Not a blocking lock: a thread in `acquire` may hold it for long.
         let Some(mut place) = self.state.try_lock() else {
             return false;
         };
@@ -191,7 +194,7 @@ impl StoreLease {
     }
 
     /// Writes the mark that entries are cached, which may outlive the process as long as the file
-    /// `lease_marker` exists. Called with the exclusive lock held.
+    /// `marker` exists. Called with the exclusive lock held.
     pub fn write_marker(&self, marker: Option<PathBuf>) -> io::Result<()> {
         write(self.locks.file(), Some(&LeaseMarker::new(marker)))
     }

@@ -1,5 +1,6 @@
-//! The mark in the lock file that a lease holder caches entries: `kept`, or `kept DEVICE INODE
-//! PATH` with a file of the system that exists as long as a cached entry may be left.
+//! The mark of `lease`: a line in the lock file that says that the lease holder caches entries. It
+//! is `kept`, or `kept DEVICE INODE PATH` with a file of the system that exists as long as a cached
+//! entry may be left.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -20,12 +21,12 @@ struct MarkerFile {
     path: PathBuf,
 }
 
-/// The mark: whether anything is left is known from its file, if it has one.
+/// The mark, with the file that shows whether a cached entry may be left, if it names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LeaseMarker(Option<MarkerFile>);
 
 impl LeaseMarker {
-    /// Makes the mark with `path`, if that can be seen.
+    /// Makes the mark with the file `path`, or without one if this process cannot see it.
     pub fn new(path: Option<PathBuf>) -> Self {
         Self(path.and_then(|path| {
             let metadata = path.symlink_metadata().ok()?;
@@ -37,7 +38,7 @@ impl LeaseMarker {
         }))
     }
 
-    /// True if it is certain that nothing is left.
+    /// True if it is certain that no cached entry is left.
     pub fn is_expired(&self) -> bool {
         let Some(MarkerFile {
             device,
@@ -50,8 +51,8 @@ impl LeaseMarker {
         let on_device = |metadata: &Metadata| metadata.dev() == *device;
         match path.symlink_metadata() {
             Ok(found) => on_device(&found) && found.ino() != *inode,
-            // Only if the other process looked at the same place: its file system may not be
-            // mounted here.
+            // An absent file counts only if its directory is on the file system that the other
+            // process saw: that file system may not be mounted here.
             Err(error) if error.kind() == io::ErrorKind::NotFound => path
                 .parent()
                 .and_then(|parent| parent.metadata().ok())
@@ -70,7 +71,7 @@ pub(super) fn read(file: &File) -> io::Result<Option<LeaseMarker>> {
     match words.next() {
         None | Some("" | FREE) => return Ok(None),
         Some(HELD) => {}
-        // An unknown line: something may be cached, for as long as anything may.
+        // An unknown line: entries may be cached, for as long as any lease allows.
         Some(_) => return Ok(Some(LeaseMarker(None))),
     }
     let mut number = || words.next().and_then(|word| word.parse().ok());

@@ -1,5 +1,5 @@
-//! The lease thread: takes the exclusive lease while no other process has the store open, and gives
-//! way when one asks for it.
+//! The lease thread: takes the exclusive lease (`lease`) while no other process has the store open,
+//! and releases it when one asks for it. The [`LeaseHolder`] is the cache of the mount.
 
 use std::io;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn is_request(event: &notify::Result<Event>) -> bool {
     match event {
         Ok(event) => match event.kind {
             EventKind::Access(_) => event.need_rescan(),
-            // Written by the mark.
+            // A write of the mark changes the data too; it is no request.
             EventKind::Modify(ModifyKind::Data(_)) => false,
             _ => true,
         },

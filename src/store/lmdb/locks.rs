@@ -99,7 +99,7 @@ impl FileLocks {
         }
     }
 
-    /// Shares [`Byte::Presence`], until the file is closed.
+    /// Shares [`LockByte::Presence`], until the file is closed.
     pub fn lock_presence(&self) -> io::Result<()> {
         self.set(LockByte::Presence, libc::F_RDLCK, libc::F_OFD_SETLKW)
     }

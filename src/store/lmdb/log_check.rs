@@ -1,4 +1,5 @@
-//! The check that checkpoint, log and data file fit each other, beside processes that use them.
+//! The consistency check of `ddbfs check`: checkpoint, log and data file must fit each other, while
+//! other processes may use them. `offline_store` compares with the same functions.
 
 use std::collections::BTreeMap;
 use std::fs::File;

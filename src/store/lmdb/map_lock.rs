@@ -1,4 +1,5 @@
-//! A lock that admits transactions, and excludes all of them while the map changes.
+//! A reader-writer lock around the memory map: admits transactions, and excludes all of them while
+//! `environment` changes the map.
 //!
 //! A thread may hold it several times (a visitor that takes a second snapshot, a job that takes
 //! one). A plain read lock would then deadlock as soon as a thread waits to change the map, and a
@@ -16,12 +17,12 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 const EXCLUSIVE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// The number of entries of this thread, into any lock. A property of the thread, as a read
-    /// lock and a transaction of LMDB are: no call hands it on.
+    /// The number of entries of this thread, into any lock. It belongs to the thread, as a read
+    /// lock and a transaction of LMDB do, so no call passes it on.
     static ENTERED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A reader-writer lock around what transactions need.
+/// A reader-writer lock around the values that transactions need.
 #[derive(Debug)]
 pub(super) struct MapLock<T> {
     lock: RwLock<T>,
@@ -63,7 +64,7 @@ impl<T> MapLock<T> {
     }
 }
 
-/// A shared entry. Stays on its thread, as the guard does.
+/// A shared entry, left on drop. Not `Send`: the count of entries belongs to the thread.
 #[derive(Debug)]
 pub(super) struct MapGuard<'g, T> {
     guard: RwLockReadGuard<'g, T>,

@@ -1,4 +1,5 @@
-//! The two meta pages at the start of the data file, checked before LMDB reads them.
+//! The check of the two meta pages (LMDB's roots) at the start of the data file before LMDB reads
+//! them, and the texts of its errors. `pages` parses them.
 
 use std::fs::File;
 use std::io;

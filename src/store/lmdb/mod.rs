@@ -1,4 +1,15 @@
-//! The store on LMDB; the only user of the lmdb crates.
+//! The store on disk: LMDB (a copy-on-write B+tree in a memory-mapped file) behind a write-ahead
+//! log. The only user of the lmdb crates.
+//!
+//! ```text
+//! environment        transactions, map growth, failures; owns the open_environment behind the map_lock
+//! journal            durability of commits: the log/ (write-ahead log), checkpoints, pins
+//! checkpointer pace  the checkpoint thread, and its speed      checkpoint_file  the last checkpoint, on disk
+//! recovery           opening after a power cut                 recovery_analysis  its analysis phase
+//! lease*             the cache lease between processes         locks  file locks     watch  commits of other processes
+//! pages page_tree    a reader of LMDB's pages without LMDB     meta_pages log_check  checks
+//! offline_store      a read-only store from files              compact  a smaller copy of the data file
+//! ```
 //!
 //! LMDB's sharp edges, and the module that solves each:
 //!
@@ -76,7 +87,8 @@ use super::commit_signal::CommitSignal;
 use super::writer::{Backend, WriterThread};
 use super::{BatchHook, LeaseHolder, Read, Store, StoreError, StoreInfo, WriteJob};
 
-/// The time and number of polls until a snapshot shows a commit that was announced.
+/// A snapshot may show an announced commit a moment later: the pause between two polls, and the
+/// most polls.
 const READABLE_POLL: Duration = Duration::from_millis(1);
 const READABLE_POLLS_MAX: u32 = 100;
 

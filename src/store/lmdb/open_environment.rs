@@ -1,4 +1,5 @@
-//! The environment and its one database, open.
+//! The open LMDB handles, which the map lock guards: the environment, its one database, and the
+//! pins. `environment` uses them.
 
 use lmdb::{Database, Environment, EnvironmentFlags, Error};
 use parking_lot::Mutex;

@@ -1,4 +1,4 @@
-//! The options of opening a store.
+//! The options of opening a store: durability, sizes, lease.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The time and speed of checkpoints, and the delay of commits while a checkpoint is late.
+//! The pace of checkpoints: when one is due, how fast it writes, and the delay of commits
+//! (back-pressure) while one is late. `checkpointer` has the thread.
 //!
 //! A checkpoint takes as long as the disk does, and must not be felt. It is made early enough that
 //! the log has room for as much again, and writes as fast as that asks for. If it is late all the

@@ -1,5 +1,6 @@
-//! The tree of a commit in the data file's pages, read without LMDB: takes no lock, writes nothing,
-//! and can read a commit that neither meta page shows.
+//! A read-only walk of LMDB's B+tree in the data file's pages, without LMDB: takes no lock, writes
+//! nothing, and can read a commit that neither meta page shows. `pages` has the page format,
+//! `offline_store` reads by it.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -7,7 +8,7 @@ use super::pages::{MetaPage, NodeTarget, PAGE_HEADER, nodes};
 use crate::store::long_key::RawRange;
 use crate::store::{Direction, StoreError};
 
-/// A commit of a data file with unchanging bytes.
+/// The B+tree of one commit, in the bytes of a data file that no process writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageTree<'m> {
     pub bytes: &'m [u8],

@@ -1,4 +1,4 @@
-//! A reader of LMDB's file without LMDB, which checks it before LMDB relies on it.
+//! A reader of LMDB's B+tree pages without LMDB, which checks them before LMDB relies on them.
 //!
 //! LMDB has no checksums. It follows whatever numbers a page holds: out of its map, which is a
 //! signal, into an assertion, which is an abort, or over its own memory. The walk here visits
@@ -195,7 +195,7 @@ pub(super) fn meta_pages(file: &File) -> Result<[MetaPage; 2], Damage> {
 /// Returns the number of the last commit.
 ///
 /// # Errors
-/// As for [`heads`].
+/// As for [`meta_pages`].
 pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
     let [first, second] = meta_pages(file)?;
     Ok(first.commit.max(second.commit))

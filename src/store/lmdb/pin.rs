@@ -1,4 +1,5 @@
-//! A read transaction that is held for its snapshot alone: LMDB overwrites no page that it shows.
+//! A pin: a read transaction that is held for its snapshot alone. LMDB overwrites no page of that
+//! snapshot, so the pages of a checkpoint stay whole (`journal`).
 #![allow(unsafe_code)]
 
 use std::ptr;

@@ -41,7 +41,7 @@ const OPERATION_BYTES: usize = 4096 + 64;
 const SALVAGE_ADVICE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
      a copy of these files beside.";
 
-/// Returns the error for damage: `what` is damaged, and the advice.
+/// Returns the error for damaged files: `what` describes the damage, and the advice follows.
 pub(super) fn damaged_error(what: &str) -> StoreError {
     StoreError::Damaged(format!("{what} {SALVAGE_ADVICE}"))
 }
@@ -379,12 +379,13 @@ fn commit(
 /// A sync or the removal failed: the checkpoint still counts, or has been removed from a whole data
 /// file.
 pub(super) fn mark_clean(data: &File, slots: &CheckpointFile, dir: &Path) -> io::Result<()> {
-    // The order matters: the data is on disk before the file says that it is closed, which it says
-    // before the checkpoint is removed, which is removed before the log.
+    // The order matters. First the data is synced, then the file says that it is closed, then the
+    // checkpoint is removed, and the log last.
     data.sync_data()?;
     let epoch = match slots.read() {
         Ok(Some(checkpoint)) => checkpoint.epoch,
-        // Salvaged, or closed before by a process that was killed in here: then the file says it.
+        // There is no valid checkpoint: the store was salvaged, or a process was killed in this
+        // function before. In both cases the data file has the epoch, if there is one.
         Ok(None) | Err(StoreError::Damaged(_)) => closed_epoch(data)?,
         Err(error) => return Err(io::Error::other(error)),
     };

@@ -1,4 +1,4 @@
-//! The analysis phase of a recovery: compares the files of a store before one of them is relied on.
+//! The analysis phase of `recovery`: compares the files of a store before one of them is relied on.
 //!
 //! While nothing is damaged or exchanged, this holds. `C` is the checkpoint's commit, `L` the last
 //! of the consecutive records after it, `H` the last commit of the data file's meta pages:

@@ -13,7 +13,7 @@
 //! - **The lock file is mapped and has holes:** on a full disk, the first use of one of its pages would
 //! be SIGBUS. Its blocks are allocated before it is mapped.
 //!
-//! Other writes that a full disk must take can use it too, by [`Reserve::give`] and
+//! Other writes that a full disk must take can use it too, by [`Reserve::release`] and
 //! [`Reserve::reclaim`].
 
 use std::fs::{File, OpenOptions};

@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn a_failed_assertion_ends_the_process_also_when_nobody_can_be_told() {
         if std::env::var_os(CHILD).is_some() {
-            // SAFETY: a terminated text; LMDB gives no path of no environment.
+            // SAFETY: a terminated text; LMDB returns no path for a null environment.
             unsafe { assertion_failed(ptr::null_mut(), c"it holds".as_ptr()) };
         }
-        let name = "store::lmdb::guard::tests::a_failed_assertion_ends_the_process_also_when_nobody_can_be_told";
+        let name = "store::lmdb::sigbus::tests::a_failed_assertion_ends_the_process_also_when_nobody_can_be_told";
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
         let ended = child

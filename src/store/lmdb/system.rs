@@ -1,4 +1,5 @@
-//! System calls without a safe wrapper in the crates used.
+//! System calls without a safe wrapper in the crates used: disk space, mapped files, allocation of
+//! blocks, write-out of dirty pages, scheduling.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;

@@ -1,4 +1,5 @@
-//! LMDB transactions as raw views, and the only cursors.
+//! LMDB transactions behind the raw-store traits (`RawRead`, `RawWrite` of `long_key`), and the
+//! only cursors. A batch also collects its operations for the log.
 
 use std::cell::Cell;
 use std::ops::Bound;
@@ -20,7 +21,7 @@ use crate::store::{Direction, KeyRange, StoreError};
 /// A read transaction.
 #[derive(Debug)]
 pub(super) struct LmdbSnapshot<'s> {
-    // Before `pass`: a transaction ends while the map lock is held.
+    // Before `guard`: a transaction ends while the map lock is held.
     transaction: RoTransaction<'s>,
     guard: MapGuard<'s, OpenEnvironment>,
 }

@@ -1,6 +1,6 @@
-//! The state of a data file, written in the file: in use with a log, or closed and complete. So a
-//! missing log is noticed, and an old log that is put back beside a file that was closed since is
-//! not replayed over it.
+//! The state of a data file (its clean-shutdown flag), written in the file: in use with a log, or
+//! closed and complete. So a missing log is noticed, and an old log that is put back beside a file
+//! that was closed since is not replayed over it.
 //!
 //! ```text
 //! 2048       magic 8, CRC 4 of what follows, 1 in use or 2 closed 4, epoch 8 of the log, number 8 of the last commit

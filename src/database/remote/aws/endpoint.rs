@@ -1,5 +1,5 @@
 //! The endpoint, region and credentials of a service, found as AWS's own programs find them.
-//! Credentials are fetched again before they expire.
+//! Credentials are cached, and fetched again before they expire.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};

@@ -1,5 +1,5 @@
 //! One HTTP request and its answer: signed, sent on a pooled connection, read within bounds,
-//! verified against its checksum.
+//! verified against its checksum. `retry` decides if it is sent again.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, SystemTime};

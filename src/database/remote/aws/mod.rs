@@ -4,16 +4,16 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | our threads block, the HTTP client does not | a runtime of two threads serves all waiting threads: [`AwsTransport::call`] |
-//! | a lost answer leaves open whether a write was executed | `repeat`: the requests that may be retried, and the distinction of a write that was executed from one that was refused |
+//! | a lost answer leaves open whether a write was executed | `retry`: the requests that may be retried, and the distinction of a write that was executed from one that was refused |
 //! | an endpoint that hangs | every request, with all its retries, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
 //! | the calling thread may be killed meanwhile | the wait polls the [`CancelToken`] |
 //! | the kernel looks a name up again, in the same system call, when the answer was an error | a second wait for a request that just timed out fails at once: `RecentTimeouts` |
 //! | the clock of this machine is wrong | a refusal for that tells the right time, by which requests are signed from then on |
-//! | credentials expire | `place` fetches them again a minute before, and after the service reports them as expired |
+//! | credentials expire | `endpoint` fetches them again a minute before, and after the service reports them as expired |
 //!
 //! ```text
-//! place    options, endpoint, region, credentials      exchange   one request, one answer
-//! repeat   the retry policy
+//! endpoint   options, endpoint, region, credentials      http   one request, one answer
+//! retry      the retry policy
 //! ```
 
 mod endpoint;
@@ -187,9 +187,8 @@ fn shutting_down() -> Error {
     RemoteError::unreachable("the request was given up: this ddbfs is ending").into()
 }
 
-// Sends a request, with retries, until there is an answer or the time is over.
 impl AwsShared {
-    /// Asks until there is an answer or the time is over.
+    /// Sends a request, with retries, until there is an answer or the time is over.
     async fn send_with_retries(&self, mut request: AwsRequest) -> Result<Vec<u8>, Error> {
         let deadline = Instant::now() + self.timeout;
         let (mut attempts, mut last) = (Attempts::default(), None::<retry::RetryReason>);
@@ -266,7 +265,6 @@ pub struct ThreadRequest {
 #[derive(Debug, Default)]
 pub struct RecentTimeouts(Mutex<VecDeque<(ThreadRequest, Instant, Error)>>);
 
-// Returns the identity of a request, if it reads and a thread of a program waits for it.
 impl RecentTimeouts {
     /// Returns the identity of a request, if it reads and a thread of a program waits for it.
     pub fn key(caller: &CancelToken, operation: &str, body: &[u8]) -> Option<ThreadRequest> {

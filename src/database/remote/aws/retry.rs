@@ -1,4 +1,5 @@
-//! The retry policy: the requests that are retried after a failure, and when.
+//! The retry policy: the requests that are retried after a failure, and when (exponential backoff
+//! with jitter).
 //!
 //! Retried are throttled requests, failures of the service (5xx) and lost requests, after a random
 //! delay of at most `50 ms * 2^n`, 20 s at most, as in AWS's guide to errors in DynamoDB.
@@ -174,7 +175,7 @@ fn after_loss(request: &mut AwsRequest, attempts: &mut Attempts, why: String) ->
     if !request.is_repeatable() {
         return RetryDecision::GiveUp(RetryReason::Failed(why));
     }
-    // If the retry's condition fails, the item tells if the first attempt was applied.
+    // If the retry's condition fails, the returned item shows if the first attempt was applied.
     attempts.returns_item |= request.return_item_on_failure();
     retry(attempts, RetryReason::Failed(why))
 }
@@ -218,7 +219,7 @@ fn was_applied(request: &AwsRequest, answer: &HttpAnswer) -> Result<bool, String
     let there = item_of(&answer.body)?;
     Ok(match request.operation {
         "PutItem" => there.is_some() && there == item_of(&request.body)?,
-        // A request that does not return the item cannot tell.
+        // A missing item proves the deletion only if the request asked for the item.
         "DeleteItem" => {
             there.is_none()
                 && members(&request.body).is_some_and(|body| body.contains_key(RETURN_ON_FAILURE))

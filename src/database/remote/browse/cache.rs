@@ -1,4 +1,5 @@
-//! A short-lived cache of entries that were just listed, read or written, by key.
+//! A short-lived cache of entries that were just listed, read or written, by key; also
+//! [`SingleFlight`] and [`RemoteCommits`], which the other caches of the mount use.
 //!
 //! | difficulty | solved by |
 //! |---|---|

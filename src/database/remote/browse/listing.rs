@@ -70,7 +70,7 @@ impl RemoteDatabase {
                 }
             }
             if let (Err(error), false) = (may_go_on, matches!(walk.next, NextPage::Done)) {
-                // A reader that shows its rows and continues after them pays for no row twice.
+                // A reader that continues after its shown rows pays for no row twice.
                 return self
                     .suspend_walk(fetcher, listed, last, walk)
                     .and(Err(error));

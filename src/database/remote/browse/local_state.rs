@@ -51,7 +51,7 @@ impl LocalState {
         self.keys.lock().get(&(source.clone(), digest)).cloned()
     }
 
-    /// Returns an example read of after `since_ms`.
+    /// Returns an example read that was requested after `since_ms`.
     pub fn example(&self, request: &ReadRequest, since_ms: u64) -> Option<ExampleRead> {
         let mut glances = self.examples.lock();
         glances.retain(|(_, at_ms, _)| *at_ms > since_ms);

@@ -2,12 +2,12 @@
 //! the API alone, so that any [`Database`] will do (docs/remote.md describes the mapping).
 //!
 //! ```text
-//! look.rs        impl Browse              listing.rs  listings, prefetch of pages and folders, scan limits
-//! operations.rs  impl Database            writes.rs   own writes: conditions, and their effect on the cache
-//! pages.rs       cache of items, single flight, count of own writes
-//! tables.rs      cache of definitions     walks.rs    pages of listings under way, their scan cost
-//! source.rs      keys, reads as requests  readers.rs  detection of sequential readers
-//! beside.rs      local state of the mount
+//! reads       impl Browse                      listing      listings, prefetch of pages and folders, scan limits
+//! operations  impl Database                    own_writes   own writes: conditions, and their effect on the cache
+//! cache       cache of entries, single flight, count of own writes
+//! tables      cache of definitions             walks        pages of listings under way, their scan cost
+//! source      keys, reads as requests          prefetch     detection of sequential readers
+//! local_state state of the mount in memory
 //! ```
 //! No lock is held over a request.
 

@@ -1,6 +1,6 @@
-//! The operations: forwarded, each write under its condition, with an update of the cache. Requests
-//! that are forwarded verbatim are validated by the service; their writes are decoded here as well,
-//! to refuse them on a read-only mount and to update the cache at once.
+//! The operations (`impl Database`): forwarded, each write under its condition, with an update of
+//! the cache. Requests that are forwarded verbatim are validated by the service; their writes are
+//! decoded here as well, to refuse them on a read-only mount and to update the cache at once.
 //!
 //! A service takes a while to create a table, to change it and to delete it. A request through the
 //! mount returns when that is done, because programs create a directory and write into it at once.
@@ -256,7 +256,7 @@ impl RemoteDatabase {
                 ..deleted
             })
         };
-        // The old item tells if there was one, and costs nothing.
+        // The returned old item shows if there was one, and costs nothing.
         let request = DeleteItemRequest {
             return_values: ReturnValues::AllOld,
             ..request

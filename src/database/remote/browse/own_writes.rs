@@ -1,4 +1,5 @@
-//! Own writes: the condition under which they are sent, and their effect on the cache.
+//! Own writes of the mount: the condition under which they are sent (optimistic locking: the item
+//! must still be what was read), and their effect on the `cache`. `operations` sends them.
 
 use super::RemoteDatabase;
 use super::cache::{

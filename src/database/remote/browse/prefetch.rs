@@ -1,5 +1,5 @@
-//! Detection of sequential reads, for the prefetch: files read in key order in a folder, and
-//! folders listed in the order in which they were shown.
+//! Detection of sequential reads, as for a kernel's read-ahead: files read in key order in a
+//! folder, and folders listed in the order in which they were shown. `listing` prefetches by it.
 
 use std::collections::{HashMap, HashSet};
 

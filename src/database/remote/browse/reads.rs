@@ -1,4 +1,5 @@
-//! The reads of a filesystem, answered by operations of the API.
+//! The reads of a filesystem (`impl Browse`), answered by operations of the API. `listing` has the
+//! listings, `local::browse` is the counterpart for the local engine.
 
 use super::RemoteDatabase;
 use super::cache::{CachedRecord, collection_place};
@@ -341,7 +342,7 @@ impl Browse for RemoteDatabase {
         Ok(Some((form.text(&record)?, EntryStat::from(&record))))
     }
 
-    /// Reads a page, which is paid for at once, whatever becomes of its charge.
+    /// Reads a page. The service bills it at once, so its charge is empty.
     fn read_page_unbilled(
         &self,
         request: &ReadRequest,
@@ -411,8 +412,8 @@ impl Browse for RemoteDatabase {
                 .collection(source, &partition)?
                 .map(|collection| collection.partition));
         }
-        // The collection was never listed: its source is listed now, if the scan limit allows it,
-        // which learns each key.
+        // The collection was never listed. Its source is listed now, if the scan limit allows it,
+        // and each listed key is remembered.
         let listed = self.collections(source, None, None, &mut |_| match self
             .local_state
             .partition(source, digest)

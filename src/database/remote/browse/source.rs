@@ -1,4 +1,5 @@
-//! The keys of a table or an index, and its reads as requests of the API.
+//! The keys of a table or an index, and its reads (a collection, an entry, everything) as Query and
+//! Scan requests of the API.
 
 use super::tables::DescribedTable;
 use crate::codec::record::{Record, encode};
@@ -254,7 +255,7 @@ pub fn base_entry(key: Key) -> EntryKey {
 /// Reads one page, and passes its items to `each` until that fails.
 ///
 /// # Errors
-/// Those of [`page`] and of `each`; `Corrupt` of an item that cannot be decoded.
+/// Errors of [`read_page`] and of `each`; `Corrupt` if an item cannot be decoded.
 pub fn read_items(
     service: &dyn Database,
     request: &ReadRequest,

@@ -1,4 +1,5 @@
-//! A short-lived cache of table definitions. An own change invalidates it.
+//! A short-lived cache of table definitions (ListTables, DescribeTable) with a time to live. An own
+//! change invalidates it.
 
 use crate::database::cancel::CancelToken;
 use crate::database::prelude::*;
@@ -52,17 +53,17 @@ enum TableCacheKey {
 
 #[derive(Debug, Default)]
 struct TableCacheState {
-    /// Cached answers with the time of their request in milliseconds since the epoch, and the own
-    /// writes until then.
+    /// Cached answers, each with the time of its request in milliseconds since the epoch, and the
+    /// number of own writes before it.
     answers: HashMap<TableCacheKey, (u64, u64, CachedAnswer)>,
-    /// The own changes so far: an answer to a request of before a change is not cached after it.
+    /// The number of own changes so far. The answer to a request that was sent before a change is
+    /// not cached after it.
     changes: u64,
 }
 
 /// The cache; see the module.
 #[derive(Debug)]
 pub struct TableCache {
-    // Requests under way, by cache key and the number of own writes that the answer must reflect.
     state: Mutex<TableCacheState>,
     /// Requests under way, by cache key and the number of own writes that the answer must reflect.
     flights: SingleFlight<(TableCacheKey, u64), CachedAnswer>,
@@ -143,7 +144,7 @@ impl TableCache {
         self.described(asker, table, 0)
     }
 
-    /// Returns a table with its counters as of after all own writes.
+    /// Returns a table with counters that the service reported after the last own write.
     pub fn table_after_writes(
         &self,
         asker: ServiceHandle<'_>,

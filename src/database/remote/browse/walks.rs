@@ -1,5 +1,6 @@
-//! Listings under way: their pages, the listings that wait for their readers, and the cost of
-//! listings, scans and samples so far, page by page, in whatever portions they are read.
+//! Listings under way: their pages, the suspended listings that wait for their readers, and the
+//! cost of listings, scans and samples so far, page by page, in whatever portions they are read.
+//! `listing` drives them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,8 +67,8 @@ pub struct ListWalk {
     pub seen: LruMap<Digest, (), COLLECTIONS_SEEN_MAX>,
 }
 
-/// A listing that waits for its reader to continue after a position; `at_ms` is the time since
-/// when, by the clock.
+/// A suspended listing that waits for its reader to continue after a position; `at_ms` is the time
+/// since when it waits, or of the request of a prefetch, by the clock.
 #[derive(Debug)]
 pub struct SuspendedWalk {
     pub source: SourceName,

@@ -1,4 +1,5 @@
-//! The requests that differ from their declarations, each under the name of its method.
+//! The operations that the client cannot send and decode by their declarations alone (marked `Own`
+//! in the table of operations): one function each, under the name of its method in `Database`.
 
 use super::{Client, DETAIL, check_fault};
 use crate::codec::json::document::Json;
@@ -116,7 +117,7 @@ pub fn delete_item(
 ) -> Result<DeleteItemResponse, Error> {
     check_precondition(request.precondition)?;
     let is_asked = request.return_values == ReturnValues::AllOld;
-    // The old attributes tell if there was an item, and cost nothing.
+    // The returned old attributes show if there was an item, and cost nothing.
     let request = DeleteItemRequest {
         return_values: ReturnValues::AllOld,
         return_consumed_capacity: DETAIL,

@@ -1,4 +1,5 @@
-//! The log's two files: reads and writes by position, zeros written ahead, syncs.
+//! The two files of the write-ahead log: reads and writes by position, zeros written ahead, syncs.
+//! `record` is the format, the parent module the rules.
 
 use std::fs::File;
 use std::io;
@@ -192,7 +193,7 @@ impl LogFiles {
         self.generation.store(generation, Ordering::Release);
     }
 
-    /// Returns the name in the header at a position, if there is a header.
+    /// Returns the id in the record header at a position, if there is a header.
     pub(super) fn id_at(&self, position: LogPosition) -> io::Result<Option<RecordId>> {
         let mut head = [0; SECTOR_BYTES];
         let bytes = read_up_to(
@@ -206,7 +207,7 @@ impl LogFiles {
             .map(|head| head.id))
     }
 
-    /// Reads the record of this name into `buffer`, if it is whole and at its position.
+    /// Reads the record with the id `name` into `buffer`, if it is whole and at its position.
     pub(super) fn read<'b>(
         &self,
         name: RecordId,
@@ -243,7 +244,7 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
 /// A whole record: its header and its payload.
 pub(super) type ReadRecord<'b> = (RecordHeader, &'b [u8]);
 
-/// Reads a record; `None` if the file has no whole record of this name at its position.
+/// Reads the record with the id `name`; `None` if the file has no whole one at its position.
 pub(super) fn read_record<'b>(
     file: &File,
     name: RecordId,
@@ -253,7 +254,7 @@ pub(super) fn read_record<'b>(
     Ok(found.filter(|(head, _)| head.id == name))
 }
 
-/// Reads a record of any name; `None` if the file has no whole one at this offset.
+/// Reads a record with any id; `None` if the file has no whole one at this offset.
 pub(super) fn read_any_record<'b>(
     file: &File,
     at: u64,

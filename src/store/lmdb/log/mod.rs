@@ -1,5 +1,6 @@
 //! The write-ahead log before LMDB: each commit is a record, synced with one sequential write
-//! before LMDB's pages are.
+//! before LMDB's pages are. `record` is the format of a record, `files` the files, `replay` the
+//! reader; `journal` is the only writer.
 //!
 //! A record carries the number of LMDB's transaction, and begins where the record of the previous
 //! number ends, or at the beginning of the next generation. Possible failures, and their solutions:
@@ -170,7 +171,7 @@ impl WriteAheadLog {
         Ok(false)
     }
 
-    /// Returns the name of the next record, if it is at this position.
+    /// Returns the id of the next record, if it is at this position.
     fn next_id(&self, position: LogPosition) -> RecordId {
         RecordId {
             position,
@@ -182,7 +183,7 @@ impl WriteAheadLog {
     /// Writes the record of the commit `number`, which is about to be made; it is not on disk
     /// before the files are synced. `checkpoint` is the log position of a checkpoint on disk.
     /// Returns false if there is no room: records since the checkpoint are in the way, the
-    /// operations are too large, the disk is full, or `follow` found a gap.
+    /// operations are too large, the disk is full, or [`Self::catch_up`] found a gap.
     ///
     /// # Errors
     /// A write or a sync failed; the content of the log is then unknown.
@@ -238,7 +239,7 @@ impl WriteAheadLog {
 
     /// Notes that the commit of the appended record was made.
     pub fn committed(&mut self, number: u64) {
-        // Otherwise `follow` finds the record.
+        // Otherwise `catch_up` finds the record.
         if let Some((position, end)) = self
             .pending
             .take()

@@ -1,4 +1,4 @@
-//! The records of a log after a checkpoint, for recovery and checks.
+//! The reader of the write-ahead log: the records after a checkpoint, for recovery and checks.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,8 @@ pub struct LogReader {
 pub struct StrayRecords {
     /// The greatest number of a whole record after the last consecutive one.
     pub last: Option<u64>,
-    /// True if one of those is not at its own position, or says that the missing one was on disk.
+    /// True if a stray record proves damage: it is not at its own position, or says that the
+    /// missing record was on disk.
     pub is_proof: bool,
     /// The last checkpoint that a whole record mentions.
     pub checkpoint: u64,
@@ -59,7 +60,7 @@ impl LogReader {
             .find_map(|(name, file)| file.is_none().then_some(name))
     }
 
-    /// Returns a file that is shorter than it was.
+    /// Returns the name of a file that is shorter than its length in `lengths`.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -144,7 +145,8 @@ impl LogReader {
         }
     }
 
-    /// Scans both files for records of an epoch after the last one that [`Reader::replay`] found.
+    /// Scans both files for records of an epoch after the last one that [`LogReader::replay`]
+    /// found.
     ///
     /// # Errors
     /// A file cannot be read.

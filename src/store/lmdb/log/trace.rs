@@ -1,5 +1,6 @@
-//! A listener for tests, which run beside each other: the writes and syncs of the logs of the
-//! test's own thread, in order.
+//! A recorder of disk writes for tests: the writes and syncs of the logs of the test's own thread,
+//! in order (tests run concurrently). `tests/disk` makes the possible contents after a power cut of
+//! them.
 
 use std::cell::RefCell;
 

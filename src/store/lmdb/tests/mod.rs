@@ -55,7 +55,7 @@ fn the_directory_and_its_files_are_for_their_owner_only() {
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
 }
 
-/// A process was killed while it closed the store, and its checkpoint file is damaged.
+/// Simulates a process that was killed while it closed the store, and a damaged checkpoint file.
 #[test]
 fn a_closed_store_keeps_its_epoch_without_a_whole_checkpoint() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -250,7 +250,7 @@ fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = open(dir.path()).expect("a store");
     put(&store, b"a", b"1").expect("a write");
-    // By hand from here on.
+    // From here on there are no background threads: the test makes checkpoints by hand.
     drop(store.checkpointer.lock().take());
     store.environment.checkpoint_paced();
     put(&store, b"a", b"2").expect("a write");
@@ -269,7 +269,7 @@ fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
 #[test]
 fn pages_that_cannot_be_used_again_make_a_checkpoint_due() {
     let dir = tempfile::tempdir().expect("a directory");
-    // Without threads: no checkpoint is made.
+    // An environment alone has no background threads, so no checkpoint is made.
     let environment = LmdbEnvironment::open(dir.path(), LmdbOptions::default()).expect("a store");
     let commits = (0..5000u32).take_while(|n| {
         environment

@@ -1,5 +1,5 @@
-//! A store beside a model of it, and power cut after power cut: the store then opens with exactly
-//! the acknowledged commits.
+//! A model test of recovery: random commits run on a store and on a model of it, with power cut
+//! after power cut; the store then opens with exactly the acknowledged commits.
 //!
 //! After a cut, each page of the data file has its content at the last sync or any later version,
 //! whole or torn; the log and the checkpoint file the same, sector by sector. Everything runs on
@@ -33,11 +33,11 @@ type StoreContent = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Puts, and deletes without a value.
 type ModelChanges = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
-/// A state that no cut may leave: the test has to notice it.
+/// A wrong state, made on purpose, that no power cut may leave: the test has to notice it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sabotage {
     None,
-    /// The checkpoint before the last one, whose pages are not protected any more.
+    /// The checkpoint before the last one; its pages are not protected any more.
     OldCheckpoint,
     /// No checkpoint: LMDB's own meta pages are used.
     NoCheckpoint,
@@ -68,7 +68,7 @@ struct StoreWorld {
     /// The content after each commit since the last cut or end, by its number.
     commits: BTreeMap<u64, StoreContent>,
     last: u64,
-    /// No cut takes a commit up to this number.
+    /// The number of the last commit that no power cut may lose.
     safe: u64,
     /// The content after the next commit, if its process was killed before it was made.
     in_flight: Option<StoreContent>,
@@ -193,7 +193,8 @@ impl StoreWorld {
         (0..count).map(|_| change()).collect()
     }
 
-    /// Takes over the data file's changes; after LMDB's writes, `number` is the last commit.
+    /// Copies the changes of the data file to the model, and marks the model as synced where a new
+    /// checkpoint shows that the file was.
     fn observe(&mut self) {
         let after = self.checkpoint_file();
         let before = std::mem::replace(&mut self.checkpoint, after);
@@ -254,7 +255,7 @@ impl StoreWorld {
         self.observe();
     }
 
-    /// Does the log thread's work.
+    /// Runs the log thread's work.
     fn keep_up(&mut self) {
         self.environment().maintain_log();
         self.observe();
@@ -476,7 +477,8 @@ fn newest_slot(slots: &[u8]) -> usize {
     usize::from(serial(1) > serial(0))
 }
 
-/// Returns the number of worlds to try: more with DDBFS_RECOVERY_WORLDS.
+/// Returns the number of simulated runs (worlds), each with its own random seed: more with
+/// DDBFS_RECOVERY_WORLDS.
 fn worlds() -> u64 {
     std::env::var("DDBFS_RECOVERY_WORLDS")
         .ok()
@@ -525,7 +527,7 @@ fn after_a_power_cut_the_store_is_what_was_acknowledged() {
     assert!(total.iter().all(|seen| *seen > 0), "{total:?}");
 }
 
-/// Returns the number of worlds that notice a state that no cut may leave.
+/// Returns the number of simulated runs that notice a state that no power cut may leave.
 fn noticed(sabotage: Sabotage) -> usize {
     (0..8)
         .filter(|seed| {

@@ -1,4 +1,5 @@
-//! A model of a disk: the possible content of files after a power cut.
+//! A model of a disk with a volatile cache: the possible contents of files after a power cut, from
+//! the writes and syncs that `trace` recorded.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -123,7 +124,7 @@ impl FileModel {
     }
 }
 
-/// Both files.
+/// The disk: both log files.
 #[derive(Debug, Clone, Default)]
 pub struct DiskModel {
     files: [FileModel; 2],
@@ -132,7 +133,7 @@ pub struct DiskModel {
 }
 
 impl DiskModel {
-    /// Takes over the writes and syncs of the logs until now.
+    /// Applies the recorded writes and syncs of the logs to the model.
     pub fn follow(&mut self) {
         self.take(take());
     }
@@ -146,7 +147,7 @@ impl DiskModel {
         }
     }
 
-    /// Takes over the writes and syncs, and the removed files.
+    /// Applies the recorded writes and syncs, and the removals of files, to the model.
     pub fn follow_removals(&mut self, dir: &Path) {
         self.follow();
         for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {

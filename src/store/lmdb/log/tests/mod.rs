@@ -1,4 +1,5 @@
-//! Tests of the log.
+//! Tests of the write-ahead log: append, replay, voids, damage. `disk` is a model of a disk,
+//! `power_cuts` a randomized test with several processes on it.
 
 pub mod disk;
 mod power_cuts;
@@ -23,7 +24,7 @@ const EPOCH: u64 = 0x1122_3344_5566_7788;
 
 /// The changes of a process that opens the log anew.
 impl WriteAheadLog {
-    /// Begins the next generation, whose file must be free; the record of number `last` + 1 is its
+    /// Begins the next generation; its file must be free. The record of number `last` + 1 is its
     /// first.
     fn restart(&mut self, epoch: u64, last: u64) -> LogPosition {
         self.go_to(epoch, self.tail.next_generation(), last);
@@ -36,7 +37,8 @@ impl WriteAheadLog {
     }
 }
 
-/// Returns the number of worlds to try: more with DDBFS_LOG_WORLDS.
+/// Returns the number of simulated runs (worlds), each with its own random seed: more with
+/// DDBFS_LOG_WORLDS.
 fn worlds() -> u64 {
     std::env::var("DDBFS_LOG_WORLDS")
         .ok()

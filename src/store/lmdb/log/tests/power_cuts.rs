@@ -1,5 +1,6 @@
-//! A world of processes that commit through one log, are killed, fail and lose power: a replay
-//! always finds exactly their commits, up to a point after which there is no synced record.
+//! A randomized model test: simulated processes commit through one log, are killed, fail and lose
+//! power. A replay always finds exactly their commits, up to a point after which there is no synced
+//! record.
 
 use std::path::PathBuf;
 
@@ -39,7 +40,7 @@ struct LogWorld {
     slot: CheckpointSlot,
     /// Every commit since number 1, up to the point that a recovery reached.
     commits: Vec<Vec<LoggedChange>>,
-    /// No power cut takes a commit up to this number.
+    /// The number of the last commit that no power cut may lose.
     safe: u64,
     in_flight: InFlightRecord,
     seen: LogCoverage,
