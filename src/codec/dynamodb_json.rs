@@ -1,4 +1,5 @@
-//! DynamoDB JSON: `{"name":{"S":"…"}}`, the form of the wire and of `X.ddbjson`.
+//! DynamoDB JSON: `{"name":{"S":"…"}}`, the form of the wire and of `X.ddbjson`: its parser, and
+//! its notation for the writer in `json::write`. `plain_json` is the other JSON form of items.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;

@@ -1,5 +1,6 @@
-//! An incremental check that a text is, so far, exactly one JSON object (RFC 8259). It takes pieces
-//! of any size and looks at each byte once.
+//! An incremental JSON checker, a state machine with a stack: is a text, so far, exactly one JSON
+//! object (RFC 8259)? It takes pieces of any size and looks at each byte once. A file that is being
+//! written is checked with it.
 //!
 //! Grammar, escapes, surrogate pairs, numbers and UTF-8 are exact: a text that is `Incomplete` can
 //! be completed, and a `Complete` one is an object with nothing but white space around it.

@@ -1,7 +1,8 @@
-//! GetItem, PutItem, UpdateItem, DeleteItem: the parts beside their declarations (docs/dynamodb.md
-//! 12), and the parameters from before expressions (docs/dynamodb.md 8). These are read as they
-//! are; the operation interprets and checks them. The order of the checks is the service's: of
-//! faults in several members it reports the first (docs/dynamodb.md 2.6).
+//! The JSON form of GetItem, PutItem, UpdateItem, DeleteItem (docs/dynamodb.md 12): the parts that
+//! the declarations in `model::api::items` do not generate; and the parameters from before
+//! expressions (docs/dynamodb.md 8). These are read as they are; the operation interprets and
+//! checks them. The order of the checks is the service's: of faults in several members it reports
+//! the first (docs/dynamodb.md 2.6).
 
 use super::capacity::Consumed;
 use super::declared::*;

@@ -1,4 +1,5 @@
-//! The data of the picture of a table, and the heat of its partitions.
+//! The input of the heat picture of a table, [`HeatMap`], and the heat of its partitions. `lane`
+//! and `strip` draw it.
 
 use crate::model::metrics::{
     HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
