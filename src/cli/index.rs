@@ -1,8 +1,8 @@
-//! `ddbfs index …`: the global indexes of a table, beside other processes that have the data
-//! directory open.
+//! `ddbfs index …`: creates, deletes and shows the global indexes of a table, and pauses the
+//! propagation of writes to them, while other processes may have the data directory open.
 //!
 //! The creation of an index goes on in any process that has the directory open, including this one;
-//! if there is none, in the next one.
+//! if there is none, in the next one. `engine::index_life` carries it out.
 
 use clap::Subcommand;
 

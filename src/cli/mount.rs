@@ -1,4 +1,6 @@
-//! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine.
+//! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine; in the
+//! background with `--background`. `mount_options` has `-o`, `watchdog` the process that cleans up
+//! after a killed mount, `umount` the end of a mount, and `fuse` the mounting itself.
 
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write as _};
@@ -213,7 +215,7 @@ enum MountEvent {
     Unwatched,
 }
 
-/// Sends [`Event::End`] when the mount ends. Nothing receives it any more once the process ends.
+/// Sends [`MountEvent::End`] when the mount ends. The send fails silently once nothing receives it.
 fn forward_end(signals: Signals, mounted: &Mounted, events: &Sender<MountEvent>) {
     let (signalled, unmounted) = (events.clone(), events.clone());
     mounted.when_finished(Box::new(move || _ = unmounted.send(MountEvent::End)));

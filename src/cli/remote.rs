@@ -1,4 +1,5 @@
-//! A remote DynamoDB: its address, its budget, and `mount --remote`.
+//! The options for a remote DynamoDB: its address, its credentials, its budget, and `mount
+//! --remote`. `database::remote` has the client.
 
 use crate::cli::prelude::*;
 #[cfg(feature = "remote")]

@@ -1,14 +1,14 @@
-//! The command `ddbfs shell`: a script for an interactive shell's `eval`: reports failures after each command,
-//! and completes commands, tables and query paths. The scripts are in `shell/`; they call this
-//! command for reports and completions, and never access a mount in the shell's own process, which
-//! could not be interrupted while it waits for one.
+//! The command `ddbfs shell` prints a script for an interactive shell's `eval`. The script reports
+//! failures after each command, and completes commands, tables and query paths. The scripts are in
+//! `shell/`; they call this command for reports and completions, and never access a mount in the
+//! shell's own process, which could not be interrupted while it waits for one.
 //!
 //! A report is `.ddb/errors/last` of each mount after a command, once. A mount that does not answer
-//! is left to the process that reads it, and is not read again before that has ended: it delays one
-//! prompt by a moment, and later prompts not at all.
+//! is left to the process that reads it (`mount_reader`), and is not read again before that has
+//! ended: it delays one prompt by a moment, and later prompts not at all.
 //!
-//! Completions are names in a mount that `ls` does not show. The list of mounts alone tells
-//! if a directory is in a mount; a process that can be abandoned reads the mount itself.
+//! Completions are names in a mount that `ls` does not show. The list of mounts alone tells if a
+//! directory is in a mount; a process that can be abandoned reads the mount itself.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};

@@ -1,5 +1,6 @@
-//! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table
-//! is looked up, and against the key schema of a table or index.
+//! KeyConditionExpression, the key range of a Query (docs/dynamodb.md 7.6), in two stages: without
+//! a schema, before the table is looked up, and against the key schema of a table or index.
+//! `condition` parses the text.
 
 use super::condition::{self, Condition, Operand};
 use super::legacy;
@@ -171,7 +172,7 @@ pub struct KeyCondition {
 }
 
 /// Parses a KeyConditionExpression as any condition; placeholders that it names count as used.
-/// [`KeyConditionShape::of_condition`] checks its meaning.
+/// [`KeyConditionShape::from_condition`] checks its meaning.
 ///
 /// # Errors
 /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).

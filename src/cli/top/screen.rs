@@ -1,5 +1,6 @@
-//! Drawing of the state: tables and indexes above, partitions and hot keys of the chosen one below.
-//! On a narrow terminal the least informative columns are omitted first.
+//! The view of `ddbfs top`, drawn with ratatui from the state: tables and indexes above, partitions
+//! and hot keys of the chosen one below. On a narrow terminal the least informative columns are
+//! omitted first.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -1,5 +1,5 @@
-//! The state of the screen, and the effect of keys on it: rows with rates, the order, the filter,
-//! the choice. Knows neither a terminal nor a clock.
+//! The state of `ddbfs top`, a state machine, and the effect of keys on it: rows with rates, the
+//! order, the filter, the choice. It knows neither a terminal nor a clock; `screen` draws it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -50,7 +50,7 @@ impl Sort {
     /// Compares rows: most first, then by name.
     fn compare(self, one: &TopRow, other: &TopRow) -> Ordering {
         let figure = |row: &TopRow| match self {
-            // As the load of `hot.tsv`.
+            // The same weights as those of the load in `hot.tsv`.
             Self::Units => 3.0 * row.load.write + row.load.read,
             Self::Reads => row.load.read,
             Self::Writes => row.load.write,

@@ -1,5 +1,6 @@
-//! Expressions of PartiQL, one kind of tree for every use, and their parser by precedence: OR, AND,
-//! NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
+//! Expressions of PartiQL, one kind of syntax tree for every use, and their recursive-descent
+//! parser, a level for each precedence: OR, AND, NOT, comparisons with BETWEEN, IN and IS, `+` and
+//! `-`, signs, terms. `parse` has the statements around them.
 //!
 //! Depth is bounded and chains of AND and OR are flat, so that neither the parser nor a later walk
 //! of the tree runs out of stack. The continuation after a first operand is a function of its own,
@@ -133,7 +134,7 @@ pub struct PartiqlParser {
 }
 
 impl PartiqlParser {
-    /// Begins at the first of `tokens`, which end with [`TokenKind::End`].
+    /// Begins at the first of `tokens`, which end with [`PartiqlTokenKind::End`].
     #[must_use]
     pub fn new(tokens: Vec<PartiqlToken>) -> Self {
         debug_assert!(
