@@ -454,7 +454,7 @@ fn parse(text: &str) -> Result<(TableLocation, TableName), CliError> {
                 },
                 name,
             ),
-            // The root directory leaves nothing before the slash.
+            // In `/Orders`, nothing stands before the slash: it is the root directory.
             Some((dir, name)) => (
                 TableLocation::Data(Some(if dir.is_empty() { "/" } else { dir }.to_owned())),
                 name,

@@ -15,7 +15,7 @@ use crate::model::api::tables::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
 
-/// The longest time between two looks at the index.
+/// The longest time between two checks of the index.
 const POLL_PERIOD: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
@@ -220,7 +220,7 @@ fn follow(
     progress: &BackfillProgress,
 ) -> Result<(), CliError> {
     loop {
-        // Read before the look: a commit in between ends the wait at once.
+        // The commit id is read before the index is: a commit in between ends the wait at once.
         let commit = database.commit_id();
         match index_state(database, table, index)? {
             None => return Ok(()),

@@ -64,7 +64,7 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
         table,
         ProgressLine::of_bytes(total),
     );
-    // No `?` yet: if a file cannot be read to its end, puts are still in flight.
+    // The error is returned later: if a file cannot be read to its end, puts are still in flight.
     let read = sources
         .into_iter()
         .try_for_each(|source| loader.load(source));

@@ -140,8 +140,8 @@ fn run_here(
     data_dir: &Path,
 ) -> Result<CommandResult, CliError> {
     let is_remote = args.remote.is_enabled();
-    // Caught before there is a mount that the default action would leave behind, dead. While a
-    // remote service has not answered yet, a signal ends the process at once.
+    // Signals are caught before there is a mount: their default action would leave the mount
+    // behind, dead. While a remote service has not answered yet, a signal ends the process at once.
     let signals = (!is_remote).then(Signals::new).transpose()?;
     if let MountAnswer::Silent(silence) = watchdog::probe(&args.mountpoint, VERSION)? {
         return Err(CliError::Message(format!(

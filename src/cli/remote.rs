@@ -123,8 +123,9 @@ pub struct OpenService {
 
 #[cfg(feature = "remote")]
 impl ServiceArgs {
-    /// Opens the service at `endpoint`, or that of the AWS configuration. A request takes at most
-    /// `timeout` unless the options say otherwise, and waits for units as long, or for `patience`.
+    /// Opens the service at `endpoint`, or the one of the AWS configuration. A request takes at
+    /// most `timeout`, unless the options say otherwise. It waits for units of the budget as long,
+    /// or for `patience` if that is given.
     ///
     /// # Errors
     /// A sentence that says what is missing, and what to do.

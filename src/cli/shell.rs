@@ -151,8 +151,8 @@ const FAILED: &str = "x";
 const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 
 /// Prints to standard error the failures since `told`, the state that the last call printed, and
-/// prints the new state. `status` is that of the command; `None` reports nothing, as failed lookups
-/// while a command is typed are not its failures.
+/// prints the new state. `status` is the exit status of the command; `None` reports nothing, as
+/// failed lookups while a command is typed are not failures of the command.
 fn report_failures(told: &str, status: Option<i32>) -> Result<CommandResult, CliError> {
     let before: HashMap<&str, &str> = told
         .split(' ')
@@ -211,8 +211,8 @@ fn waiting(state: &str) -> Option<(&str, bool)> {
     Some(id.strip_suffix(FAILED).map_or((id, false), |id| (id, true)))
 }
 
-/// Returns the state of a mount that has not answered: the waiting process, `process` if it is a
-/// new one.
+/// Returns the state of a mount that has not answered: the id of the waiting process, which is
+/// `process` if it is a new one.
 fn waiting_state(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
     let (before, has_failed) = last.and_then(waiting).unwrap_or_default();
     let failed = if has_failed || status.is_some_and(|status| status != 0) {

@@ -133,7 +133,8 @@ fn unmount(mountpoint: &Path) -> io::Result<()> {
     loop {
         match fuse::unmount(mountpoint) {
             Err(error) if is_busy(&error) && Instant::now() < deadline => {
-                // Only a live mount of ours is busy; a read-only one has no such file to write.
+                // Only a live mount of ddbfs is busy here. A read-only mount has no such file to
+                // write, and the error does not matter.
                 let _ = std::fs::write(mountpoint.join(RELEASE.0), RELEASE.1);
                 std::thread::sleep(POLL);
             }

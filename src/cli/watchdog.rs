@@ -58,8 +58,8 @@ impl Watchdog {
         killed: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        // A kill of all processes of a name or of a process group means the mount, not the watchdog
-        // that cleans up after it.
+        // A kill of all processes of a name or of a process group is meant for the mount. The
+        // watchdog cleans up after it, and so has another name and a group of its own.
         command.arg0(NAME).process_group(0);
         command
             .arg(COMMAND)

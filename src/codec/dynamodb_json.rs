@@ -87,7 +87,8 @@ fn value(reader: &mut JsonReader<'_>, level: usize) -> Result<AttributeValue, Js
                         JsonFault::DuplicateMember(name.into_owned()),
                     ));
                 }
-                // Reported at the end of the value: faults within it come first.
+                // The fault is reported at the end of the value: faults within the value come
+                // first.
                 Some(_) => several = true,
                 None => found = Some(value),
             }

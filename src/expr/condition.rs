@@ -405,7 +405,8 @@ impl<'a> ConditionParser<'a, '_, '_> {
             .ok()
     }
 
-    /// Returns the condition of the tokens so far. A fault is noted.
+    /// Returns the condition made of the tokens so far. A fault is noted, and a placeholder stands
+    /// for the condition.
     fn note_fault(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
         let condition = self.0.noted(FaultStage::Meaning, condition);
         self.0.or_placeholder(condition, PLACEHOLDER)

@@ -47,7 +47,7 @@ pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
     check_levels(path)
 }
 
-/// A tree of paths. None is a prefix of another, and no place is a map for one and a list for
+/// A tree of paths. None is a prefix of another, and no position is a map for one and a list for
 /// another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathTree {

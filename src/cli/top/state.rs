@@ -68,7 +68,8 @@ impl Sort {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopRow {
     pub reading: SourceReading,
-    /// Units per second since the previous look, at first over the window; throttles of the window.
+    /// Units per second since the previous reading of the files, at first over the window;
+    /// throttles of the window.
     pub load: LoadUnits,
     pub mean_ms: Option<f64>,
     /// The worst latency of the last two minutes.
@@ -76,7 +77,7 @@ pub struct TopRow {
 }
 
 impl TopRow {
-    /// Computes the rates between two looks; over the window if there was no earlier look, or if
+    /// Computes the rates between two readings; over the window if there was no earlier one, or if
     /// the counters were reset between them.
     fn new(reading: SourceReading, window: Period, before: Option<(&SourceReading, f64)>) -> Self {
         let LoadUnits {
@@ -129,7 +130,7 @@ fn rates(before: &LoadUnits, now: &LoadUnits, seconds: f64) -> Option<(f64, f64)
     (seconds > 0.0 && read >= 0.0 && write >= 0.0).then(|| (read / seconds, write / seconds))
 }
 
-/// Returns the mean of the requests between two looks; `None` if there were none.
+/// Returns the mean latency of the requests between two readings; `None` if there were none.
 fn mean_between(before: &TableLatency, now: &TableLatency) -> Option<f64> {
     let total = |latency: &TableLatency| latency.mean_ms * latency.requests as f64;
     let requests = now.requests - before.requests;

@@ -458,7 +458,7 @@ mod tests {
         text
     }
 
-    /// Checks that serde_json does not contradict on the same bytes.
+    /// Checks that serde_json agrees about the same bytes.
     fn check_against_serde(text: &[u8]) {
         let parsed = serde_json::from_slice::<serde_json::Value>(text);
         // The range of numbers is not grammar.
@@ -483,7 +483,7 @@ mod tests {
                     whole.escape_ascii()
                 );
             }
-            // serde_json looks at some bytes later (UTF-8 at the end of a string): then it only
+            // serde_json checks some bytes later (UTF-8 at the end of a string): then it only
             // reports an early end.
             PrefixState::Invalid(_) => assert!(
                 !parsed.is_ok_and(|v| v.is_object()),

@@ -115,8 +115,8 @@ impl Group<UpdateParameter> for Update {
     }
 }
 
-/// The member added to a response that follows a lost one: the lost request may have deleted the
-/// item.
+/// The member that the client of another service adds to the response of a retried request, if the
+/// first response was lost: the lost request may have deleted the item.
 pub const RETRIED: &str = "AskedAgain";
 
 /// True if there was an item. Only its attributes show that; a repeated request is taken to have

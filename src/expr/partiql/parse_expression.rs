@@ -26,7 +26,7 @@ pub enum IsTest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expr {
     pub node: ExpressionNode,
-    /// The place of its first token; of the name for a call.
+    /// The position of its first token, or of the name of a call.
     pub place: TokenPosition,
 }
 

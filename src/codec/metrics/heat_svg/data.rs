@@ -77,8 +77,8 @@ impl LoadLimits {
     }
 
     /// Returns the load as a share of the limit that is met first. Unused units are saved, so the
-    /// share of them is of the mean. A partition's own limit, for reads and writes together, is
-    /// lost with each second.
+    /// share of them is computed from the mean. Unused units of a partition's own limit, for reads
+    /// and writes together, are not saved: the busiest second counts too.
     #[must_use]
     pub fn heat(&self, mean: ReadWrite, busiest: ReadWrite) -> f64 {
         let [read, write] = shares(mean, self.share);
