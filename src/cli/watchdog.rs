@@ -1,6 +1,6 @@
 //! The watchdog of a mount: a process beside the mounting one that aborts the mount's connection to
-//! the kernel when the mounting process is killed. `umount` and `mount` probe a mount with the same
-//! means.
+//! the kernel when the mounting process is killed. `umount` and `mount` call [`probe`] here to find
+//! out whether a mount answers.
 //!
 //! The kernel aborts the connection by itself when its last descriptor is closed, which happens
 //! when the last thread of the killed process has ended. But there may be a deadlock: a thread that
