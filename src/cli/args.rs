@@ -1,5 +1,6 @@
-//! Options that several commands have: prices and limits of the service, simulated latency, the
-//! durability of an acknowledged write, and the cache of the HTTP API.
+//! Command-line options that several commands have: prices and limits of the service, simulated
+//! latency, the durability of an acknowledged write, and the cache of the HTTP API. `data_dir` has
+//! `--data`, `remote` the options for a service.
 
 use super::prelude::*;
 use crate::codec::metrics::prices;

@@ -1,4 +1,6 @@
-//! `ddbfs autoscale`: simulates a scaling policy on a recorded load. Nothing is changed.
+//! `ddbfs autoscale`: simulates a scaling policy (target tracking) on a recorded load. Nothing is
+//! changed. `inspect::auto_scaling` has the simulation; `codec::metrics::cloudwatch` writes the
+//! load that it reads.
 
 use std::io::{BufRead, BufReader};
 

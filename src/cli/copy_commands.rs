@@ -1,7 +1,7 @@
 //! `ddbfs pull TABLE` copies a table of a service into the data directory, `ddbfs push TABLE` one
 //! of the data directory to a service. Also the parts they share with `diff`: the location of a
 //! table, the cost that is confirmed first, a progress bar, signals that stop after the current
-//! page.
+//! page. `database::copies` has the copying itself.
 
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
@@ -454,7 +454,7 @@ fn parse(text: &str) -> Result<(TableLocation, TableName), CliError> {
                 },
                 name,
             ),
-            // The root directory leaves nothing before the slash.
+            // In `/Orders`, nothing stands before the slash: it is the root directory.
             Some((dir, name)) => (
                 TableLocation::Data(Some(if dir.is_empty() { "/" } else { dir }.to_owned())),
                 name,

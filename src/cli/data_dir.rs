@@ -1,4 +1,5 @@
-//! The data directory, and the engine on it.
+//! The option `--data`, and the opening of the data directory: the store in it, and the engine on
+//! the store, in the modes that commands need (writing, reading only, without writing a byte).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,8 +73,8 @@ pub fn open(args: &DataArgs) -> Result<OpenData, CliError> {
     open_with(args, EngineOptions::default(), Durability::default())
 }
 
-/// Opens the data directory for a command that only reads: it stays as it is, also one of an
-/// earlier version.
+/// Opens the data directory for a command that only reads. It does not change the directory, even
+/// one of an earlier version.
 pub fn open_passive(args: &DataArgs) -> Result<OpenData, CliError> {
     open_passive_with(args, EngineOptions::default())
 }

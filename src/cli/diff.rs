@@ -1,4 +1,5 @@
-//! `ddbfs diff A B`: the differences of two tables.
+//! `ddbfs diff A B`: the differences of two tables. `database::copies::compare` has the comparison;
+//! `copy_commands` the locations of tables.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;

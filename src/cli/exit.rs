@@ -1,4 +1,5 @@
-//! The result of a command, and the output functions of all commands.
+//! The result of a command, from which its exit code is made, the error of a command, and the
+//! output functions of all commands.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};

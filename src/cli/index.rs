@@ -1,8 +1,8 @@
-//! `ddbfs index …`: the global indexes of a table, beside other processes that have the data
-//! directory open.
+//! `ddbfs index …`: creates, deletes and shows the global indexes of a table, and pauses the
+//! propagation of writes to them, while other processes may have the data directory open.
 //!
 //! The creation of an index goes on in any process that has the directory open, including this one;
-//! if there is none, in the next one.
+//! if there is none, in the next one. `engine::index_life` carries it out.
 
 use clap::Subcommand;
 
@@ -15,7 +15,7 @@ use crate::model::api::tables::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
 
-/// The longest time between two looks at the index.
+/// The longest time between two checks of the index.
 const POLL_PERIOD: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
@@ -220,7 +220,7 @@ fn follow(
     progress: &BackfillProgress,
 ) -> Result<(), CliError> {
     loop {
-        // Read before the look: a commit in between ends the wait at once.
+        // The commit id is read before the index is: a commit in between ends the wait at once.
         let commit = database.commit_id();
         match index_state(database, table, index)? {
             None => return Ok(()),

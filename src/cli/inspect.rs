@@ -1,6 +1,6 @@
-//! `ddbfs advise TABLE`: advice on the design of its keys and indexes. `ddbfs shapes TABLE`: the
-//! shapes of its items. `ddbfs shards`: write-sharded partition keys, the number of suffixes and
-//! the suffix of a value.
+//! Commands that report on a table, with the reports of the layer `inspect`. `ddbfs advise TABLE`:
+//! advice on the design of its keys and indexes. `ddbfs shapes TABLE`: the shapes of its items.
+//! `ddbfs shards`: write-sharded partition keys, the number of suffixes and the suffix of a value.
 
 use clap::Subcommand;
 

@@ -1,6 +1,6 @@
 //! `ddbfs load TABLE [FILE…]`: puts NDJSON into a table, with many puts in flight so that they
-//! share commits. `ddbfs dump TABLE`: prints every item, one JSON object a line, in the table's key
-//! order.
+//! share commits (group commit). `ddbfs dump TABLE`: prints every item, one JSON object a line, in
+//! the table's key order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -64,7 +64,7 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
         table,
         ProgressLine::of_bytes(total),
     );
-    // No `?` yet: if a file cannot be read to its end, puts are still in flight.
+    // The error is returned later: if a file cannot be read to its end, puts are still in flight.
     let read = sources
         .into_iter()
         .try_for_each(|source| loader.load(source));
@@ -247,8 +247,8 @@ fn report(
     }
 }
 
-/// A limit on the writes in flight, in number and in bytes: they enter when they are queued and
-/// leave when they have ended. `T` is the tally of their results.
+/// A counting semaphore for the writes in flight, which limits their number and their bytes: they
+/// enter when they are queued and leave when they have ended. `T` is the tally of their results.
 #[derive(Debug)]
 pub struct InFlight<T> {
     writes_max: usize,

@@ -101,7 +101,8 @@ pub fn sample(args: SampleArgs) -> Result<CommandResult, CliError> {
     let opened = data_dir::open(&args.data)?;
     for (request, items) in sample_tables() {
         let name = request.table_name.clone();
-        // By the table alone: its present content belongs to the user.
+        // A table that exists is skipped, whatever it contains: its present content belongs to the
+        // user.
         if opened.database.schema(&name)?.is_some() {
             say!("{name}: there already, left as it is")?;
             continue;

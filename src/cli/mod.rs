@@ -1,5 +1,13 @@
-//! Commands: arguments, progress, messages, exit codes. Every command is a function that returns an
-//! `Outcome`.
+//! The command line: arguments, progress, messages, exit codes. A file has one command or a few,
+//! and every command is a function that returns a `CommandResult` or a `CliError`.
+//!
+//! ```text
+//! args, remote, data_dir   options that commands share, and the database that they open
+//! mount_options            the words of `-o`, and the calls of mount(8)
+//! exit, progress, prelude  output and results, progress bars, common imports
+//! mount_reader, watchdog   helper processes, for a mount that does not answer
+//! top/                     the live view of `ddbfs top`
+//! ```
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own); of `diff` 0 same, 1 different, 2 trouble.
 

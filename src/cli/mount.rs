@@ -1,4 +1,6 @@
-//! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine.
+//! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine; in the
+//! background with `--background`. `mount_options` has `-o`, `watchdog` the process that cleans up
+//! after a killed mount, `umount` the end of a mount, and `fuse` the mounting itself.
 
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write as _};
@@ -138,8 +140,8 @@ fn run_here(
     data_dir: &Path,
 ) -> Result<CommandResult, CliError> {
     let is_remote = args.remote.is_enabled();
-    // Caught before there is a mount that the default action would leave behind, dead. While a
-    // remote service has not answered yet, a signal ends the process at once.
+    // Signals are caught before there is a mount: their default action would leave the mount
+    // behind, dead. While a remote service has not answered yet, a signal ends the process at once.
     let signals = (!is_remote).then(Signals::new).transpose()?;
     if let MountAnswer::Silent(silence) = watchdog::probe(&args.mountpoint, VERSION)? {
         return Err(CliError::Message(format!(
@@ -213,7 +215,7 @@ enum MountEvent {
     Unwatched,
 }
 
-/// Sends [`Event::End`] when the mount ends. Nothing receives it any more once the process ends.
+/// Sends [`MountEvent::End`] when the mount ends. The send fails silently once nothing receives it.
 fn forward_end(signals: Signals, mounted: &Mounted, events: &Sender<MountEvent>) {
     let (signalled, unmounted) = (events.clone(), events.clone());
     mounted.when_finished(Box::new(move || _ = unmounted.send(MountEvent::End)));

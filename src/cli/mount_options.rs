@@ -1,4 +1,4 @@
-//! Mount options, as mount(8) and fstab(5) pass them.
+//! Mount options: the parser of `-o`, as mount(8) and fstab(5) pass it.
 //!
 //! `-o` of `ddbfs mount`, of fstab and of `mount -o` is a list of words. One table has the effect
 //! and the help text of each.

@@ -1,6 +1,7 @@
-//! A process that reads a mount's files, so that the caller can abandon it. If the
-//! mount's process is stopped or was killed, a read cannot be killed once its request was sent to the
-//! mount, and no process ends before all its threads.
+//! A helper process that reads a mount's files in place of the caller, so that the caller can
+//! abandon a read that hangs. If the mount's process is stopped or was killed, a read cannot be
+//! killed once its request was sent to the mount, and no process ends before all its threads.
+//! `shell`, `top` and `watchdog` read mounts with it.
 
 #![allow(unsafe_code)]
 
@@ -28,7 +29,8 @@ const READ: u8 = b'r';
 const LIST: u8 = b'l';
 const RESOLVE: u8 = b'f';
 
-/// The process; ends with this value, or by itself once the mount answers.
+/// A handle of the process. The process ends when this value is dropped; an abandoned one ends by
+/// itself once the mount answers.
 pub struct MountReader {
     child: Child,
     to: ChildStdin,
@@ -44,8 +46,8 @@ impl MountReader {
     /// The system cannot start a process.
     pub fn start() -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        // Not in the mount, which it would keep busy when it is abandoned; not in the process group
-        // that a terminal's signals end.
+        // The process works outside the mount, which it would keep busy when it is abandoned. It is
+        // not in the process group that a terminal's signals end.
         command
             .arg(COMMAND)
             .args([std::process::id().to_string(), parent_id().to_string()])
@@ -83,7 +85,7 @@ impl MountReader {
     /// Reads a file; waits at most `patience`.
     ///
     /// # Errors
-    /// As for [`Self::answer`].
+    /// As for [`Self::receive`].
     pub fn read(&mut self, path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
         self.request(path)?;
         self.receive(patience)
@@ -92,7 +94,7 @@ impl MountReader {
     /// Lists the first names in a directory, each followed by a NUL; waits at most `patience`.
     ///
     /// # Errors
-    /// As for [`Self::answer`].
+    /// As for [`Self::receive`].
     pub fn list(&mut self, path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
         self.send(LIST, path)?;
         self.receive(patience)
@@ -107,7 +109,7 @@ impl MountReader {
     /// Resolves the symlinks of a path; waits at most `patience`.
     ///
     /// # Errors
-    /// As for [`Self::answer`], and any error of realpath(3).
+    /// As for [`Self::receive`], and any error of realpath(3).
     pub fn resolve(&mut self, path: &Path, patience: Duration) -> io::Result<PathBuf> {
         self.send(RESOLVE, path)?;
         self.receive(patience)
@@ -146,7 +148,7 @@ impl Drop for MountReader {
 /// Reads one file in a process of its own.
 ///
 /// # Errors
-/// As for [`Reader::answer`].
+/// As for [`MountReader::receive`].
 pub fn read_within(path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
     MountReader::start()?.read(path, patience)
 }
@@ -171,7 +173,7 @@ pub fn is_dead(error: &io::Error) -> bool {
 const PARENT_POLL: Duration = Duration::from_secs(1);
 
 /// Ends this process when neither its parent nor the shell that started the parent exists any more.
-/// Both are given by number: if one is gone already, its children have another parent by now.
+/// Both are given as process ids, since a process gets another parent when its own ends.
 fn exit_with(began: [u32; 2]) {
     let is_there = |id: u32| Path::new("/proc").join(id.to_string()).exists();
     std::thread::spawn(move || {

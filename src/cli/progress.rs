@@ -1,4 +1,4 @@
-//! Progress bars on standard error if that is a terminal; silent otherwise.
+//! Progress bars of long commands, on standard error if that is a terminal; silent otherwise.
 
 use std::ops::ControlFlow;
 

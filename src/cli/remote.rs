@@ -1,4 +1,5 @@
-//! A remote DynamoDB: its address, its budget, and `mount --remote`.
+//! The options for a remote DynamoDB: its address, its credentials, its budget, and `mount
+//! --remote`. `database::remote` has the client.
 
 use crate::cli::prelude::*;
 #[cfg(feature = "remote")]
@@ -122,8 +123,9 @@ pub struct OpenService {
 
 #[cfg(feature = "remote")]
 impl ServiceArgs {
-    /// Opens the service at `endpoint`, or that of the AWS configuration. A request takes at most
-    /// `timeout` unless the options say otherwise, and waits for units as long, or for `patience`.
+    /// Opens the service at `endpoint`, or the one of the AWS configuration. A request takes at
+    /// most `timeout`, unless the options say otherwise. It waits for units of the budget as long,
+    /// or for `patience` if that is given.
     ///
     /// # Errors
     /// A sentence that says what is missing, and what to do.

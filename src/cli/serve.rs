@@ -1,4 +1,5 @@
-//! `ddbfs serve`: the HTTP API without a mount, until a signal ends it cleanly.
+//! `ddbfs serve`: the HTTP server of the API without a mount, until a signal ends it cleanly.
+//! `mount --http` starts the same server; the layer `http` has it.
 
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -1,14 +1,14 @@
-//! The command `ddbfs shell`: a script for an interactive shell's `eval`: reports failures after each command,
-//! and completes commands, tables and query paths. The scripts are in `shell/`; they call this
-//! command for reports and completions, and never access a mount in the shell's own process, which
-//! could not be interrupted while it waits for one.
+//! The command `ddbfs shell` prints a script for an interactive shell's `eval`. The script reports
+//! failures after each command, and completes commands, tables and query paths. The scripts are in
+//! `shell/`; they call this command for reports and completions, and never access a mount in the
+//! shell's own process, which could not be interrupted while it waits for one.
 //!
 //! A report is `.ddb/errors/last` of each mount after a command, once. A mount that does not answer
-//! is left to the process that reads it, and is not read again before that has ended: it delays one
-//! prompt by a moment, and later prompts not at all.
+//! is left to the process that reads it (`mount_reader`), and is not read again before that has
+//! ended: it delays one prompt by a moment, and later prompts not at all.
 //!
-//! Completions are names in a mount that `ls` does not show. The list of mounts alone tells
-//! if a directory is in a mount; a process that can be abandoned reads the mount itself.
+//! Completions are names in a mount that `ls` does not show. The list of mounts alone tells if a
+//! directory is in a mount; a process that can be abandoned reads the mount itself.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -151,8 +151,8 @@ const FAILED: &str = "x";
 const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 
 /// Prints to standard error the failures since `told`, the state that the last call printed, and
-/// prints the new state. `status` is that of the command; `None` reports nothing, as failed lookups
-/// while a command is typed are not its failures.
+/// prints the new state. `status` is the exit status of the command; `None` reports nothing, as
+/// failed lookups while a command is typed are not failures of the command.
 fn report_failures(told: &str, status: Option<i32>) -> Result<CommandResult, CliError> {
     let before: HashMap<&str, &str> = told
         .split(' ')
@@ -211,8 +211,8 @@ fn waiting(state: &str) -> Option<(&str, bool)> {
     Some(id.strip_suffix(FAILED).map_or((id, false), |id| (id, true)))
 }
 
-/// Returns the state of a mount that has not answered: the waiting process, `process` if it is a
-/// new one.
+/// Returns the state of a mount that has not answered: the id of the waiting process, which is
+/// `process` if it is a new one.
 fn waiting_state(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
     let (before, has_failed) = last.and_then(waiting).unwrap_or_default();
     let failed = if has_failed || status.is_some_and(|status| status != 0) {

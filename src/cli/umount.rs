@@ -1,4 +1,5 @@
-//! `ddbfs umount`: ends a mount, or clears a dead one.
+//! `ddbfs umount`: ends a mount, or clears a dead one. `watchdog` probes the mount first; the layer
+//! `fuse` unmounts.
 
 use std::io;
 use std::time::Instant;
@@ -33,7 +34,7 @@ pub fn run(args: &UmountArgs) -> Result<CommandResult, CliError> {
             .map_or_else(Vec::new, fuse::FuseConnection::other_mounts)
     };
     let before = copies();
-    // Before the unmount, after which the list is gone.
+    // The list of scratch files is read before the unmount, which deletes it.
     match watchdog::probe(mountpoint, SCRATCH)? {
         MountAnswer::Dead => fuse::detach(mountpoint).map_err(failed)?,
         MountAnswer::Silent(silence) => {
@@ -50,8 +51,8 @@ pub fn run(args: &UmountArgs) -> Result<CommandResult, CliError> {
             if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
                 warn(sentence);
             }
-            // Only copies that existed before: a new mount may get a device number that is free
-            // now.
+            // Only copies that existed before count: a new mount may get a device number that is
+            // free now.
             if let Some(copy) = copies()
                 .into_iter()
                 .find(|copy| before.iter().any(|other| other.id == copy.id))
@@ -99,8 +100,8 @@ fn dropped_sentence(lines: &str) -> Option<String> {
     ))
 }
 
-/// Returns the error for a copy of the mount in a container or a sandbox that was started
-/// meanwhile; the copy ends with it.
+/// Returns the error for a copy of the mount in a container or a sandbox that was started while it
+/// was mounted; the copy ends when the container or sandbox does.
 fn copy_error(mountpoint: &Path, copy: &fuse::OtherMount) -> String {
     let name = std::fs::read_to_string(format!("/proc/{}/comm", copy.process)).unwrap_or_default();
     let (shown, process, name, at) = (
@@ -132,7 +133,8 @@ fn unmount(mountpoint: &Path) -> io::Result<()> {
     loop {
         match fuse::unmount(mountpoint) {
             Err(error) if is_busy(&error) && Instant::now() < deadline => {
-                // Only a live mount of ours is busy; a read-only one has no such file to write.
+                // Only a live mount of ddbfs is busy here. A read-only mount has no such file to
+                // write, and the error does not matter.
                 let _ = std::fs::write(mountpoint.join(RELEASE.0), RELEASE.1);
                 std::thread::sleep(POLL);
             }

@@ -1,6 +1,6 @@
 //! `ddbfs violations TABLE INDEX`: finds, deletes or corrects items that an index cannot hold,
-//! through a CSV table. The configuration file is that of the service's Violation Detector: `name =
-//! value` lines, `#` begins a comment.
+//! through a CSV table. `inspect::violations` finds them. The configuration file is that of the
+//! service's Violation Detector: `name = value` lines, `#` begins a comment.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};

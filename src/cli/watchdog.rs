@@ -1,14 +1,15 @@
-//! A process beside the mounting one that ends the mount's connection to the kernel when that one
-//! is killed.
+//! The watchdog of a mount: a process beside the mounting one that aborts the mount's connection to
+//! the kernel when the mounting process is killed. `umount` and `mount` call [`probe`] here to find
+//! out whether a mount answers.
 //!
-//! The kernel does so by itself when the last descriptor of the connection is closed, which happens
-//! when the last thread of the killed process has ended. But a thread that notifies the kernel of a
-//! change may be waiting uninterruptibly for a directory, and the directory for the answer to a
-//! call that is never answered any more: then the thread never ends, nor does anything that
-//! accesses the mount.
+//! The kernel aborts the connection by itself when its last descriptor is closed, which happens
+//! when the last thread of the killed process has ended. But there may be a deadlock: a thread that
+//! notifies the kernel of a change waits uninterruptibly for the lock of a directory, and the
+//! holder of that lock waits for the answer to a call that is never answered any more. Then the
+//! thread never ends, nor does anything that accesses the mount.
 //!
 //! Nothing else can free it: the notifying thread holds a descriptor of the connection until it is
-//! done. If both processes are killed at once, [`ask`] does the same at the next unmount or mount
+//! done. If both processes are killed at once, [`probe`] does the same at the next unmount or mount
 //! there. So that this is rare, each process exists without the other for a moment only.
 
 use std::io::{ErrorKind, Write as _};
@@ -28,7 +29,8 @@ use crate::store::lmdb::store_process;
 pub const COMMAND: &str = "watch-mount";
 /// The watchdog's name among processes.
 const NAME: &str = "mount-watchdog";
-/// The time that a process may take to be seen dead, and the time between two looks.
+/// The time after a signal in which a process may turn out to be dead, and the time between two
+/// checks.
 const DEATH_WAIT: Duration = Duration::from_secs(1);
 const DEATH_POLL: Duration = Duration::from_millis(10);
 
@@ -43,7 +45,7 @@ pub struct WatchdogArgs {
 /// also that of a killed process.
 const STOP: &[u8] = b"enough";
 
-/// The watchdog process; ends with this value.
+/// A handle of the watchdog process, which ends when this value is dropped.
 pub struct Watchdog {
     stdin: Option<ChildStdin>,
 }
@@ -56,8 +58,8 @@ impl Watchdog {
         killed: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        // A kill of all processes of a name or of a process group means the mount, not the watchdog
-        // that cleans up after it.
+        // A kill of all processes of a name or of a process group is meant for the mount. The
+        // watchdog cleans up after it, and so has another name and a group of its own.
         command.arg0(NAME).process_group(0);
         command
             .arg(COMMAND)
@@ -92,7 +94,7 @@ impl Drop for Watchdog {
 /// Waits for the end of the process.
 pub fn run(args: &WatchdogArgs) -> Result<CommandResult, CliError> {
     close_inherited();
-    // Otherwise it has the name of the executable, as the mount does.
+    // Without this, the process has the name of the executable, as the mount does.
     let _ = std::fs::write("/proc/self/comm", NAME);
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(CliError::io("cannot catch signals"))?;

@@ -1,5 +1,5 @@
-//! Dates and times of day in UTC from milliseconds since the epoch, in the forms that the service
-//! writes.
+//! Calendar dates and times of day in UTC, written from milliseconds since the epoch in the forms
+//! that the service uses (ISO 8601).
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;

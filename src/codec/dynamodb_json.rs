@@ -1,4 +1,5 @@
-//! DynamoDB JSON: `{"name":{"S":"…"}}`, the form of the wire and of `X.ddbjson`.
+//! DynamoDB JSON: `{"name":{"S":"…"}}`, the form of the wire and of `X.ddbjson`: its parser, and
+//! its notation for the writer in `json::write`. `plain_json` is the other JSON form of items.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -86,7 +87,8 @@ fn value(reader: &mut JsonReader<'_>, level: usize) -> Result<AttributeValue, Js
                         JsonFault::DuplicateMember(name.into_owned()),
                     ));
                 }
-                // Reported at the end of the value: faults within it come first.
+                // The fault is reported at the end of the value: faults within the value come
+                // first.
                 Some(_) => several = true,
                 None => found = Some(value),
             }

@@ -1,3 +1,6 @@
+//! Tests of file names of key values: names of every kind, aliases, lenient spellings, round trips,
+//! and names as words of a shell.
+
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,5 +1,7 @@
-//! Ordered key bytes: the order of encodings is the order of values, and no encoding is a prefix of another of its type,
-//! so that encodings can be concatenated and the concatenations keep the order of the tuples.
+//! Ordered keys, an order-preserving encoding of key values for the store: the order of encodings
+//! is the order of values, and no encoding is a prefix of another of its type, so that encodings
+//! can be concatenated and the concatenations keep the order of the tuples. `digest` has the hash
+//! of partition keys, `record` the stored items.
 //!
 //! ```text
 //! S, B   each byte of the value, 0x00 escaped as 0x00 0xFF; then the terminator 0x00 0x00
@@ -9,7 +11,8 @@
 //!          exponent  one byte: the power of 100 of the first base-100 digit, -65 to 62, plus 128
 //!          digits    base-100 digits aligned at the decimal point, first to last not zero, each one byte, plus 1
 //! ```
-//! An encoding does not say its type: the schema does. Stored keys hold these bytes, so they never change.
+//! An encoding does not say its type: the schema does. Stored keys hold these bytes, so they never
+//! change.
 
 use std::borrow::Borrow;
 

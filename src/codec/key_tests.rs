@@ -1,3 +1,6 @@
+//! Tests of ordered keys: bytes of known values, and the properties that the order and the prefixes
+//! of keys have.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,5 +1,12 @@
-//! Encodings of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, filesystem
-//! names, wire shapes.
+//! Encodings between the types of `model` and bytes or text. A module has the encoder and the
+//! decoder of one form.
+//!
+//! ```text
+//! key           ordered keys of the store         digest        hash of a partition key        record    stored items
+//! plain_json    `X.json` and `X.patch`            dynamodb_json `X.ddbjson`, values on the wire
+//! json/         readers and writers of JSON       file_name     key values as file names       calendar  dates and times
+//! wire/         the API's requests and responses  metrics/      measurements as text and SVG   sanitize  text for terminals
+//! ```
 
 pub mod calendar;
 pub mod digest;

@@ -1,3 +1,6 @@
+//! Tests of plain JSON: texts that are read and written, refused texts with their errors, and round
+//! trips.
+
 use proptest::prelude::*;
 
 use super::*;

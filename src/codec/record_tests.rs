@@ -1,3 +1,6 @@
+//! Tests of item records: the bytes of the format, round trips, and damaged bytes, which are
+//! refused.
+
 use proptest::prelude::*;
 
 use super::*;

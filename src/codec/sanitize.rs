@@ -1,6 +1,6 @@
-//! Untrusted text for people, on a terminal and in Markdown. Control codes, invisible characters
-//! and characters that reorder their neighbours are written as `\u{1b}`; a text that is too long is
-//! cut. Items and file names keep their bytes.
+//! The escaping of untrusted text that people read, on a terminal and in Markdown. Control codes,
+//! invisible characters and characters that reorder their neighbours are written as `\u{1b}`; a
+//! text that is too long is cut. Items and file names keep their bytes.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Items for property tests: tiny alphabets, every type, names that look like tags.
+//! Generators of items for property tests: tiny alphabets, every type, names that look like tags.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Whole bodies through the translations: the accepted ones, and the errors of the others.
+//! Tests of `codec::wire` with whole bodies of requests and responses: the accepted ones, and the
+//! errors of the others. `wire/round_trips` has the round trips.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

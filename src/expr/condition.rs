@@ -1,6 +1,6 @@
-//! Conditions: ConditionExpression, FilterExpression, and the first reading of
-//! KeyConditionExpression (docs/dynamodb.md 7.3, 7.4, 7.9), checked as far as possible without an
-//! item.
+//! The parser of conditions: ConditionExpression, FilterExpression, and the first stage of
+//! KeyConditionExpression (docs/dynamodb.md 7.3, 7.4, 7.9). The result, [`Condition`], is checked
+//! as far as possible without an item; `evaluate` evaluates it. `parse` has the parser of operands.
 //!
 //! | difficulty | solved by |
 //! |---|---|
@@ -44,7 +44,7 @@ pub enum Operand {
     Value(AttributeValue),
     /// `size(…)`
     Size(Box<Operand>),
-    /// The truth of a condition, a BOOL: in PartiQL `begins_with(a, 'x') = b`.
+    /// The result of a condition as a BOOL value: in PartiQL `begins_with(a, 'x') = b`.
     Truth(Box<Condition>),
 }
 
@@ -405,7 +405,8 @@ impl<'a> ConditionParser<'a, '_, '_> {
             .ok()
     }
 
-    /// Returns the condition of the tokens so far. A fault is noted.
+    /// Returns the condition made of the tokens so far. A fault is noted, and a placeholder stands
+    /// for the condition.
     fn note_fault(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
         let condition = self.0.noted(FaultStage::Meaning, condition);
         self.0.or_placeholder(condition, PLACEHOLDER)

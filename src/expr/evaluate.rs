@@ -1,4 +1,5 @@
-//! Evaluation of conditions against items (docs/dynamodb.md 7.5, 26).
+//! Evaluation of conditions against items (docs/dynamodb.md 7.5, 26), an interpreter that walks the
+//! tree of a `condition`.
 //!
 //! It is two-valued: a missing operand makes a comparison false (`<>` true), and no content of an
 //! item is an error. Values are borrowed from the item and the condition; only `size()` makes one.

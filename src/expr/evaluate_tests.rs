@@ -1,3 +1,5 @@
+//! Tests of the evaluation of conditions: tables of cases, and a slow evaluation that must agree.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -1,5 +1,6 @@
-//! Ranges of the sort key as ranges of bytes of the ordered key encoding, half open, so that all
-//! predicates are one kind of interval.
+//! Intervals of sort keys: a `predicate` on the sort key as a half-open range of bytes of the
+//! ordered key encoding (`codec::key`), so that all predicates are one kind of interval. Range
+//! reads and the plans of PartiQL use them.
 
 use super::order::Comparator;
 use super::predicate::Predicate;
@@ -62,7 +63,8 @@ impl Interval {
             (Some(upper), None) | (None, Some(upper)) => Some(upper.clone()),
             (None, None) => None,
         };
-        // The bounds of intervals lie between values: a part of one value is all of it.
+        // Bounds lie between values, so that an intersection cannot contain a part of a value: it
+        // contains the one value, or is empty.
         let is_single_value = self.is_single_value || other.is_single_value;
         upper
             .as_ref()

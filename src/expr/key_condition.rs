@@ -1,5 +1,6 @@
-//! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table
-//! is looked up, and against the key schema of a table or index.
+//! KeyConditionExpression, the key range of a Query (docs/dynamodb.md 7.6), in two stages: without
+//! a schema, before the table is looked up, and against the key schema of a table or index.
+//! `condition` parses the text.
 
 use super::condition::{self, Condition, Operand};
 use super::legacy;

@@ -1,5 +1,6 @@
-//! Parameters from before expressions, converted to the types that expressions become
-//! (docs/dynamodb.md 8).
+//! The parameters from before expressions (docs/dynamodb.md 8), such as `Expected` and
+//! `KeyConditions`, converted to the types that expressions become. `condition` and `update` have
+//! the types.
 
 use std::collections::BTreeSet;
 

@@ -1,3 +1,6 @@
+//! Tests of the parameters from before expressions: the conditions and updates that they become,
+//! and their errors.
+
 use super::*;
 use crate::codec::plain_json;
 use crate::expr::key_condition::KeyConditionShape;

@@ -1,4 +1,5 @@
-//! Tokens of the expression language (docs/dynamodb.md 7.2), shared by every expression parameter.
+//! The lexer of the expression language (docs/dynamodb.md 7.2): text to tokens, for every
+//! expression parameter. `partiql::lexer` has the tokens of statements.
 //!
 //! Lexing never fails: text that is no token becomes [`TokenKind::Unknown`], which no grammar
 //! accepts, so that the parser reports the leftmost error. Keywords are identifiers here; the
@@ -148,7 +149,7 @@ impl<'a> Tokens<'a> {
             .checked_sub(1)
             .map_or(offending.start, |before| self.at(before).start);
         let to = self.at(self.position + 1).end();
-        // Both are ends of tokens.
+        // Both offsets are boundaries of tokens.
         debug_assert!(self.source.get(from..to).is_some());
         let token = if offending.kind == TokenKind::End {
             "<EOF>"

@@ -1,5 +1,6 @@
-//! Expressions with literals: names and values stand in the text. This is the one dialect of
-//! `X.update`, its `IF`, and `where=`.
+//! Expressions with literals, a translator to the API's expressions: names and values stand in the
+//! text, and become placeholders. This is the one dialect of `X.update`, its `IF`, and `where=`,
+//! for users of the mount.
 //!
 //! ```text
 //! SET n = n + 1, status = "open", tags = ["a"] REMOVE tmp IF n < 10 AND size(tags) > 0
@@ -10,12 +11,12 @@
 //! ```
 //! A quote is written twice inside its like; in double quotes a backslash begins an escape as in
 //! JSON, and is itself where it does not. Lists, maps and sets are plain JSON. `IF` begins the
-//! condition of an update. The place of a word makes it a keyword, a function or a name: a keyword
-//! comes after an operand, a function before `(`. In a condition `true`, `false` and `null` are
-//! values, before `=` too; an update has them as names there.
+//! condition of an update. The position of a word makes it a keyword, a function or a name: a
+//! keyword comes after an operand, a function before `(`. In a condition `true`, `false` and `null`
+//! are values, before `=` too; in an update they are names before `=`.
 //!
 //! Values become `:` placeholders, names that need it `#` placeholders; the result is an expression
-//! of the API.
+//! of the API, which `condition` and `update` parse.
 //!
 //! A text may have bytes that were written as `%XX`, as the name of a directory has. Such a byte
 //! means itself inside names and quotes; outside of them it is read like the bare one, so that a

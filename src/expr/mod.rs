@@ -1,4 +1,5 @@
-//! Expressions: lexer, parser, resolved forms, evaluation.
+//! The expression languages of the API, a small compiler front end: lexers, parsers, resolved
+//! forms, and their evaluation on items.
 //!
 //! A parser returns resolved forms: names and values are in place, and everything is checked that
 //! needs no item (docs/dynamodb.md 7.4, 7.9).
@@ -14,7 +15,9 @@
 //! [`predicate`] has the tests of a condition: comparators, BETWEEN, IN and functions; [`interval`]
 //! is a test of a sort key as a range of bytes. [`mod@write`] makes text of conditions, key
 //! conditions and projections again. [`evaluate`] evaluates a condition against an item.
-//! [`partiql`] makes the same types of statements.
+//! [`partiql`] makes the same types of statements. [`literals`] turns expressions with values in
+//! the text, as users of the mount write them, into those of the API. [`read_request`] is a Query
+//! or Scan made of these types.
 
 pub mod condition;
 pub mod evaluate;

@@ -1,5 +1,5 @@
-//! Order between values (docs/dynamodb.md 3.3): only strings, numbers and binaries, each among
-//! themselves.
+//! The comparison operators, and the order between values (docs/dynamodb.md 3.3): only strings,
+//! numbers and binaries, each among themselves.
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,6 @@
-//! The common part of the expression languages: document paths, values, calls, operands in any
-//! number of parentheses.
+//! The common part of the recursive-descent parsers of expressions: document paths, values, calls,
+//! operands in any number of parentheses. `condition`, `projection` and `update` build on it;
+//! `lexer` has the tokens.
 //!
 //! Names and values are put in place where they are read. The service passes over the whole text
 //! once for each kind of fault. A fault of syntax therefore ends the parse, and any other is noted

@@ -1,4 +1,4 @@
-//! Tables of statements: their meaning, refusals with their texts, and plans.
+//! Tests of PartiQL by tables of statements: their meaning, refusals with their texts, and plans.
 
 use super::plan::{KeyedRead, plan};
 use super::*;

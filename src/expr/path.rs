@@ -1,5 +1,6 @@
-//! Document paths: their limits, and several of them as one tree. The tree finds overlap and
-//! conflict (docs/dynamodb.md 7.8) in one pass and drives projections and updates.
+//! Document paths: their limits, and several of them as one tree (a trie). The tree finds overlap
+//! and conflict (docs/dynamodb.md 7.8) in one pass and drives projections (`projection`) and
+//! updates (`update`).
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
     check_levels(path)
 }
 
-/// A tree of paths. None is a prefix of another, and no place is a map for one and a list for
+/// A tree of paths. None is a prefix of another, and no position is a map for one and a list for
 /// another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathTree {
@@ -143,12 +144,12 @@ impl PathTree {
                         two: text(number),
                     });
                 }
-                // Kept, not returned: an overlap anywhere is reported first, also one of later
-                // paths.
+                // The conflict is kept, not returned: an overlap anywhere is reported first, even
+                // one of later paths.
                 conflict = conflict.or(node.contradicts(element).map(|earlier| (earlier, number)));
                 node = node.child(element, number);
             }
-            // An earlier path ends here or goes on from here.
+            // Here an earlier path ends, or goes through.
             if node.first != number {
                 return Err(ExpressionFault::PathsOverlap {
                     one: text(node.first),

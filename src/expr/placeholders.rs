@@ -1,8 +1,9 @@
-//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: their own checks, lookup, and the
-//! check that each is used by some expression of the request (docs/dynamodb.md 7.9).
+//! The placeholders of a request, `ExpressionAttributeNames` and `ExpressionAttributeValues`, as a
+//! symbol table: their own checks, lookup, and the check that each is used by some expression of
+//! the request (docs/dynamodb.md 7.9).
 //!
-//! An operation makes a [`PlaceholderScope::checked`], parses its expressions with it in the order of
-//! docs/dynamodb.md 7.9, then calls [`PlaceholderScope::finish`].
+//! An operation makes a [`PlaceholderScope::checked`], parses its expressions with it in the order
+//! of docs/dynamodb.md 7.9, then calls [`PlaceholderScope::finish`].
 
 use std::collections::BTreeSet;
 

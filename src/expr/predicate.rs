@@ -1,5 +1,6 @@
-//! The tests of a condition: comparators, BETWEEN, IN and the functions that are conditions
-//! (docs/dynamodb.md 7.4).
+//! The tests that a condition is made of: comparators, BETWEEN, IN and the functions that are
+//! conditions (docs/dynamodb.md 7.4). `condition` parses them, `evaluate` evaluates them, `order`
+//! compares values.
 
 use super::order::Comparator;
 use crate::model::AttributeType;

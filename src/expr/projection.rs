@@ -1,4 +1,5 @@
-//! ProjectionExpression: the document paths that are kept of an item (docs/dynamodb.md 7.7).
+//! ProjectionExpression, the list of the document paths that are kept of an item (docs/dynamodb.md
+//! 7.7): its parser, and its application to an item by the tree in `path`.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! Query and Scan with names and values in place: one request to a table or index, repeated page
-//! after page.
+//! Query and Scan with resolved expressions, names and values in place: one request to a table or
+//! index, repeated page after page. The filesystem's queries and remote databases use it;
+//! `model::api::pages` has the requests of the API.
 
 use super::condition::Condition;
 use super::key_condition::KeyConditionShape;

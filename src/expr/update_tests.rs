@@ -1,3 +1,5 @@
+//! Tests of updates: tables of expressions with the items that they make, errors, and properties.
+
 use proptest::prelude::*;
 
 use super::*;

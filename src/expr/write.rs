@@ -1,5 +1,6 @@
-//! Resolved expressions as text again, for a service over the API. Names and values are behind
-//! placeholders, so that no name can be a reserved word.
+//! The printer of resolved expressions: conditions, key conditions and projections as text again,
+//! for a remote service over the API. Names and values are behind placeholders, so that no name can
+//! be a reserved word.
 
 use std::collections::BTreeMap;
 

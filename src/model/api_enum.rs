@@ -1,5 +1,6 @@
-//! Enums that the API spells as a word. Each word stands once, for both directions of the wire and
-//! for every other use.
+//! Enums that the API writes as fixed words, such as `PAY_PER_REQUEST`: the trait [`Word`] and the
+//! macro `words!`, which declares an enum with its words. Each word stands once in the source, and
+//! serves both directions of the wire and every other use.
 
 /// A value that the API spells as a word.
 pub trait Word: Copy {

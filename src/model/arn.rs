@@ -1,13 +1,14 @@
-//! Amazon Resource Names: `arn:<partition>:<service>:<region>:<account>:<resource>`. The account
-//! and region of ARNs that this engine makes are constants here.
+//! Amazon Resource Names: a parser and writers of
+//! `arn:<partition>:<service>:<region>:<account>:<resource>`. The account and region of ARNs that
+//! this engine makes are constants here. The table and index names in them are those of `names`.
 
 use super::TableName;
 use super::api::StreamName;
 use super::names::NameError;
 
-/// The region that ARNs name.
+/// The region in the ARNs that this engine makes.
 pub const REGION: &str = "us-east-1";
-/// The account that ARNs name.
+/// The account in the ARNs that this engine makes.
 pub const ACCOUNT: &str = "000000000000";
 /// The limit of a `TableName` member, which may be an ARN (service model).
 const TABLE_NAME_OR_ARN_CHARS_MAX: usize = 1024;
@@ -64,13 +65,13 @@ pub fn table_prefix(text: &str) -> Option<&str> {
     Arn::table_resource(text).and(text.get(..=place))
 }
 
-/// Returns the ARN of a table with the prefix of [`table_prefix`].
+/// Returns the ARN of a table with the prefix `home`, as [`table_prefix`] returns it.
 #[must_use]
 pub fn table_with_prefix(home: &str, table: &TableName) -> String {
     format!("{home}table/{table}")
 }
 
-/// Returns the ARN of a stream with the prefix of [`table_prefix`].
+/// Returns the ARN of a stream with the prefix `home`, as [`table_prefix`] returns it.
 #[must_use]
 pub fn stream_with_prefix(home: &str, stream: &StreamName) -> String {
     format!(

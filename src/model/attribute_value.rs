@@ -1,7 +1,9 @@
-//! The ten DynamoDB value types, their sizes and their order.
+//! The ten DynamoDB value types, their sizes and their order. `number` has the numbers, `item` the
+//! items made of values; `codec` has every encoding of values.
 //!
-//! Sets keep their elements sorted and distinct (strings and binaries by bytes, numbers by value), so that
-//! `PartialEq` is DynamoDB's equality: sets as sets, numbers by value, lists in order, maps by content.
+//! Sets keep their elements sorted and distinct (strings and binaries by bytes, numbers by value),
+//! so that `PartialEq` is DynamoDB's equality: sets as sets, numbers by value, lists in order, maps
+//! by content.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! The source of time. It is passed in, so that tests can set it.
+//! The wall clock as a trait. Code that needs the time gets a clock passed in, so that tests can
+//! set the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,5 +1,6 @@
 //! Items, primary keys, document paths, and the positions of entries: hash order of the partition
-//! key, then order of the sort key within a collection.
+//! key, then order of the sort key within a collection. `attribute_value` has the values in an
+//! item; `codec::key` encodes keys and `codec::record` items for the store.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! DynamoDB's quotas as named constants, each with its source. Units come last in the name.
+//! DynamoDB's quotas as named constants, each with its source. Units come last in the name. The
+//! checks that use them are in `model`, `expr`, `codec::wire` and `engine`.
 
 /// Item: 400 KB of names and values (DynamoDB quota "Item size").
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;

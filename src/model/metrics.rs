@@ -1,5 +1,7 @@
-//! Measurements of tables beside their data: metrics, partitions, heat. Capacity is counted by
-//! DynamoDB's formulas; partitions and their heat are a model of the service.
+//! The types of measurements of tables, beside their data: the metrics that CloudWatch has,
+//! partitions, heat. Capacity is counted by DynamoDB's formulas; partitions and their heat are a
+//! model of the service. `engine::meter` and `engine::partitions` measure; `codec::metrics` writes
+//! the measurements as text.
 
 use std::collections::BTreeMap;
 
@@ -69,14 +71,14 @@ impl Statistic {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadCounts {
-    /// Pages; each range of a PartiQL statement counts as one.
+    /// Pages; each range of a PartiQL statement that reads several ranges counts as one.
     pub requests: u64,
     /// `ScannedCount`: items or entries before the filter.
     pub evaluated: u64,
-    /// `Count`: items or entries that the filter kept.
+    /// `Count`: the items or entries that the filter kept.
     pub returned: u64,
-    /// Read units, with those of items fetched from the table for a local index; a part of
-    /// [`CapacityUsage::read`] of the index and of the table.
+    /// Read units, with those of items fetched from the table for a local index. They are a part of
+    /// [`CapacityUsage::read`] of the index, and of the table.
     pub units: f64,
 }
 
@@ -257,7 +259,7 @@ pub struct SourceMetrics {
     /// `None` for the base table.
     pub index: Option<IndexName>,
     pub usage: Series<CapacityUsage>,
-    /// One for each window, in the order of [`Period::ALL`].
+    /// One for each period, in the order of [`Period::ALL`].
     pub windows: [CapacityUsage; 3],
     pub is_local: bool,
     pub billing: Billing,
@@ -493,13 +495,13 @@ pub struct HotKey<K = Vec<AttributeValue>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PartitionOrigin {
-    /// Made with its table or index, for the requested throughput.
+    /// The partition was made with its table or index, for the requested throughput.
     Creation,
     /// More throughput was requested.
     Throughput,
-    /// A parent that was full.
+    /// The parent was full.
     Size,
-    /// The load of its parent was above the limit of a partition.
+    /// The parent's load was above the limit of a partition.
     Heat,
 }
 
@@ -567,7 +569,7 @@ pub struct PartitionReport {
 /// The counted content of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PartitionContent {
-    /// Item collections, or parts of one.
+    /// The number of item collections, or of parts of one.
     pub collections: u64,
     pub items: u64,
     /// Bytes with overhead; for a base table with its local index entries.
@@ -606,7 +608,7 @@ pub struct LargeCollection {
 /// The requests that were throttled by the same limit of the same partition within a minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThrottleWarning {
-    /// The first of them.
+    /// The first of these requests.
     pub throttled: Throttled,
     pub requests: u64,
     /// The time of the first, milliseconds since the epoch.

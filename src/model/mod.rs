@@ -1,7 +1,8 @@
-//! The domain: values, items, keys, schemas, limits, requests and responses, errors.
+//! The domain types, plain data that all layers share: values, items, keys, schemas, limits,
+//! requests and responses, errors.
 //!
 //! Nothing here depends on JSON, on-disk bytes, HTTP or FUSE. Every other layer imports from here,
-//! and this layer imports from none of them.
+//! and this layer imports from none of them. `codec` has the encodings of these types.
 
 pub mod api;
 pub mod api_enum;

@@ -1,6 +1,6 @@
-//! DynamoDB numbers: exact decimals of up to 38 significant digits, magnitude 0 or 1e-130 to
-//! 9.99…e125. Sums and differences are exact too: a result that does not fit is an error, nothing
-//! is ever rounded (docs/dynamodb.md 4).
+//! DynamoDB numbers, a decimal floating-point type: exact decimals of up to 38 significant digits,
+//! magnitude 0 or 1e-130 to 9.99…e125. Sums and differences are exact too: a result that does not
+//! fit is an error, nothing is ever rounded (docs/dynamodb.md 4).
 //!
 //! Each value has one canonical form, so that equality, order, hash, stored bytes and text agree.
 
@@ -68,7 +68,7 @@ impl Number {
         })
     }
 
-    /// Returns the number of this value.
+    /// Converts an integer.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
         Self::from_parts(false, u128::from(value), 0)

@@ -1,3 +1,5 @@
+//! Tests of DynamoDB numbers: tables of texts, and properties checked against simple arithmetic.
+
 use proptest::prelude::*;
 
 use super::*;

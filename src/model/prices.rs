@@ -1,5 +1,6 @@
-//! The costs of capacity and storage, as computed from units and bytes. Backups, streams, transfer
-//! and free tiers are left out.
+//! The price model: the costs of capacity and storage, as computed from units and bytes. Backups,
+//! streams, transfer and free tiers are left out. `codec::metrics::prices` reads a price table from
+//! JSON.
 
 use super::metrics::{Billing, Load, SourceMetrics, TableMetrics};
 

@@ -1,5 +1,5 @@
-//! Table and index schemas. The operation of [`super::api::tables`] checks them when it builds
-//! them.
+//! Table and index schemas: key attributes, indexes, projections, billing mode and other settings.
+//! A schema of these types was checked when the operation of [`super::api::tables`] built it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! Conversion of errors to a response body: status, `__type` and text (docs/dynamodb.md 1.4, 24).
-//! No other module does this.
+//! No other module does this. `model::error` has the errors and their texts; `fs::error` converts
+//! the same errors to an errno.
 
 use super::operation::{Operation, RequestError};
 use crate::codec::dynamodb_json;

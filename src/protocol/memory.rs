@@ -1,4 +1,6 @@
-//! The memory that a request may need, computed from its body before the body is parsed.
+//! The memory that a request may need, an upper bound computed from its body before the body is
+//! parsed. The HTTP server and the files of `.ddb/api/` reserve it from a budget, so that many
+//! requests at once cannot exhaust the memory.
 
 use super::operation::{Operation, OperationLength};
 use crate::codec::json::document::REQUEST_BYTES_MAX;

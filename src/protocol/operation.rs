@@ -1,7 +1,8 @@
-//! Operations and the way to run one.
+//! The type of an operation, [`Operation`], with its handler, and the completion callback of a
+//! started one. `operations` has the list of all operations.
 //!
-//! A handler parses the body, starts the call, and has the response written. The tree of a body is
-//! many times the size of its text, so it is dropped before the commit.
+//! A handler parses the body, starts the call on the database, and has the response written. The
+//! tree of a body is many times the size of its text, so it is dropped before the commit.
 
 use std::sync::mpsc::sync_channel;
 
@@ -143,7 +144,7 @@ pub struct Operation {
     pub service: ApiService,
     pub way: Way,
     pub handler: Handler,
-    /// The amount that it may read on a thread for which others wait.
+    /// The time that it may take on its thread.
     pub length: OperationLength,
     /// The layer that parses its values, which decides the text of some errors.
     pub layer: Layer,

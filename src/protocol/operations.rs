@@ -1,5 +1,6 @@
-//! The operations: those from the rows in `model::api`, those that return rows while they read
-//! them, and those for features that do not exist here.
+//! The dispatch table of operations: the operations from the rows in `model::api`, the ones that
+//! return rows while they read them, and the ones for features that do not exist here. `operation`
+//! has their type.
 
 use super::operation::{Completion, Operation, RequestContext, RequestError, begin, body};
 use crate::codec::json::document::Document;

@@ -1,4 +1,5 @@
-//! The choice of the mount, and the check that it answers.
+//! The choice of the mount that `ddbfs top` shows, and the check that it answers. `read` reads its
+//! files.
 
 use std::io::{self, ErrorKind};
 

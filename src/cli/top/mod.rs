@@ -1,5 +1,6 @@
-//! `ddbfs top`: a live view of a mount from its own files, in a terminal or once as text. A thread
-//! reads the mount, which may take any time; the main thread draws and handles keys at once.
+//! `ddbfs top`: a live view of a mount from its own files, as top(1) is of processes, in a terminal
+//! or once as text. A thread reads the mount, which may take any time; the main thread draws and
+//! handles keys at once.
 //!
 //! ```text
 //! find.rs     which mount, and does it answer      state.rs   rows, order, filter, choice; what keys do

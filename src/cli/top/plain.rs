@@ -1,5 +1,6 @@
-//! Formats of figures for people, and a view as aligned text for scripts: a line begins with its
-//! kind, and has blanks only between its columns. A missing figure is `-`.
+//! Text output of `ddbfs top`: formats of figures for people, and a view as aligned text for
+//! scripts: a line begins with its kind, and has blanks only between its columns. A missing figure
+//! is `-`.
 
 use indicatif::BinaryBytes;
 use ratatui::text::Span;

@@ -1,6 +1,6 @@
-//! Parsers of a mount's files about its tables: `T/capacity.json` of each, and
-//! `partitions/heat.tsv` and `partitions/hot.tsv` of a chosen table or index. Columns are found by
-//! their names, as others may be added. The mount neither counts nor charges these reads.
+//! The input of `ddbfs top`: parsers of a mount's files about its tables: `T/capacity.json` of
+//! each, and `partitions/heat.tsv` and `partitions/hot.tsv` of a chosen table or index. Columns are
+//! found by their names, as others may be added. The mount neither counts nor charges these reads.
 
 use std::io::{self, ErrorKind};
 
@@ -76,7 +76,7 @@ pub struct SourceReading {
     /// `None` for on-demand billing, and for a local index.
     pub provisioned: Option<Provisioned>,
     pub since_start: LoadUnits,
-    /// The load of each window, in the order of [`Window::ALL`].
+    /// The load of each period, in the order of [`Period::ALL`].
     windows: [LoadUnits; 3],
     pub items: u64,
     /// Bytes with the overhead of each item.
@@ -228,7 +228,7 @@ pub fn all(mount: &mut MountFiles) -> io::Result<Readings> {
         spent,
         ..Readings::default()
     };
-    // Names of tables are ASCII; the mount's other directory is `.ddb`.
+    // The directories in the root of the mount are tables, with ASCII names, and `.ddb`.
     for table in mount
         .text("")?
         .lines()

@@ -1,5 +1,6 @@
-//! Drawing of the state: tables and indexes above, partitions and hot keys of the chosen one below.
-//! On a narrow terminal the least informative columns are omitted first.
+//! The view of `ddbfs top`, drawn with ratatui from the state: tables and indexes above, partitions
+//! and hot keys of the chosen one below. On a narrow terminal the least informative columns are
+//! omitted first.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -29,7 +30,8 @@ struct ScreenColumn<T> {
     width: u16,
     /// The importance, 0 first; the last columns are omitted first if there is no room.
     rank: u8,
-    /// The order for which the column is marked.
+    /// The sort order of the rows that the column stands for; its title is marked while it is in
+    /// use.
     sort: Option<Sort>,
     cell: fn(&T) -> Span<'static>,
 }
@@ -319,8 +321,8 @@ fn help(state: &TopState) -> Line<'static> {
     .dim()
 }
 
-/// Makes a table of figures after the columns `heads`. A line is its cells for the heads, the value
-/// with its figures, and a style.
+/// Makes a table with the first columns `heads`, and figures in the others. A line is its cells for
+/// the first columns, the value with its figures, and a style.
 fn figures<'t, T: 't>(
     heads: Vec<(Span<'static>, Constraint)>,
     columns: &[&ScreenColumn<T>],

@@ -1,5 +1,5 @@
-//! The state of the screen, and the effect of keys on it: rows with rates, the order, the filter,
-//! the choice. Knows neither a terminal nor a clock.
+//! The state of `ddbfs top`, a state machine, and the effect of keys on it: rows with rates, the
+//! order, the filter, the choice. It knows neither a terminal nor a clock; `screen` draws it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -50,7 +50,7 @@ impl Sort {
     /// Compares rows: most first, then by name.
     fn compare(self, one: &TopRow, other: &TopRow) -> Ordering {
         let figure = |row: &TopRow| match self {
-            // As the load of `hot.tsv`.
+            // The same weights as those of the load in `hot.tsv`.
             Self::Units => 3.0 * row.load.write + row.load.read,
             Self::Reads => row.load.read,
             Self::Writes => row.load.write,
@@ -68,7 +68,8 @@ impl Sort {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopRow {
     pub reading: SourceReading,
-    /// Units per second since the previous look, at first over the window; throttles of the window.
+    /// Units per second since the previous reading of the files, at first over the window;
+    /// throttles of the window.
     pub load: LoadUnits,
     pub mean_ms: Option<f64>,
     /// The worst latency of the last two minutes.
@@ -76,7 +77,7 @@ pub struct TopRow {
 }
 
 impl TopRow {
-    /// Computes the rates between two looks; over the window if there was no earlier look, or if
+    /// Computes the rates between two readings; over the window if there was no earlier one, or if
     /// the counters were reset between them.
     fn new(reading: SourceReading, window: Period, before: Option<(&SourceReading, f64)>) -> Self {
         let LoadUnits {
@@ -129,7 +130,7 @@ fn rates(before: &LoadUnits, now: &LoadUnits, seconds: f64) -> Option<(f64, f64)
     (seconds > 0.0 && read >= 0.0 && write >= 0.0).then(|| (read / seconds, write / seconds))
 }
 
-/// Returns the mean of the requests between two looks; `None` if there were none.
+/// Returns the mean latency of the requests between two readings; `None` if there were none.
 fn mean_between(before: &TableLatency, now: &TableLatency) -> Option<f64> {
     let total = |latency: &TableLatency| latency.mean_ms * latency.requests as f64;
     let requests = now.requests - before.requests;

@@ -1,4 +1,5 @@
-//! Tests from texts of files to rows, from keys to states, from states to screens and lines.
+//! Tests of `ddbfs top`: from texts of files to rows, from keys to states, from states to screens
+//! and lines.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -1,10 +1,11 @@
-//! A JSON text as a compact tree: the text itself, and eight bytes for each name, scalar, list and
-//! object in it.
+//! A JSON text as a compact tree, a flat array of nodes in the order of the text: the text itself,
+//! and eight bytes for each name, scalar, list and object in it. Requests are parsed into it;
+//! `codec::wire` walks it. `reader` parses the text.
 //!
 //! A request is read before anything is known of it but its length, so its tree must not be many
-//! times its text. Nodes lie in the order of the text. A list or object knows the number of its
-//! members and the node after it; a string is its place in the text. The smallest value takes two
-//! bytes of text (`0,`), so that a tree is at most four times its text.
+//! times its text. A list or object knows the number of its members and the node after it; a string
+//! is its place in the text. The smallest value takes two bytes of text (`0,`), so that a tree is
+//! at most four times its text.
 //!
 //! Values *made* of the tree are charged to the document's memory budget, see [`Json::charge`].
 
@@ -311,7 +312,7 @@ impl DocumentBuilder {
     }
 
     /// Adds a string with its opening quote at `offset`.
-    // Needs the `Cow`: borrowed or owned says where the text lies.
+    // It takes the `Cow` itself: borrowed or owned says where the text lies.
     #[allow(clippy::ptr_arg)]
     fn string(&mut self, text: &Cow<'_, str>, offset: usize) {
         let node = match text {

@@ -1,6 +1,7 @@
-//! The grammar of JSON below values (RFC 8259), byte by byte: numbers, escapes, and the end of a
-//! value. The reader of whole texts and the reader of growing texts both use it. Each has its own
-//! way through values: the one has all bytes, the other may stop after any.
+//! The lexical grammar of JSON (RFC 8259) as state machines that take one byte at a time: numbers,
+//! escapes, and the end of a value. The reader of whole texts (`reader`) and the checker of growing
+//! texts (`prefix`) both use it. Each has its own way through values: the one has all bytes, the
+//! other may stop after any.
 
 use super::JsonFault;
 use super::write::unescaped_len;

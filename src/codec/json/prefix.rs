@@ -1,5 +1,6 @@
-//! An incremental check that a text is, so far, exactly one JSON object (RFC 8259). It takes pieces
-//! of any size and looks at each byte once.
+//! An incremental JSON checker, a state machine with a stack: is a text, so far, exactly one JSON
+//! object (RFC 8259)? It takes pieces of any size and looks at each byte once. A file that is being
+//! written is checked with it.
 //!
 //! Grammar, escapes, surrogate pairs, numbers and UTF-8 are exact: a text that is `Incomplete` can
 //! be completed, and a `Complete` one is an object with nothing but white space around it.
@@ -457,7 +458,7 @@ mod tests {
         text
     }
 
-    /// Checks that serde_json does not contradict on the same bytes.
+    /// Checks that serde_json agrees about the same bytes.
     fn check_against_serde(text: &[u8]) {
         let parsed = serde_json::from_slice::<serde_json::Value>(text);
         // The range of numbers is not grammar.
@@ -482,7 +483,7 @@ mod tests {
                     whole.escape_ascii()
                 );
             }
-            // serde_json looks at some bytes later (UTF-8 at the end of a string): then it only
+            // serde_json checks some bytes later (UTF-8 at the end of a string): then it only
             // reports an early end.
             PrefixState::Invalid(_) => assert!(
                 !parsed.is_ok_and(|v| v.is_object()),

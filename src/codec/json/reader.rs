@@ -1,5 +1,6 @@
-//! A strict JSON reader with byte offsets. A text that ends too early gives
-//! [`JsonFault::UnexpectedEnd`] wherever it ends.
+//! A strict JSON pull parser: the caller takes values one by one, and errors have byte offsets. A
+//! text that ends too early gives [`JsonFault::UnexpectedEnd`] wherever it ends. `plain_json`,
+//! `dynamodb_json` and `document` read with it.
 //!
 //! serde_json's values do not serve: the last of two members with one name wins, numbers lose
 //! digits, and faults have lines and columns instead of an offset.

@@ -1,5 +1,6 @@
-//! Items and values as JSON text: the sinks of text, and the writer of both forms. A walk over an
-//! item, or over a record, calls an [`ItemWriter`] with the parts in their order.
+//! The serializer of items and values as JSON text: the sinks of text, and the writer of both
+//! forms, plain JSON and DynamoDB JSON. A walk over an item, or over a record, calls an
+//! [`ItemWriter`] with the parts in their order, as a visitor.
 
 use std::marker::PhantomData;
 

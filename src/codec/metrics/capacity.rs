@@ -18,7 +18,8 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
     let seconds = metrics.now_ms.saturating_sub(table.since_ms).max(MINUTE_MS) as f64 / 1e3;
     let since = |source: &SourceMetrics| per_second(&source.usage.total.load(), seconds);
     let rate = |window: Period| {
-        // A window longer than the counting is divided by the time counted.
+        // If the window is longer than the time in which units were counted, the divisor is that
+        // time.
         let seconds = window.seconds().min(seconds.max(Period::Minute.seconds()));
         cost(&prices.month_of_table(table, |source| {
             per_second(&source.within(window).load(), seconds)

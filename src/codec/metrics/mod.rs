@@ -1,4 +1,6 @@
-//! Metrics as text: the Prometheus form, points by minute as CloudWatch names them, capacity and its cost as JSON.
+//! Measurements as text: metrics in the Prometheus form, points by minute as CloudWatch names them,
+//! capacity and its cost as JSON, heat as an SVG picture; and the price table, read from JSON.
+//! `model::metrics` has the types.
 
 pub mod capacity;
 pub mod cloudwatch;

@@ -1,5 +1,5 @@
-//! The decoder of records, into items and texts. The bytes come from disk: every length is checked,
-//! depth is capped, nothing panics.
+//! The decoder of item records, into items and texts; `record/mod.rs` has the format and the
+//! encoder. The bytes come from disk: every length is checked, depth is capped, nothing panics.
 
 use crate::codec::json::write::{ItemWriter, JsonSink, Notation};
 use crate::model::attribute_value::Map;

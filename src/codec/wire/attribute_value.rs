@@ -1,8 +1,8 @@
-//! Values and items from DynamoDB JSON, with the service's checks in its order (docs/dynamodb.md
-//! 3.2).
+//! The parser of attribute values and items from the DynamoDB JSON of a request, with the service's
+//! checks in its order (docs/dynamodb.md 3.2). `codec::dynamodb_json` writes them.
 //!
-//! The JSON has passed the type walk: tags hold strings, booleans, arrays and objects as they
-//! should.
+//! The JSON has passed the type walk (`json_type`): tags hold strings, booleans, arrays and objects
+//! as they should.
 
 use super::shape::{Element, Member, Members, Shape, Structure};
 use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};

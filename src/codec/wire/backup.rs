@@ -1,5 +1,5 @@
-//! Backups and point-in-time recovery: the parts beside their declarations, and their descriptions
-//! (docs/dynamodb.md 20.1, 20.2).
+//! The JSON form of backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2): the parts
+//! that the declarations in `model::api::backup` do not generate, and the descriptions.
 
 use serde_json::{Value, json};
 

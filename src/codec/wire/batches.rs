@@ -1,5 +1,6 @@
-//! BatchGetItem and BatchWriteItem: the parts beside their declarations (docs/dynamodb.md 14).
-//! Unprocessed requests are returned under the tables as the request named them.
+//! The JSON form of BatchGetItem and BatchWriteItem (docs/dynamodb.md 14): the parts that the
+//! declarations in `model::api::items` do not generate. Unprocessed requests are returned under the
+//! tables as the request named them.
 
 use super::capacity::{self, Units};
 use super::declared::*;

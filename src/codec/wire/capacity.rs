@@ -1,4 +1,5 @@
-//! `ConsumedCapacity` and `ItemCollectionMetrics` of responses (docs/dynamodb.md 9.7, 10.4).
+//! The JSON form of `ConsumedCapacity` and `ItemCollectionMetrics` in responses (docs/dynamodb.md
+//! 9.7, 10.4): writers, and readers for another service's responses.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The second walk over a request: every member keeps its shape's constraints (docs/dynamodb.md
-//! 2.1).
+//! The second walk over a request, the validation of constraints: every member keeps those of its
+//! `shape` (docs/dynamodb.md 2.1). `json_type` is the first walk.
 //!
 //! All violations are collected before anything else is looked at; the service reports at most ten.
 //! Attribute values have no constraints of this kind, so they and maps of them are not walked.

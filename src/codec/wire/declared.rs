@@ -1,6 +1,7 @@
-//! The wire forms of the declarations in `model::api::declare`: each line gives the member's shape,
-//! its reader and its writer, for a request and for a response. The module of a declaration imports
-//! all of this, with the parts of a wire form.
+//! The macros that generate the JSON form of the structures declared in `model::api` (see
+//! `model::api::declare`): each line gives the member's shape, its reader and its writer, for a
+//! request and for a response. The module of a declaration imports all of this, with the parts of a
+//! wire form (`field`, `shape`, `write`).
 
 use serde_json::{Map, Value};
 

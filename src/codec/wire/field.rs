@@ -1,4 +1,6 @@
-//! The types of members on the wire: the shape, the reader and the writer of each.
+//! The JSON forms of member types, as traits like serde's: [`Field`] is a type's own form, [`Form`]
+//! a form chosen by the declaration, [`Group`] a value made of several members. Each has the shape,
+//! the reader and the writer. `declared` uses them for every line of a declaration.
 
 use super::shape::{Element, Member, Members, Rule, Shape};
 use super::write::{self, ObjectWriter};
@@ -18,7 +20,7 @@ pub enum Sender {
     Service,
 }
 
-/// A type of members with a wire form of its own.
+/// A type with a JSON form of its own.
 pub trait Field: Sized {
     const SHAPE: Shape;
     const RULES: &'static [Rule] = &[];
@@ -32,7 +34,7 @@ pub trait Field: Sized {
     fn write(&self, out: &mut Vec<u8>);
 }
 
-/// A wire form of a type: its own, or another one.
+/// A JSON form of the type `T`: the type's own, or another one.
 pub trait Form<T> {
     const SHAPE: Shape;
     const RULES: &'static [Rule] = &[];

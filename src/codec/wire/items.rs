@@ -1,7 +1,8 @@
-//! GetItem, PutItem, UpdateItem, DeleteItem: the parts beside their declarations (docs/dynamodb.md
-//! 12), and the parameters from before expressions (docs/dynamodb.md 8). These are read as they
-//! are; the operation interprets and checks them. The order of the checks is the service's: of
-//! faults in several members it reports the first (docs/dynamodb.md 2.6).
+//! The JSON form of GetItem, PutItem, UpdateItem, DeleteItem (docs/dynamodb.md 12): the parts that
+//! the declarations in `model::api::items` do not generate; and the parameters from before
+//! expressions (docs/dynamodb.md 8). These are read as they are; the operation interprets and
+//! checks them. The order of the checks is the service's: of faults in several members it reports
+//! the first (docs/dynamodb.md 2.6).
 
 use super::capacity::Consumed;
 use super::declared::*;
@@ -114,8 +115,8 @@ impl Group<UpdateParameter> for Update {
     }
 }
 
-/// The member added to a response that follows a lost one: the lost request may have deleted the
-/// item.
+/// The member that the client of another service adds to the response of a retried request, if the
+/// first response was lost: the lost request may have deleted the item.
 pub const RETRIED: &str = "AskedAgain";
 
 /// True if there was an item. Only its attributes show that; a repeated request is taken to have

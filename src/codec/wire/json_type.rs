@@ -1,5 +1,5 @@
-//! The first walk over a request: every member has its shape's JSON type, else the service's
-//! SerializationException (docs/dynamodb.md 1.7).
+//! The first walk over a request, the type check: every member has its `shape`'s JSON type, else
+//! the service's SerializationException (docs/dynamodb.md 1.7). `constraint` is the second walk.
 
 use super::attribute_value::{ATTRIBUTE_VALUE, ATTRIBUTE_VALUE_ELEMENT};
 use super::shape::{Shape, Structure, boolean};
@@ -46,8 +46,8 @@ pub enum SerializationError {
     ClassCast,
 }
 
-/// The place of a value: a member of a structure, or an element of a list or map. A wrong scalar in
-/// place of a structure reads differently.
+/// The position of a value: a member of a structure, or an element of a list or map. The error text
+/// of a wrong scalar in place of a structure depends on it.
 #[derive(Clone, Copy)]
 enum ValuePosition {
     Field,

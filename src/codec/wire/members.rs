@@ -1,4 +1,6 @@
-//! Members that several operations share: their shapes and readers.
+//! Members that requests of several operations share, such as `Key` and `ExpressionAttributeNames`:
+//! their shapes and readers. `names` has `TableName` and `IndexName`; `model::api::common` has the
+//! types.
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::field::{Field, Group, Plain, Sender, Size, member};

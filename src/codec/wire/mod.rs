@@ -1,8 +1,10 @@
-//! The DynamoDB API's JSON, a file for each family of operations. [`request`] decodes a body into a
-//! typed request, with the service's own type and constraint errors in its order; [`encode()`]
-//! encodes a typed response as a body. A client of another service goes the other way:
-//! [`encode_request`] encodes a typed request, and [`decode_response()`] decodes a response. Most of it follows from the
-//! declarations in [`crate::model::api`].
+//! The JSON form of the DynamoDB API: the serializers and deserializers of its requests and
+//! responses, a file for each family of operations. [`request`] decodes a body into a typed
+//! request, with the service's own type and constraint errors in its order; [`encode`] writes a
+//! typed response as a body. A client of another service goes the other way: [`encode_request`]
+//! writes a typed request, and [`decode_response`] reads a response. Most of it is generated from
+//! the declarations in [`crate::model::api`]; the files of the families have the parts that need
+//! code.
 //!
 //! ```text
 //! declared, field the wire form of declared structures              shape                   members, types and constraints as data
@@ -10,7 +12,7 @@
 //! names          TableName, ARNs, IndexName                         write                   JSON text into bytes
 //! members        members that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! items          also parameters from before expressions            pages                   Query and Scan, and their rows
-//! tables, table_* definitions and descriptions as JSON              answer                  reading responses, and errors
+//! tables, table_* definitions and descriptions as JSON              response                reading responses, and errors
 //! ```
 
 use constraint::{UPDATE_RETURN_VALUES, Violations};

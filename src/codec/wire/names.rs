@@ -1,4 +1,5 @@
-//! `TableName` and `IndexName` members (docs/dynamodb.md 2.2, 27). A table may be named by its ARN in every operation.
+//! The readers of the members `TableName` and `IndexName` (docs/dynamodb.md 2.2, 27). A table may
+//! be named by its ARN in every operation. `model::names` and `model::arn` have the rules.
 
 use super::constraint::Violations;
 use super::shape::{Members, Rule};

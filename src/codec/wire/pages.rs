@@ -1,5 +1,5 @@
-//! Query and Scan: the parts beside their declarations, and the writer of rows and page members
-//! (docs/dynamodb.md 13).
+//! The JSON form of Query and Scan (docs/dynamodb.md 13): the parts that the declarations in
+//! `model::api::pages` do not generate, and the writer of a page, which takes rows one by one.
 
 use super::capacity::Consumed;
 use super::declared::*;

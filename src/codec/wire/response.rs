@@ -1,6 +1,7 @@
-//! The decoder of another service's responses. A member of a wrong type is an error, not an absent
-//! one: the values read here become files. The body of an error becomes an [`Error`]
-//! (docs/dynamodb.md 1.4, 24): typed where the caller depends on it, else in the service's words.
+//! The deserializer of another service's responses, for `database::remote`. A member of a wrong
+//! type is an error, not an absent one: the values read here become files. The body of an error
+//! becomes an [`Error`] (docs/dynamodb.md 1.4, 24): typed where the caller depends on it, else in
+//! the service's words.
 
 use super::shape::{Members, integer};
 use super::{WireError, attribute_value, json_type};

@@ -1,13 +1,13 @@
-//! Shapes of the API's request members as data: names, types and constraints, in the service's
-//! order.
+//! The schema of requests as data: the names, types and constraints of the API's members, in the
+//! service's order.
 //!
 //! One table per operation drives both walks over a request: [`super::json_type`] first,
 //! [`super::constraint`] second. A request that passed both has every member either absent or of
 //! its type, so [`Members`] reads it without further errors.
 //!
-//! These are tables and not derived readers: those report the first fault in the order sent and in
-//! words of their own. The service goes through its model's members in the model's order, once for
-//! types and once for constraints, and clients match on its texts.
+//! These are tables and not derived readers: derived readers report the first fault in the order
+//! sent and in words of their own. The service goes through its model's members in the model's
+//! order, once for types and once for constraints, and clients match on its texts.
 
 use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};
 use crate::model::Word;

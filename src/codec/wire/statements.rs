@@ -1,5 +1,6 @@
-//! PartiQL: the parts of ExecuteStatement, BatchExecuteStatement and ExecuteTransaction beside
-//! their declarations (docs/dynamodb.md 19.1).
+//! The JSON form of the PartiQL operations ExecuteStatement, BatchExecuteStatement and
+//! ExecuteTransaction (docs/dynamodb.md 19.1): the parts that the declarations in
+//! `model::api::statements` do not generate. `expr::partiql` parses the statements themselves.
 
 use super::capacity::{self, Consumed, PlainUnits, Units};
 use super::declared::*;

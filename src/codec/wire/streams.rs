@@ -1,5 +1,6 @@
-//! DynamoDB Streams: the parts of ListStreams, DescribeStream, GetShardIterator and GetRecords
-//! beside their declarations (docs/dynamodb.md 17).
+//! The JSON form of DynamoDB Streams: ListStreams, DescribeStream, GetShardIterator and GetRecords
+//! (docs/dynamodb.md 17), with the parts that the declarations in `model::api::streams` do not
+//! generate.
 
 use super::declared::*;
 use super::response;

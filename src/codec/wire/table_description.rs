@@ -1,6 +1,8 @@
-//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1,
-//! 11.2, 11.4): its writer, and its reader for another service's. Fields without a member in the
-//! API stay empty there: tags and policy, distinct partition keys, violations, the lag of indexes.
+//! The JSON form of `TableDescription`, the output of every control operation on a table
+//! (docs/dynamodb.md 11.1, 11.2, 11.4): its writer, and its reader for another service's. Fields
+//! without a member in the API stay empty there: tags and policy, distinct partition keys,
+//! violations, the lag of indexes. `tables` has the operations, `table_settings` the settings in a
+//! description.
 
 use std::collections::BTreeMap;
 

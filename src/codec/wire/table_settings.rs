@@ -1,5 +1,5 @@
-//! The settings of tables and global indexes: the members' shapes and checks, and the conversion to
-//! and from [`TableSettings`].
+//! The JSON form of the settings of tables and global indexes (throughput, encryption, streams,
+//! tags, policy): the members' shapes and checks, and the conversion to and from [`TableSettings`].
 
 use serde_json::Value;
 

@@ -1,5 +1,6 @@
-//! Operations on tables: the parts beside their declarations (docs/dynamodb.md 11), and the
-//! conversion of a stored definition to a request that recreates it.
+//! The JSON form of operations on tables (docs/dynamodb.md 11): the parts that the declarations in
+//! `model::api::tables` do not generate, and the conversion of a stored definition to a request
+//! that recreates it. `table_description` has the responses, `table_settings` the settings.
 
 use serde_json::{Map, Value, json};
 

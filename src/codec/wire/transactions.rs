@@ -1,5 +1,6 @@
-//! TransactGetItems and TransactWriteItems: the parts beside their declarations (docs/dynamodb.md
-//! 15), read one part after the other; and the reasons of a cancelled transaction.
+//! The JSON form of TransactGetItems and TransactWriteItems (docs/dynamodb.md 15): the parts that
+//! the declarations in `model::api::items` do not generate, read one part after the other; and the
+//! reasons of a cancelled transaction.
 
 use super::capacity::{self, ReadUnits, Units};
 use super::declared::*;
@@ -70,7 +71,7 @@ pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {
     });
 }
 
-/// The response to one part: an object with an item, or without one.
+/// The response to one part of a transaction that reads: an object with an item, or without one.
 #[derive(Debug)]
 pub struct Found;
 

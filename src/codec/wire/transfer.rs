@@ -1,5 +1,5 @@
-//! Exports and imports: the parts beside their declarations, and their descriptions
-//! (docs/dynamodb.md 20.3, 20.4).
+//! The JSON form of exports and imports (docs/dynamodb.md 20.3, 20.4): the parts that the
+//! declarations in `model::api::transfer` do not generate, and the descriptions.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ transfer!(wire);
 const SSE_ALGORITHM: Member =
     Member::new("S3SseAlgorithm", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]);
 
-/// The request's own text: descriptions repeat members that nothing here reads.
+/// The request's own text. Descriptions repeat members that nothing here reads.
 #[derive(Debug)]
 pub struct Whole;
 

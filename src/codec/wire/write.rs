@@ -1,4 +1,5 @@
-//! A writer of JSON text into bytes, without a tree in between.
+//! A streaming JSON writer of responses and requests: JSON text into bytes, without a tree in
+//! between. [`Context`] has the request's parameters on which a response depends.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -16,7 +17,8 @@ pub struct Context {
     /// 10.4).
     pub table_names: Vec<String>,
     pub detail: ReturnConsumedCapacity,
-    /// The region and account in the ARNs of another service, see [`arn::table_prefix`]; empty for our own.
+    /// The region and account in the ARNs of another service, see [`arn::table_prefix`]; empty for
+    /// our own.
     pub home: String,
 }
 

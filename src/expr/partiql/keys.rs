@@ -1,4 +1,5 @@
-//! The one item that a statement names by its WHERE clause (docs/dynamodb.md 19.3).
+//! The primary key in the WHERE clause of a PartiQL statement on one item: UPDATE, DELETE, EXISTS
+//! (docs/dynamodb.md 19.3). `plan` does the same for the ranges of a SELECT.
 
 use crate::expr::condition::{self, Condition};
 use crate::expr::order::Comparator;

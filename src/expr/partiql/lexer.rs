@@ -1,5 +1,5 @@
-//! Tokens of PartiQL: names, quoted names, strings, numbers, `?` and signs. Comments (`-- …`, `/* …
-//! */`) count as blanks.
+//! The lexer of PartiQL: names, quoted names, strings, numbers, `?` and signs. Comments (`-- …`,
+//! `/* … */`) count as blanks. `parse` and `parse_expression` take the tokens.
 //!
 //! Text that is no token, a quotation or comment without its end, or a number with too large an
 //! exponent makes the statement unreadable; the service has no further text for it.
@@ -85,9 +85,6 @@ struct Lexer<'s> {
 }
 
 /// Returns all tokens, the last one [`PartiqlTokenKind::End`].
-///
-/// # Errors
-/// `Syntax` with an empty text if the statement is unreadable.
 pub fn tokens(statement: &str) -> Result<Vec<PartiqlToken>, StatementError> {
     let mut reader = Lexer {
         rest: statement,

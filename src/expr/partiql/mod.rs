@@ -1,5 +1,6 @@
-//! PartiQL (docs/dynamodb.md 19), in stages: each is a type of its own, and only the last is
-//! carried out.
+//! PartiQL, the SQL dialect of DynamoDB (docs/dynamodb.md 19): from the text of a statement to a
+//! [`Statement`] and a plan, in stages. Each is a type of its own, and only the last is carried
+//! out.
 //!
 //! ```text
 //! text ── lexer ── parse, parse_expression ──> parse::Statement       one tree for every expression; `?` by number

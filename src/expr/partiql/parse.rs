@@ -1,4 +1,6 @@
-//! Statements of PartiQL as parsed (docs/dynamodb.md 19.2): names and `?` stand as written.
+//! The parser of PartiQL statements, and its syntax tree (docs/dynamodb.md 19.2): names and `?`
+//! stand as written. `parse_expression` parses the expressions inside; `resolve` and `values` put
+//! the parameters in place.
 
 use super::lexer::{self, PartiqlTokenKind, Symbol};
 use super::parse_expression::{Expr, ExpressionNode, PartiqlParser};

@@ -1,5 +1,6 @@
-//! Expressions of PartiQL, one kind of tree for every use, and their parser by precedence: OR, AND,
-//! NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
+//! Expressions of PartiQL, one kind of syntax tree for every use, and their recursive-descent
+//! parser, a level for each precedence: OR, AND, NOT, comparisons with BETWEEN, IN and IS, `+` and
+//! `-`, signs, terms. `parse` has the statements around them.
 //!
 //! Depth is bounded and chains of AND and OR are flat, so that neither the parser nor a later walk
 //! of the tree runs out of stack. The continuation after a first operand is a function of its own,
@@ -25,7 +26,7 @@ pub enum IsTest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expr {
     pub node: ExpressionNode,
-    /// The place of its first token; of the name for a call.
+    /// The position of its first token, or of the name of a call.
     pub place: TokenPosition,
 }
 

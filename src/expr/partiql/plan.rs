@@ -1,5 +1,6 @@
-//! The plan of a SELECT: it reads the parts of collections that its WHERE clause names, or
-//! everything (docs/dynamodb.md 19.3).
+//! The query planner of SELECT: which ranges of keys a statement reads. It reads the parts of
+//! collections that its WHERE clause names, or everything (docs/dynamodb.md 19.3).
+//! `engine::statements` carries the plan out; `expr::interval` has the ranges.
 //!
 //! A condition is taken apart into *branches*: each gives values to partition key attributes and
 //! bounds to the first sort key attribute. AND intersects, OR and IN add branches. If every branch

@@ -1,5 +1,6 @@
-//! The conversion of WHERE to a [`Condition`], of SET and REMOVE to an [`Update`], with the checks of
-//! the API's own expressions.
+//! The semantic analysis of PartiQL clauses: the conversion of WHERE to a [`Condition`], of SET and
+//! REMOVE to an [`Update`], with the checks of the API's own expressions. `parse_expression` has
+//! the trees that it takes, `values` the parameters.
 
 use super::parse::UpdateClause;
 use super::parse_expression::{Expr, ExpressionNode, IsTest};

@@ -1,4 +1,5 @@
-//! Literals of PartiQL as values. An error has the path into the literal to its place: `root.a[1]`.
+//! The conversion of PartiQL literals and `?` parameters to attribute values. An error has the path
+//! into the literal to its place: `root.a[1]`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,4 +1,5 @@
-//! The application of an update to an item (docs/dynamodb.md 7.11).
+//! The application of an update to an item, which makes a new item (docs/dynamodb.md 7.11).
+//! `update/mod.rs` has the parser.
 //!
 //! | difficulty | solved by |
 //! |---|---|
@@ -35,7 +36,7 @@ impl Update {
         let mut room = SizeBudget(ITEM_BYTES_MAX);
         for action in &self.actions {
             let change = self.change(action, old, &mut room)?;
-            // Without an item there is nothing to remove, so that its path cannot be wrong.
+            // If there is no item, there is nothing to remove, so that its path cannot be wrong.
             changes
                 .0
                 .push(Some(change).filter(|change| exists || matches!(change, PathChange::Put(_))));

@@ -1,6 +1,7 @@
-//! UpdateExpression (docs/dynamodb.md 7.8, 7.9, 7.10): its parser, and [`Update`] with names and
-//! values in place and everything checked that needs no item. [`Update::apply`] carries it out
-//! (docs/dynamodb.md 7.11).
+//! UpdateExpression (docs/dynamodb.md 7.8, 7.9, 7.10): its parser, and its resolved form
+//! [`Update`], with names and values in place and everything checked that needs no item.
+//! [`Update::apply`] in `apply` carries it out (docs/dynamodb.md 7.11). `expr::parse` has the
+//! parser of operands.
 
 mod apply;
 

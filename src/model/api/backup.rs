@@ -1,4 +1,6 @@
-//! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
+//! Requests and responses of backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
+//! `engine/ops/recovery.rs` carries them out; `codec/wire/backup.rs` completes their JSON form;
+//! `declare` describes the lines of the declarations.
 
 use super::common::JobFailure;
 use super::declare::{declare, rows};

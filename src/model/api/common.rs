@@ -1,6 +1,7 @@
-//! Members that several operations share. Among them are the parameters from before expressions
+//! Structures that requests and responses of several operations contain: placeholders, conditions,
+//! consumed capacity, pages. Among them are the parameters from before expressions
 //! (docs/dynamodb.md 8): conditions by attribute and updates by attribute, in which names are
-//! top-level attributes, dots included.
+//! top-level attributes, dots included. `codec/wire/members.rs` reads and writes them as JSON.
 
 use std::collections::BTreeMap;
 
@@ -134,8 +135,8 @@ words! {
 /// later, and none is reused.
 pub type Version = u64;
 
-/// A condition that needs no expression, for the filesystem alone (O_EXCL, changed-underneath). If
-/// it fails, the error is `ConditionalCheckFailed`.
+/// A condition that needs no expression, for the filesystem alone: O_EXCL, and a save that must not
+/// overwrite a later change. If it fails, the error is `ConditionalCheckFailed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// The item must not exist.
@@ -198,13 +199,14 @@ declare! { $ common
     }
 }
 
-/// The members of a Query or Scan response beside its items.
+/// The part of a Query or Scan response beside its items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     pub table_name: TableName,
     pub count: u64,
     pub scanned_count: u64,
-    /// DynamoDB bytes of the evaluated items, fetched ones included.
+    /// The size of the evaluated items by DynamoDB's rules, in bytes; items fetched from the table
+    /// count.
     pub scanned_bytes: u64,
     pub last_evaluated_key: Option<Item>,
     pub consumed_capacity: ConsumedCapacity,

@@ -1,5 +1,6 @@
-//! Declarations of the API's structures, one line for each member. This module makes the type from
-//! the lines; `codec::wire::declared` makes its wire form from the same lines, in both directions.
+//! The macros that declare the API's structures, a small schema language with one line for each
+//! member. This module makes the Rust type from the lines; `codec::wire::declared` makes its JSON
+//! serializer and deserializer from the same lines.
 //!
 //! ```text
 //! declare! { $ list_streams                       // the name by which `codec::wire` finds the declarations of this file

@@ -1,4 +1,6 @@
-//! Operations on single items, in batches and in transactions (docs/dynamodb.md 12, 14, 15).
+//! Requests and responses of operations on single items, in batches and in transactions
+//! (docs/dynamodb.md 12, 14, 15). `declare` describes the lines of the declarations, `operation`
+//! the rows. `codec/wire/items.rs`, `batches.rs` and `transactions.rs` complete their JSON form.
 
 use super::common::{
     AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders,

@@ -1,6 +1,8 @@
-//! The operations of the API. Each is declared once, in a row; code for all operations is generated
-//! from the rows. Also the context of an operation beside its request: its completion callback, its
-//! listener for writes, and how long each may block.
+//! The operations of the API. Each is declared once, in a row of its family's file; [`Call`], the
+//! dispatch of every layer and the HTTP operations are generated from the rows. Also the context of
+//! an operation beside its request: its completion callback, its listener for writes, the observers
+//! of commits, and how long each may block. `protocol::operations` serves the rows, `engine::ops`
+//! carries them out.
 
 use std::sync::Arc;
 
@@ -161,9 +163,9 @@ pub enum WaitPolicy {
     /// No limit: the caller holds nothing that an observer may wait for.
     #[default]
     Long,
-    /// A moment: the caller may hold such a thing.
+    /// A short time: the caller may hold something that an observer waits for.
     Short,
-    /// No wait: the caller does hold such a thing.
+    /// No wait: the caller holds something that an observer waits for.
     None,
     /// No wait, and nothing to wait for: the kernel asked for the change, and knows of it and of
     /// its effects.
@@ -272,7 +274,7 @@ pub enum NeverUsedRequest {
 /// A request in the text of its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerbatimRequest {
-    /// `GetItem`
+    /// The operation's name, such as `GetItem`.
     pub operation: &'static str,
     /// A JSON object.
     pub body: Vec<u8>,

@@ -1,4 +1,6 @@
-//! Query and Scan (docs/dynamodb.md 13).
+//! Requests and responses of Query and Scan (docs/dynamodb.md 13). A response is a page: rows up to
+//! a limit, and the key at which the next page begins. `codec/wire/pages.rs` completes their JSON
+//! form; `engine/ops/pages.rs` carries them out.
 
 use super::common::{
     ConditionParameter, LegacyCondition, Page, Placeholders, ReturnConsumedCapacity, Select,

@@ -1,5 +1,6 @@
-//! Operations on a table as a resource: tags, resource policies, limits, contributor insights
-//! (docs/dynamodb.md 18, 23.2).
+//! Requests and responses of operations on a table as a resource: tags, resource policies, limits,
+//! contributor insights (docs/dynamodb.md 18, 23.2). `codec/wire/resource.rs` completes their JSON
+//! form; `engine/ops/resource.rs` and `insights.rs` carry them out.
 
 use super::StreamName;
 use super::declare::{declare, rows};

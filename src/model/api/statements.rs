@@ -1,4 +1,6 @@
-//! PartiQL: ExecuteStatement, BatchExecuteStatement, ExecuteTransaction (docs/dynamodb.md 19.1).
+//! Requests and responses of PartiQL statements: ExecuteStatement, BatchExecuteStatement,
+//! ExecuteTransaction (docs/dynamodb.md 19.1). `expr::partiql` parses the statements;
+//! `engine/statements/` carries them out.
 
 use super::common::{ConsumedCapacity, ReturnConsumedCapacity};
 use super::declare::{declare, rows};

@@ -1,4 +1,6 @@
-//! DynamoDB Streams: ListStreams, DescribeStream, GetShardIterator, GetRecords (docs/dynamodb.md 17).
+//! Requests and responses of DynamoDB Streams, the change data capture of a table: ListStreams,
+//! DescribeStream, GetShardIterator, GetRecords (docs/dynamodb.md 17). `engine/streams/` keeps the
+//! records; `codec/wire/streams.rs` completes the JSON form.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! The state of a table beside its definition and its items: the effects of control operations,
-//! saved queries, and trashed files, which were items and were moved to a name that is no item's.
+//! The state that a table has beside its definition ([`super::tables`]) and its items: the effects
+//! of control operations, such as point-in-time recovery and throughput changes; saved queries; and
+//! the trash of the filesystem, files that were items and were moved to a name that is no item's.
 //! The last two are not in the DynamoDB API. All of it is deleted with the table.
 
 use std::collections::BTreeMap;
@@ -225,7 +226,7 @@ impl TrashStat {
     }
 }
 
-/// A request to delete an item and to trash its text, both or neither.
+/// A request to delete an item and to move its text to the trash, both or neither.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrashRequest {
     pub delete: DeleteItemRequest,

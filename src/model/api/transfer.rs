@@ -1,4 +1,6 @@
-//! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (docs/dynamodb.md 20.3, 20.4).
+//! Requests and responses of ExportTableToPointInTime and ImportTable, to and from directories that
+//! stand for S3 buckets (docs/dynamodb.md 20.3, 20.4). `engine/ops/transfer.rs` starts them,
+//! `engine/jobs/` does the work, `codec/wire/transfer.rs` completes their JSON form.
 
 use super::common::{JobFailure, Placeholders};
 use super::declare::{declare, rows};

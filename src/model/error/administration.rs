@@ -1,6 +1,6 @@
-//! Errors of the operations beside tables and items: tags, policies, backups, recovery, export,
-//! import, streams, time to live, and families of operations for features that do not exist here
-//! (docs/dynamodb.md 16, 17, 18, 20, 21).
+//! Errors of the administrative operations, which are neither on tables nor on items: tags,
+//! policies, backups, recovery, export, import, streams, time to live, and families of operations
+//! for features that do not exist here (docs/dynamodb.md 16, 17, 18, 20, 21).
 
 use super::value::INVALID;
 

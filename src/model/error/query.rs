@@ -1,5 +1,7 @@
-//! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7), and bad keys:
-//! of a put item, of a `Key` parameter, and index keys in an item (6.2, 9.4).
+//! Errors of reads and keys: bad combinations of parameters in GetItem, Query and Scan
+//! (docs/dynamodb.md 13.2, 13.6, 13.7), and bad keys: of a put item, of a `Key` parameter, and
+//! index keys in an item (6.2, 9.4). `expression` has the errors of the expressions of the same
+//! requests.
 
 use super::ValueError;
 use super::value::INVALID;

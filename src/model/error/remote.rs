@@ -1,4 +1,5 @@
-//! Failures of another service in its own words; the only decision made from one is its errno.
+//! Errors of a remote DynamoDB, for a database that is its client (`database::remote`). They keep
+//! the service's own words; the only decision made from one is its errno.
 
 use super::exception::{INTERNAL, VALIDATION};
 
@@ -6,8 +7,8 @@ use super::exception::{INTERNAL, VALIDATION};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoteError {
-    /// A name of [`EXCEPTIONS`]; for any other name the exception of its HTTP status, and [`INTERNAL`]
-    /// if there was no response.
+    /// A name of [`EXCEPTIONS`]; for any other name the exception of its HTTP status, and
+    /// [`INTERNAL`] if there was no response.
     pub exception: &'static str,
     /// The HTTP status; 0 if there was no response.
     pub status: u16,

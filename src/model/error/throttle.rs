@@ -1,5 +1,5 @@
-//! Requests that are throttled (docs/dynamodb.md 22.2). Only a database that simulates throttling
-//! refuses them.
+//! Errors of throttled requests, which exceed a rate limit (docs/dynamodb.md 22.2). Only a database
+//! that simulates throttling (`engine::throttle`) refuses requests with them.
 
 use crate::model::{AttributeValue, IndexName, TableName};
 

@@ -1,4 +1,6 @@
-//! Bad values, items and numbers (docs/dynamodb.md 3.2, 4, 5.2). `Display` is the older layer's text.
+//! Errors of bad values, items and numbers (docs/dynamodb.md 3.2, 4, 5.2). `Display` is the text of
+//! the older of the service's two request parsers; `exception` explains the two and changes the
+//! text for the other.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! The drawing tools of the picture: shapes, texts that keep to their space, the colours of light
-//! and dark, and the forms of numbers.
+//! The drawing tools of the heat picture, a writer of SVG elements: shapes, texts that keep to
+//! their space, the colours of light and dark, and the forms of numbers. `lane` and `strip` draw
+//! with them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! The data of the picture of a table, and the heat of its partitions.
+//! The input of the heat picture of a table, [`HeatMap`], and the heat of its partitions. `lane`
+//! and `strip` draw it.
 
 use crate::model::metrics::{
     HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
@@ -76,8 +77,8 @@ impl LoadLimits {
     }
 
     /// Returns the load as a share of the limit that is met first. Unused units are saved, so the
-    /// share of them is of the mean. A partition's own limit, for reads and writes together, is
-    /// lost with each second.
+    /// share of them is computed from the mean. Unused units of a partition's own limit, for reads
+    /// and writes together, are not saved: the busiest second counts too.
     #[must_use]
     pub fn heat(&self, mean: ReadWrite, busiest: ReadWrite) -> f64 {
         let [read, write] = shares(mean, self.share);

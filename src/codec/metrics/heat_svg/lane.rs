@@ -1,5 +1,5 @@
-//! A table's base or an index: its consumption of its units, its place in the hash space, its
-//! partitions as rows, and its outstanding keys.
+//! The lane of the heat picture for a table's base or an index: its consumption of its units, its
+//! hash space as a `strip`, its partitions as rows, and its outstanding keys.
 
 use super::canvas::{
     Canvas, KeyMark, MARGIN, MARK, RIGHT, count, human_bytes, percent, plural, rate,
@@ -247,8 +247,8 @@ impl LaneDrawing<'_> {
         );
     }
 
-    /// Draws the reads or writes of a partition: above against its limit, below against the
-    /// partition's own limit.
+    /// Draws the reads or writes of a partition as two bars: above against its limit, below against
+    /// the partition's own limit.
     fn load(&self, canvas: &mut Canvas, kind: usize, y: f64, load: ReadWrite, busiest: ReadWrite) {
         let (x, base) = (LOADS[kind], y + 14.0);
         self.bar(canvas, x, y + 3.0, LOAD_BAR, BAR, load, busiest);

@@ -1,5 +1,5 @@
-//! The hash space of a table or index as one strip, coloured by heat, with the places of its keys
-//! above and throttled partitions below.
+//! The strip of a lane of the heat picture: the hash space of a table or index, coloured by heat,
+//! with the positions of its keys above and throttled partitions below.
 
 use super::canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT};
 use super::data::{HeatLane, KEYS_MAX, LoadLimits, hash_share, rates, step};

@@ -1,4 +1,4 @@
-//! Items, batches, transactions, statements, streams.
+//! Round trips of requests and responses of items, batches, transactions, statements, streams.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Responses of another service with a member of a wrong type or an unknown word: each is an error
-//! that names the member, never a default.
+//! Malformed responses of another service, with a member of a wrong type or an unknown word: each
+//! is an error that names the member, never a default.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,5 @@
-//! Round trips: a server reads the requests that a client writes, and a client reads a server's
-//! responses.
+//! Tests of `codec::wire` by round trips: a server reads the requests that a client writes, and a
+//! client reads a server's responses.
 
 mod items;
 mod malformed;

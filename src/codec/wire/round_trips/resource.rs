@@ -1,4 +1,4 @@
-//! Requests and responses of tables as resources, of backups and of imports.
+//! Round trips of requests and responses of tables as resources, of backups and of imports.
 
 use super::super::{encode_request, request};
 use super::{answered, asked, document, index_name, table};

@@ -1,4 +1,4 @@
-//! Tables and times to live.
+//! Round trips of requests and responses of tables and times to live.
 
 use super::super::shape::Members;
 use super::super::{encode_request, table_description};
