@@ -155,7 +155,7 @@ pub fn put(
     let trashed_ms = transaction.now_ms();
     let file = TrashRecord {
         in_folder: true,
-        trashed_ms: trashed_ms,
+        trashed_ms,
         folder: place.folder.clone(),
         content,
     };

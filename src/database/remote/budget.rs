@@ -171,10 +171,7 @@ impl MeteredTransport {
     /// Shares the spending of other meters.
     #[must_use]
     pub fn with_budget(self, budget: Budget) -> Self {
-        Self {
-            budget: budget,
-            ..self
-        }
+        Self { budget, ..self }
     }
 
     /// Returns the spending since the mount began, and its limits.

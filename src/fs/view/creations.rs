@@ -3,10 +3,13 @@
 
 use crate::fs::open::{prelude::*, text::SpecialHandle};
 
-/// The handle of each file by inode number, and the time of the CREATE in milliseconds since the
+/// The handle of a file that a CREATE made, and the time of the CREATE in milliseconds since the
 /// epoch.
+type CreatedHandle = (Arc<dyn SpecialHandle>, u64);
+
+/// The created handles by inode number.
 #[derive(Debug, Default)]
-pub struct SpecialCreations(Mutex<HashMap<u64, (Arc<dyn SpecialHandle>, u64)>>);
+pub struct SpecialCreations(Mutex<HashMap<u64, CreatedHandle>>);
 
 impl SpecialCreations {
     /// Notes the handle of a created file.

@@ -303,7 +303,7 @@ impl PlusReply<'_, '_> {
 
     fn lookup_name(&self, name: &str) -> Result<Attr> {
         let parent = self.view.node(self.ino)?;
-        let node = tree::resolve(&self.view.mount(), &parent, name.as_bytes())?;
+        let node = tree::resolve(self.view.mount(), &parent, name.as_bytes())?;
         let attr = self.view.quick_attr(&node)?;
         self.view.mark_known(node, attr)
     }

@@ -36,10 +36,10 @@ pub enum Way {
 ///
 /// - A [`Way`].
 /// - How a client asks another service for it: `Asked` as it is declared, `Charged` the same with `ReturnConsumedCapacity`, `Own` by the
-/// function of the method's name in `database::remote::client::requests`, `Unasked` not at all.
+///   function of the method's name in `database::remote::client::requests`, `Unasked` not at all.
 /// - The API's name of it, and the name of the method that every `Database` and the engine have for it.
 /// - If it has any, the properties with which `protocol` serves it: methods of its `Operation` such as `long()`, or `unnamed`, which is not served
-/// under this name.
+///   under this name.
 ///
 /// Query, Scan and BatchGetItem have no row: they return rows while they read them.
 macro_rules! operations {

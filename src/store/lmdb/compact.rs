@@ -2,11 +2,11 @@
 //! so that free pages return to the disk.
 //!
 //! - **No process may have the store open:** such a process holds a lock of LMDB on its lock file. The
-//! compaction takes the same lock; a process that wants to open the store meanwhile waits for its
-//! end.
+//!   compaction takes the same lock; a process that wants to open the store meanwhile waits for its
+//!   end.
 //! - **It may end at any moment:** the old file is whole until the new one, written and synced, takes
-//! its name in one step. The next opening of the store removes the rest of an interrupted
-//! compaction.
+//!   its name in one step. The next opening of the store removes the rest of an interrupted
+//!   compaction.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

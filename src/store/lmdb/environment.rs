@@ -117,7 +117,7 @@ impl LmdbEnvironment {
             options,
             reserve,
             journal,
-            lease: lease,
+            lease,
             directory,
         };
         environment.clear_stale_readers();

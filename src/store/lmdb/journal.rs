@@ -6,12 +6,12 @@
 //! whole there, and where in the log the later ones begin. Two rules make that true:
 //!
 //! - **A process writes only while it holds a snapshot that is not newer than the checkpoint on disk**
-//! (a pin): LMDB reuses no page that was freed since, so no page of the checkpoint's commit. The
-//! pins of other processes do not count, as those may be killed. A process without a pin (it has
-//! only read so far, or lost its environment) makes a checkpoint of its own first.
+//!   (a pin): LMDB reuses no page that was freed since, so no page of the checkpoint's commit. The
+//!   pins of other processes do not count, as those may be killed. A process without a pin (it has
+//!   only read so far, or lost its environment) makes a checkpoint of its own first.
 //! - **The order of a checkpoint:** take the pin, meta page and log position in one write transaction;
-//! sync the data file; write the checkpoint; only then release the previous pin. At any moment a
-//! whole checkpoint is on disk and protected.
+//!   sync the data file; write the checkpoint; only then release the previous pin. At any moment a
+//!   whole checkpoint is on disk and protected.
 //!
 //! Lock order: `checkpoint_lock`, the checkpoint byte (other processes), the map lock, `state`,
 //! LMDB's writer mutex.

@@ -53,8 +53,8 @@ impl LeaseThread {
             .map_err(failed)?;
         let is_closed = Arc::new(AtomicBool::new(false));
         let guard = LeaseLoop {
-            lease: lease,
-            holder: holder,
+            lease,
+            holder,
             wakes,
             is_closed: Arc::clone(&is_closed),
         };

@@ -14,24 +14,24 @@
 //! LMDB's sharp edges, and the module that solves each:
 //!
 //! - The map has a fixed size, and no transaction may be open in the process while it changes:
-//! `map_lock` admits every transaction and excludes all of them while `environment` grows the map.
-//! A batch that filled the map runs again.
+//!   `map_lock` admits every transaction and excludes all of them while `environment` grows the map.
+//!   A batch that filled the map runs again.
 //! - Another process may grow the file: the next transaction here fails with `MapResized`, and the map
-//! follows.
+//!   follows.
 //! - A second environment of one file in one process breaks its locks: `directory` keeps a register of
-//! open directories.
+//!   open directories.
 //! - Readers have slots; a killed process keeps its slots and pins old pages: stale ones are cleared at
-//! open and every now and then.
+//!   open and every now and then.
 //! - Cursors and iterators may outlive their transaction in the crate's types: `transaction` keeps
-//! cursors inside one function.
+//!   cursors inside one function.
 //! - After a failed write of the meta page every transaction fails: writes are refused from then on, and
-//! the environment is opened again for reads.
+//!   the environment is opened again for reads.
 //! - It trusts its pages: `pages` checks them before LMDB reads them, and `sigbus` ends the process on
-//! damage that is found later.
+//!   damage that is found later.
 //! - A delete needs free pages before it frees any: `reserve` keeps room for it on a disk that gets full.
 //! - Two syncs of scattered pages a commit are slow, and NOSYNC alone may leave a file that does not
-//! open after a power cut: NOSYNC is used behind a write-ahead log, see `journal`, and `recovery`
-//! for the opening after a power cut.
+//!   open after a power cut: NOSYNC is used behind a write-ahead log, see `journal`, and `recovery`
+//!   for the opening after a power cut.
 //! - WRITEMAP turns a full disk into SIGBUS: it is not used.
 
 mod checkpoint_file;

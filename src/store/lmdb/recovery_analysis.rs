@@ -5,14 +5,14 @@
 //!
 //! - `C <= H`: the checkpoint's pages were on disk before it.
 //! - With the page cache of the processes that wrote, `L <= H + 1`: a process may have been killed
-//! between a record and its commit.
+//!   between a record and its commit.
 //! - There too, and after a power cut if every record was on disk before its commit was made (a strict
-//! checkpoint), `H <= L`, and no record follows `L`; except for one commit without a record, which
-//! is noted.
+//!   checkpoint), `H <= L`, and no record follows `L`; except for one commit without a record, which
+//!   is noted.
 //! - Otherwise a power cut leaves holes among records that were not on disk yet. A whole record that was
-//! written when `L + 1` was on disk proves that it was there; a record that knows of a later
-//! checkpoint proves that this one is not the last; a record at another's place proves that files
-//! were exchanged.
+//!   written when `L + 1` was on disk proves that it was there; a record that knows of a later
+//!   checkpoint proves that this one is not the last; a record at another's place proves that files
+//!   were exchanged.
 //! - The files of the log are no shorter than at the checkpoint, and have the record of `C`.
 
 use std::fs::File;

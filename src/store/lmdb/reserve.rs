@@ -5,13 +5,13 @@
 //! blocks.
 //!
 //! - **Only removals get it.** It is given away inside the write transaction of a removal that found the
-//! disk full, while LMDB keeps the writers of all processes waiting, and taken back after that
-//! commit; the next writer takes it back too.
+//!   disk full, while LMDB keeps the writers of all processes waiting, and taken back after that
+//!   commit; the next writer takes it back too.
 //! - **Additions must not get it indirectly:** a delete grows the data file by some blocks of the
-//! reserve and frees pages for them. While the reserve is not whole, an addition is refused unless
-//! the data file has as many free pages as the reserve lacks.
+//!   reserve and frees pages for them. While the reserve is not whole, an addition is refused unless
+//!   the data file has as many free pages as the reserve lacks.
 //! - **The lock file is mapped and has holes:** on a full disk, the first use of one of its pages would
-//! be SIGBUS. Its blocks are allocated before it is mapped.
+//!   be SIGBUS. Its blocks are allocated before it is mapped.
 //!
 //! Other writes that a full disk must take can use it too, by [`Reserve::release`] and
 //! [`Reserve::reclaim`].

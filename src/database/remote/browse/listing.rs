@@ -145,7 +145,7 @@ impl RemoteDatabase {
             ..fetcher.request.clone()
         });
         let mut walk = ListWalk {
-            cost: cost,
+            cost,
             ..ListWalk::default()
         };
         if let (ListSubject::Collections, Some(start)) = (listed, &start) {

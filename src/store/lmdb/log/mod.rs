@@ -6,20 +6,20 @@
 //! number ends, or at the beginning of the next generation. Possible failures, and their solutions:
 //!
 //! - A power cut may tear a record, with or without whole later ones after it: records have a CRC, and
-//! numbers without gaps.
+//!   numbers without gaps.
 //! - Files are reused: a record has its position, with the generation, and the epoch of its log, which a
-//! recovery changes. So old bytes after the end, of an earlier generation or log, are not taken for
-//! the next record.
+//!   recovery changes. So old bytes after the end, of an earlier generation or log, are not taken for
+//!   the next record.
 //! - A record of a commit that failed, or of a process killed before its commit, must not be replayed,
-//! and no later record may follow it: its place is voided and synced before another record of its
-//! number is written anywhere, and before a commit is made without a record.
+//!   and no later record may follow it: its place is voided and synced before another record of its
+//!   number is written anywhere, and before a commit is made without a record.
 //! - A hole left by a power cut looks like one left by damage: a record says what was on disk before it
-//! was written. If some of that is missing, it was damaged; anything else may never have been
-//! there.
+//!   was written. If some of that is missing, it was damaged; anything else may never have been
+//!   there.
 //! - Generations change where the appending process decides: all of a generation is on disk before the
-//! next is begun.
+//!   next is begun.
 //! - Any process may write zeros ahead: at the end of a file as the system knows it at that moment, never
-//! at a position.
+//!   at a position.
 
 mod files;
 mod record;
