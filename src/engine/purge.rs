@@ -1,5 +1,5 @@
-//! The removal of the data of dropped tables and of dropped lists of expiries: in the background,
-//! in batches, continued after a restart.
+//! Deferred deletion: the data of dropped tables and of dropped lists of expiries is removed in the
+//! background, in batches, continued after a restart.
 //!
 //! A dropped source has a purge key from the commit that dropped it until its last entry is
 //! removed. Nothing refers to the source any more, so its data cannot be seen.

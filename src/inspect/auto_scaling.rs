@@ -1,5 +1,5 @@
-//! A simulation of a target-tracking policy of Application Auto Scaling on a recorded load
-//! (docs/dynamodb.md 23.3, docs/requirements.md S-02).
+//! Auto scaling, simulated: runs a target-tracking policy of Application Auto Scaling on a recorded
+//! load (docs/dynamodb.md 23.3, docs/requirements.md S-02).
 //!
 //! Two minutes above the target in a row raise the capacity; a quarter of an hour well below it
 //! lowers the capacity, as far as the table's quota of decreases allows. Nothing is changed: the

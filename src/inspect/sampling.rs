@@ -1,5 +1,7 @@
-//! Free reads of a table or index: no units, no heat, no throttling, no metrics ([`Browse::look`]).
-//! And distributions of numbers: exact counts of each size, so that a mean never hides the largest.
+//! Sampling and histograms, for the other analyses. A stratified sample takes equally many items
+//! from each part of the hash range; its reads are free: no units, no heat, no throttling, no
+//! metrics ([`Browse::look`]). A [`Distribution`] is a histogram with exact counts of each size, so
+//! that a mean never hides the largest.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! Background jobs as plain data: source, target and progress of a copy. `jobs` runs them.
+//! The records of background jobs: the source, target and cursor of a copy, as plain data.
+//! `engine::jobs` runs them and writes the cursor back with each batch.
 
 use super::AccountRecord;
 use crate::engine::{

@@ -1,5 +1,6 @@
-//! The records of the account, not of a table: backups, exports, imports, contributor insights,
-//! background jobs. Each is plain data under its kind and name; `jobs` and `ops` act on them.
+//! The records that belong to the account and not to a table: backups, exports, imports,
+//! contributor insights, background jobs. Each record is plain data, stored as versioned JSON under
+//! its kind and name ([`AccountRecord`]); `engine::jobs` and `engine::ops` act on them.
 
 pub mod job;
 

@@ -1,4 +1,6 @@
-//! The deletion of expired items and of expired backups of deleted tables.
+//! The reaper of expired data: it deletes items whose time to live is over, and expired backups of
+//! deleted tables. One of the rounds of `engine::background`; the list of expiries is in
+//! `engine::time_to_live`.
 
 use crate::engine::{
     account::{AccountRecord, BackupRecord},

@@ -1,5 +1,6 @@
-//! The catalog entry of a table, as plain data. The logic of each feature is in its module:
-//! `streams`, `time_to_live`, `index_life`, `index_lag`.
+//! The catalog entry of a table: its schema, source ids and the state of each feature, as plain
+//! data. The logic of each feature is in its module: `streams`, `time_to_live`, `index_life`,
+//! `index_lag`; earlier forms are converted in `migrations`.
 
 use std::collections::BTreeMap;
 

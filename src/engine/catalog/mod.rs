@@ -1,5 +1,5 @@
-//! The catalog: the definition and state of every table as plain data, the stored form, and a
-//! cache.
+//! The catalog (data dictionary): the definition and state of every table as plain data, its stored
+//! form, and a cache of it.
 
 pub mod cache;
 pub mod damage;

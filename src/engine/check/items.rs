@@ -1,4 +1,5 @@
-//! Checks of a table's items, of the entries of its indexes, and of the counters of both.
+//! Consistency checks of a table's items, of the entries of its indexes, and of the counters of
+//! both. A part of `engine::check`.
 
 use std::{collections::BTreeSet, ops::Bound};
 

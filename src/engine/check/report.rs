@@ -1,4 +1,5 @@
-//! The report of a check.
+//! The report of a consistency check: the kinds of differences, their places, and their text and
+//! JSON forms.
 
 use std::fmt;
 

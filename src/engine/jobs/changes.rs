@@ -1,4 +1,5 @@
-//! Collection of the changes between two moments of a table, for an incremental export.
+//! The job behind an incremental export: collects the changes of each item between two moments of a
+//! table (a change log compacted to one entry for each item).
 //!
 //! The job walks the table's history once, forward from the window's start. The first change of an
 //! item within the window has as old image the item as it was when the window began; the last one

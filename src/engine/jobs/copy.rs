@@ -1,4 +1,5 @@
-//! One batch of a copy.
+//! One batch of a copy job (see `engine::jobs`): reads the next items or history records of the
+//! source, writes them to a backup, an export or a restored table, and returns the new cursor.
 
 use crate::engine::{
     account::{

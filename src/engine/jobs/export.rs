@@ -1,5 +1,5 @@
-//! The last phase of an export: a thread writes its files from the items that a job copied
-//! (docs/dynamodb.md 20.3).
+//! The last phase of an export: a thread writes its files, compressed JSON lines with manifests and
+//! checksums, from the items that a job copied (docs/dynamodb.md 20.3).
 
 use std::{
     io::{self, Write},

@@ -1,5 +1,6 @@
-//! The meters: the capacity that operations consumed, by source and key, and the outcome of
-//! operations, counted in memory as they end.
+//! The meters: counters in memory of the capacity that operations consumed, by source and key, and
+//! of the outcome and latency of operations. `ops::metrics` reports them; they simulate CloudWatch
+//! and Contributor Insights.
 //!
 //! Two hooks feed them. Below the operations, where the bytes of each item are known, [`Charges`]
 //! record capacity by source and place; above them, in `database::local::operations`, `Timer`

@@ -1,4 +1,6 @@
-//! The content of a range of places: item collections, or the parts of those that a boundary cuts.
+//! The content of a range of the hash space: a scan that groups entries by item collection, with
+//! counts and bytes, to find where a partition can be split. A collection at a boundary of the
+//! range counts in part.
 //!
 //! A range may be as large as a table, so it is walked in steps, each in a short read transaction
 //! of its own; concurrent changes may be seen or not.

@@ -1,14 +1,15 @@
-//! The place at which a hot partition is cut.
+//! Split points of hot partitions: chooses the keys at which a partition with too much load is
+//! split, from samples of its load. `background::splits` calls it.
 //!
 //! ```text
-//! most of the load is on one key, others are beside it     the key gets a partition of its own
-//! ... and it is alone, most of its load is on one item     so does the item
-//! ... on several items                                     where the collection's load, by sort key, divides best
-//! no key has most                                          between the keys, where their load divides best
+//! one key has most of the load, and others have some       the key gets a partition of its own
+//! one key has all of it, and one item most of that         the item gets a partition of its own
+//! one key has all of it, on several items                  inside the collection, where the load by sort key divides best
+//! no key has most of the load                              between the keys, where their load divides best
 //! ```
-//! A single item is not cut, nor a collection that a local index keeps together, nor one with a
-//! load that follows growing sort keys: it would be hot at its end again. Each part has items or
-//! load, so that no partition is useless.
+//! A single item is not split, nor is a collection that a local index keeps together. A collection
+//! with a load that follows growing sort keys is not split either: it would be hot at its end again.
+//! Each part has items or load, so that no partition is useless.
 
 use super::{
     content::{self, StepViews},

@@ -1,4 +1,5 @@
-//! The partitions of a table or global index: ranges of its places without gap or overlap.
+//! The partition map of a table or global index: its key ranges, without gap or overlap, and their
+//! stored form (range partitioning of the hash space).
 //!
 //! A place is the digest of a partition key followed by the order inside the collection (see
 //! `engine::base::keys`), so that a boundary may lie between two collections or inside one. A

@@ -1,4 +1,5 @@
-//! One page: the walk over a range, its end, and its cost (docs/dynamodb.md 13.5, 10.3).
+//! Pagination of Query and Scan: the walk over a key range up to the limits of one page, and its
+//! cost (docs/dynamodb.md 13.5, 10.3).
 
 use std::ops::Bound;
 

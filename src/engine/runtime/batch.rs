@@ -1,5 +1,5 @@
-//! The state that the jobs of one transaction share and that is written once at its end: the
-//! version sequence and the counters of sources.
+//! Group commit, the engine's part: the state that all jobs of one store transaction share and that
+//! is written once at its end, namely the version sequence and the counters of sources.
 
 use std::{
     collections::BTreeMap,

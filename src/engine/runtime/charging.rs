@@ -1,4 +1,5 @@
-//! Consumed capacity by source and place, for each item of a read or write.
+//! The accounting of consumed capacity: each item of a read or write is admitted by the throttle
+//! and charged to the meters, by source and place.
 
 use super::{shared::EngineShared, transaction::Transaction, view::ReadView};
 use crate::engine::{

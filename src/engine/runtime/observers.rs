@@ -1,5 +1,5 @@
-//! Observers that must be notified of every change before the writer gets its answer: a mount with
-//! a kernel cache to invalidate.
+//! The observer pattern for commits: observers are notified of every change before its writer gets
+//! the answer. The main one is a mount with a kernel cache to invalidate.
 //!
 //! A [`WriteListener`](crate::model::api::WriteListener) is notified of the writes of one
 //! operation; an observer of all writes, including deletes by time to live, and of the tables that

@@ -1,5 +1,5 @@
-//! The path of a change to the writer thread and of its outcome back: the only way in which
-//! anything is written.
+//! The write path: queues a change as a job for the single writer thread, and delivers its outcome
+//! after the commit to a callback or a waiting thread. Nothing is written in any other way.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},

@@ -1,4 +1,5 @@
-//! INSERT, UPDATE, DELETE and EXISTS: the item of a statement, and its effect on the item.
+//! Execution of PartiQL INSERT, UPDATE, DELETE and EXISTS: finds the item of a statement and makes
+//! its change.
 
 use crate::engine::{
     base::write_units,

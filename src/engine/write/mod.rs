@@ -1,5 +1,6 @@
-//! The change of one item: base entry, item collections, index entries and counters, all in one
-//! transaction.
+//! The change of one item: the base entry, item collections, index entries, counters, history and
+//! stream record, all in one transaction. `condition` checks it before, `action` and `update` say
+//! what it is.
 
 pub mod action;
 pub mod condition;

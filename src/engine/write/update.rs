@@ -1,4 +1,5 @@
-//! The update of one item (docs/dynamodb.md 7.11, 5.2, 9.4): parsed before the write is queued, applied on the writer thread.
+//! The update of one item by an update expression (docs/dynamodb.md 7.11, 5.2, 9.4). It is parsed
+//! before the write is queued and applied on the writer thread.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Rules on the cost of the observed load in each billing mode, and on the fit of the provisioned
-//! units.
+//! Rules of advice on cost: the observed load priced in each billing mode, and the fit of the
+//! provisioned units. Each rule is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceLevel};

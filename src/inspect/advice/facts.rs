@@ -1,5 +1,6 @@
-//! The facts behind advice: distributions, the growth of the fullest item collection of a table
-//! with local indexes, and the recorded load. Reading them consumes no capacity.
+//! The input of the rules of advice: reads a table's definition, distributions, a sample of items,
+//! the growth of the fullest item collection of a table with local indexes, and the recorded load.
+//! Reading them consumes no capacity.
 
 use std::ops::ControlFlow;
 

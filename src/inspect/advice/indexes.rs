@@ -1,4 +1,5 @@
-//! Rules on indexes.
+//! Rules of advice on indexes: unneeded projections, write capacity, sparse and empty indexes,
+//! violations. Each rule is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{IndexFacts, TableFacts};
 use super::format::{Advice, AdviceLevel};

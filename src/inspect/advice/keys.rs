@@ -1,4 +1,5 @@
-//! Rules on partition keys.
+//! Rules of advice on partition keys: few values, dominant values, times, sequences. Each rule is a
+//! function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{IndexFacts, SourceFacts, TableFacts};
 use super::format::{Advice, AdviceLevel};

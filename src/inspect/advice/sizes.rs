@@ -1,4 +1,5 @@
-//! Rules on the sizes of items, and on item collections that grow without end.
+//! Rules of advice on the sizes of items, and on item collections that grow without end. Each rule
+//! is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{DAY_MS, Growth, TableFacts};
 use super::format::{Advice, AdviceLevel, bytes, collection, day, item_stem, plural, value};

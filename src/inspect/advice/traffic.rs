@@ -1,4 +1,5 @@
-//! Rules on the recorded load.
+//! Rules of advice on the recorded load: hot keys, throttles, unused indexes, wasted reads. Each
+//! rule is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceLevel};

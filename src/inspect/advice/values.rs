@@ -1,4 +1,5 @@
-//! Classification of key values: times, ids, sequences.
+//! Heuristics that classify samples of key values as times, generated ids or sequences, for the
+//! rules on keys (`keys`).
 
 use crate::inspect::violations::cell;
 use crate::model::AttributeValue;

@@ -1,7 +1,8 @@
-//! Patterns of keys, learned while they are read.
+//! A prefix tree (trie) of key parts that learns the patterns of a table's keys while they are
+//! read. `class` gives the parts, `shape` the statistics at the end of a path.
 //!
 //! A key is a path in a tree: the parts of the partition key, then those of the sort key, each with
-//! the separator after it; at the end of the path is the [`Shape`] of the items with such keys. A
+//! the separator after it; at the end of the path is the [`ItemShape`] of the items with such keys. A
 //! part with a form (a number, a date, a UUID) is its class from the beginning. Names are kept, and
 //! become `<word>` if many different ones occur in one place. Each place so decides which names are
 //! constants: `ORDER` below `USER#<n>`, whatever follows elsewhere, and never before there are

@@ -1,3 +1,5 @@
+//! Tests of the pattern tree.
+
 use super::*;
 use crate::model::AttributeValue;
 

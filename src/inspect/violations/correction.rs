@@ -1,4 +1,6 @@
-//! Detection of violations by a scan of the table, and their correction from a filled-in table.
+//! The two steps of the Violation Detector: `detect` finds violations by a scan of the table, and
+//! `correct` applies the table of corrections that a person filled in. The forms of both tables are
+//! in `violations`.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -14,12 +16,10 @@ use crate::model::{Error, KeySchema, TableName};
 
 /// The bounds of a detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-// The maximum of violations to find; `None` is all.
 pub struct DetectBounds {
-    /// Violations to find; `None` is all.
-    // The maximum of items to read; `None` is all.
+    /// The maximum of violations to find; `None` is all.
     pub violations_max: Option<u64>,
-    /// Items to read; `None` is all.
+    /// The maximum of items to read; `None` is all.
     pub items_max: Option<u64>,
 }
 
