@@ -133,7 +133,8 @@ pub(super) fn remove_step(
     source: SourceId,
 ) -> Result<bool, StoreError> {
     transaction.mark_removal();
-    // A limit on keys of all kinds together: each key may be on a page that is copied.
+    // One limit for keys of all kinds together: the store is copy-on-write, and each removed key
+    // may be on another page that is copied.
     let mut left = transaction.shared.batch_size.keys();
     remove_up_to(transaction, source, &mut left)
 }

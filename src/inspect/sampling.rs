@@ -134,7 +134,7 @@ impl Distribution {
     }
 
     /// Returns the share of the sum, in rounded percent, that the largest `percent` of the things
-    /// have, at least one of them.
+    /// have. At least one thing counts as the largest.
     #[must_use]
     pub fn percent_of_largest(&self, percent: u64) -> u64 {
         let mut left = (self.count * percent / 100).max(1);
@@ -152,8 +152,8 @@ impl Distribution {
             .unwrap_or(0)
     }
 
-    /// Returns counts by powers of two: the first size of each class and its count, without empty
-    /// classes at both ends.
+    /// Returns the histogram by powers of two: the first size of each class and its count, without
+    /// empty classes at both ends.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64)> {
         let class = |size: u64| size.max(1).ilog2();

@@ -116,7 +116,7 @@ pub struct ChangesJob {
     pub source: SourceId,
     /// The source in which the changes are gathered, each at its item's place.
     pub into: SourceId,
-    /// The progress of the walk: at first the last version before the window.
+    /// The cursor of the scan over the history: at first the last version before the window.
     pub after: Version,
     /// The last version of the window.
     pub until: Version,

@@ -151,7 +151,7 @@ fn expire_item(
     }
 }
 
-/// Removes an expiry without an item to delete; returns false.
+/// Removes an entry of the expiry list that has no item to delete; returns false.
 fn drop_expiry(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,

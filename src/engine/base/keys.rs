@@ -395,7 +395,7 @@ pub fn parse_version(key: &[u8]) -> Option<Version> {
     }
 }
 
-/// Returns time and place in the key of an expiry; `None` for other keys.
+/// Returns the time and the place that the key of an expiry holds; `None` for other keys.
 #[must_use]
 pub fn parse_expiry(key: &[u8]) -> Option<(u64, &[u8])> {
     let StoreKey::Expiry(_, ms, place) = StoreKey::parse(key)? else {

@@ -330,10 +330,7 @@ fn check_local(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
     }
 }
 
-/// Runs check 14.
-///
-/// # Errors
-/// Fails with the errors of its type and its names.
+/// Runs check 14 (the projection of an index) and returns the projection.
 pub fn projection(definition: &ProjectionDefinition) -> Result<Projection, SchemaError> {
     match (definition.projection_type, &definition.non_key_attributes) {
         (None, _) => Err(SchemaError::ProjectionTypeMissing),

@@ -254,7 +254,7 @@ pub struct LeavingIndex {
 /// The state of an index made by UpdateTable, beside its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuiltIndex {
-    /// The list of items that are kept out of it.
+    /// The list of items that are kept out of the index.
     pub violations: SourceId,
     /// The last version that was in the index when it became active.
     pub since: Version,

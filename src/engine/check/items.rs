@@ -352,7 +352,7 @@ pub struct EntryGroups {
 }
 
 impl EntryGroups {
-    /// Counts an entry; returns the previous group if it begins another.
+    /// Counts an entry. Returns the previous group if the entry begins a new one.
     pub fn count(
         &mut self,
         digest: Digest,

@@ -288,7 +288,7 @@ impl ViewCheck<'_> {
 // Data beside the items: trashed files, counts, client request tokens. Entries without a table
 // are found with the sources.
 
-/// The fault of an entry, if it has one.
+/// The difference that an entry has, if any.
 type EntryFault = Result<Option<DifferenceKind>, StoreError>;
 
 /// Checks the data beside the items, in one snapshot.

@@ -94,7 +94,7 @@ impl ViewCheck<'_> {
         })
     }
 
-    /// Visits stored bytes.
+    /// Visits each entry of a range: its key and its stored bytes.
     pub fn each(
         &mut self,
         range: &KeyRange,

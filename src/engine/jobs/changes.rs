@@ -59,7 +59,7 @@ impl<'b> ChangedItem<'b> {
     }
 }
 
-/// Walks a batch of the history; returns the position reached, or `None` at the end.
+/// Reads a batch of the history; returns the new cursor, or `None` at the end.
 pub(super) fn run_batch(
     transaction: &mut Transaction<'_>,
     changes: &ChangesJob,

@@ -1,5 +1,5 @@
-//! The begin and end of a background job (see `engine::jobs`): the resources that it pins, as
-//! history and sources, their release, and the follow-up work.
+//! The begin and end of a background job (see `engine::jobs`): the resources that it holds
+//! meanwhile (history, sources), their release, and the follow-up work.
 
 use crate::engine::{
     account::{

@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(map.position_of(&inside), 1);
         let bytes = stored_form::encode(&map).unwrap();
         assert_eq!(stored_form::decode(&bytes), Ok(map.clone()));
-        // The form before forms had versions.
+        // The stored form from before forms had versions.
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(
             stored_form::decode(text.replacen("\"v\":1,", "", 1).as_bytes()),

@@ -20,7 +20,8 @@ use crate::store::BatchHook;
 /// become this one with the first write.
 pub const FORMAT_VERSION: u8 = 2;
 
-/// The hook of the writer thread. One job at a time locks it: there is one writer thread.
+/// The hook that the store's writer thread calls at the begin and end of each transaction. One job
+/// at a time locks the state, because there is one writer thread.
 #[derive(Debug, Default)]
 pub struct BatchState {
     state: Mutex<TransactionState>,

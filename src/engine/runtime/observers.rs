@@ -84,7 +84,7 @@ mod tests {
             committed,
             Box::new(move || of_then.store(true, Ordering::SeqCst)),
         );
-        // In any order: each observer has it once.
+        // The callbacks may run in any order: each observer has one.
         for _ in 0..2 {
             assert!(!told.load(Ordering::SeqCst));
             let then = named.iter().find_map(|one| one.1.lock().pop()).unwrap();

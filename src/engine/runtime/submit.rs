@@ -59,7 +59,7 @@ impl EngineShared {
             .submit(SubmittedChange::new(Arc::clone(self), run, done));
     }
 
-    /// Queues a change; the returned slot gets its outcome after the commit.
+    /// Queues a change; the returned handle gets its outcome after the commit.
     fn submit_pending<T, F>(self: &Arc<Self>, context: CallContext, run: F) -> PendingChange<T>
     where
         T: Send + 'static,

@@ -223,7 +223,8 @@ impl PreparedStatement {
     }
 }
 
-/// Returns the error in PartiQL's words, which are fewer for an item that an update made too deep.
+/// Converts an error to that of PartiQL, which has another text for an item that an update nested
+/// too deep.
 #[must_use]
 pub fn to_partiql_error(error: Error) -> Error {
     match error {

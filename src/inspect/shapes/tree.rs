@@ -410,7 +410,8 @@ impl PatternNode {
         });
     }
 
-    /// Merges a few parts of one class into many of a wider class, to which they belong by chance.
+    /// Merges a class with few parts into a wider class with many: they belong to the narrow class
+    /// by chance, for example hexadecimal ids that happen to have only digits.
     fn join_classes(&mut self) {
         let mut counts: Vec<(u8, PartClass, u64)> = Vec::new();
         for edge in &self.edges {

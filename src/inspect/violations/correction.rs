@@ -119,7 +119,7 @@ pub enum CorrectionAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CorrectionCounts {
     pub corrected: u64,
-    /// Rows without a change.
+    /// The number of rows without a change.
     pub left: u64,
     pub failed: u64,
 }
