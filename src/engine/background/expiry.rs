@@ -1,4 +1,4 @@
-//! The reaper of expired data: it deletes items whose time to live is over, and expired backups of
+//! The reaper of expired data: it deletes items after their time to live, and expired backups of
 //! deleted tables. One of the rounds of `engine::background`; the list of expiries is in
 //! `engine::time_to_live`.
 

@@ -1,5 +1,5 @@
-//! The checks of a CreateTable request in DynamoDB's order; the first failure wins
-//! (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
+//! Validation of table definitions: the checks of a CreateTable request in DynamoDB's order, of
+//! which the first that fails is reported (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 

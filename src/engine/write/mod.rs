@@ -1,6 +1,6 @@
 //! The change of one item: the base entry, item collections, index entries, counters, history and
-//! stream record, all in one transaction. `condition` checks it before, `action` and `update` say
-//! what it is.
+//! stream record, all in one transaction. `action` and `update` plan a change, `condition` checks
+//! the stored item before it.
 
 pub mod action;
 pub mod condition;

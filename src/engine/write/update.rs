@@ -217,10 +217,10 @@ fn check_statement_size(update: &Update, old: Option<&Item>) -> Result<(), Error
     }
 }
 
-/// The bytes charged for a statement (docs/dynamodb.md 5.4): once for all, for an action that
-/// writes a value, for one that clears a value, for each step of a target after its first name, for
-/// an operand that is a path and for each element of it, for operators and functions beside their
-/// operands.
+/// The bytes charged for an update statement (docs/dynamodb.md 5.4): for the statement, for an
+/// action that writes a value, for one that clears a value, for each step of a target after its
+/// first name, for an operand that is a path and for each element of it, and for operators and
+/// functions in addition to their operands.
 const STATEMENT_BYTES: usize = 3;
 const WRITING_ACTION_BYTES: usize = 19;
 const CLEARING_ACTION_BYTES: usize = 1;

@@ -1,5 +1,5 @@
-//! Rules of advice on indexes: unneeded projections, write capacity, sparse and empty indexes,
-//! violations. Each rule is a function from [`TableFacts`] to a list of [`Advice`].
+//! Rules of advice on indexes: write capacity, projection, empty indexes, violations. Each rule is
+//! a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{IndexFacts, TableFacts};
 use super::format::{Advice, AdviceLevel};

@@ -1,4 +1,4 @@
-//! Tests of the pattern tree.
+//! Tests of the pattern tree (`tree`): the patterns that lists of keys give.
 
 use super::*;
 use crate::model::AttributeValue;

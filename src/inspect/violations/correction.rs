@@ -1,6 +1,6 @@
-//! The two steps of the Violation Detector: `detect` finds violations by a scan of the table, and
-//! `correct` applies the table of corrections that a person filled in. The forms of both tables are
-//! in `violations`.
+//! The steps of the Violation Detector: `detect` finds violations by a scan of the table, and
+//! `correct` applies the corrections that a person filled into its CSV table. The forms of the
+//! tables are in `violations`.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
