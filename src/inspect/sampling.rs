@@ -1,7 +1,7 @@
 //! Sampling and histograms, for the other analyses. A stratified sample takes equally many items
 //! from each part of the hash range; its reads are free: no units, no heat, no throttling, no
-//! metrics ([`Browse::look`]). A [`Distribution`] is a histogram with exact counts of each size, so
-//! that a mean never hides the largest.
+//! metrics ([`Browse::peek_page`]). A [`Distribution`] is a histogram with exact counts of each
+//! size, so that a mean never hides the largest.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ pub const SAMPLE_MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Returns at most `count` items or entries, and at most [`SAMPLE_MEMORY_BYTES_MAX`] of values, but
 /// at least one: all, if there are no more, otherwise the first ones of each part of the hash
-/// range. Fails as [`Browse::look`] does.
+/// range. Fails as [`Browse::peek_page`] does.
 pub fn sample(database: &dyn Browse, source: &SourceName, count: u32) -> Result<Vec<Item>, Error> {
     let has_more = database.stats(source)?.entries > u64::from(count);
     let segments = if has_more { SAMPLE_SEGMENTS } else { 1 };

@@ -135,7 +135,7 @@ impl EngineMeter {
     }
 
     /// Locks out flushes while the guard exists, so that a reader sees each count once. Returns
-    /// `None` after [`FLUSH_WAIT`], when the flush itself waits for the reader.
+    /// `None` after `FLUSH_WAIT`, when the flush itself waits for the reader.
     #[must_use]
     pub fn read_lock(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.flush_lock.try_read_for(FLUSH_WAIT)

@@ -1,7 +1,7 @@
 //! ExecuteStatement, BatchExecuteStatement and ExecuteTransaction, for PartiQL (docs/dynamodb.md
 //! 19). A single statement runs as the operation that it stands for. The statements of a batch
-//! succeed or fail each on its own, with the writes in one commit. Those of a transaction run all
-//! together, as of one moment or as TransactWriteItems does (docs/dynamodb.md 15).
+//! succeed or fail each on its own, with the writes in one commit. The statements of a transaction
+//! run all together, as of one moment or as TransactWriteItems does (docs/dynamodb.md 15).
 
 use super::transactions::{self, ReasonList, TransactionPart};
 use crate::engine::{
