@@ -1,5 +1,5 @@
-//! The old images of a table's items, from which a copy of the table as of an earlier moment is
-//! made.
+//! The history of a table: an undo log of old item images, from which a copy of the table as of an
+//! earlier moment is made. `engine::write` appends to it and `engine::jobs` reads it.
 //!
 //! A table keeps history while point-in-time recovery is on, or while a job reads it. From then on
 //! each change of an item appends one record under the version of the change:

@@ -1,5 +1,6 @@
-//! Client request tokens of transactions: a transaction runs once for its token (docs/dynamodb.md
-//! 15.1).
+//! Idempotency tokens: a transaction with a client request token runs once, and a repetition within
+//! ten minutes gets the result of the first (docs/dynamodb.md 15.1). The caller is
+//! `ops::transactions`.
 //!
 //! ```text
 //! token          expires u64 · digest 16 of the transaction's actions · u32 for each of its tables: read units of a replay

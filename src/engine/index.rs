@@ -1,5 +1,6 @@
-//! The entries of an item in an index, and their change with a change of the item (docs/dynamodb.md
-//! 9.1, 9.4, 10.2).
+//! Secondary index maintenance, computed: the entries of an item in an index, and the entries to
+//! delete and to put when the item changes (docs/dynamodb.md 9.1, 9.4, 10.2). `index_write` writes
+//! them.
 
 use std::borrow::Cow;
 

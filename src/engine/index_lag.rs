@@ -1,5 +1,5 @@
-//! The simulated lag of global indexes behind their table, as in the service: off by default
-//! (docs/requirements.md G-31, G-32).
+//! Eventual consistency, simulated: global indexes lag behind their table by a queue of pending
+//! writes, as in the service; off by default (docs/requirements.md G-31, G-32).
 //!
 //! With a delay, or while propagation is paused, a write appends a **pending write** instead of
 //! changing the global indexes: the item before and after it, under its version, in the same

@@ -1,4 +1,6 @@
-//! Writes the entries of one index with their item collections and counters.
+//! Secondary index maintenance, written: puts and deletes the entries of one index, and updates its
+//! item collections and counters. `engine::index` computes the entries; `engine::write`, the
+//! backfill and the lag worker call this.
 
 use super::{
     base::counters::{CollectionRecord, CounterDelta, new_collection, size_change},

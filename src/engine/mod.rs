@@ -1,4 +1,5 @@
-//! The embedded engine: catalog, operations (one file each), index maintenance, counters.
+//! The embedded engine: DynamoDB's data model on an ordered key-value store (`crate::store`): catalog,
+//! operations, index maintenance, counters, background work. `crate::database::local` is its caller.
 //!
 //! # Layers
 //!
@@ -7,8 +8,8 @@
 //!
 //! ```text
 //! open             opening: the store's format, work left by an earlier process, the threads
-//! ops/             one file for each operation
-//! check/           everything derived, recomputed and compared
+//! ops/             the operations, one file for each family
+//! check/           consistency check: everything derived, recomputed and compared
 //!
 //! background/      background rounds: expiry, indexes being made or removed, splits of partitions
 //! jobs/            copies in batches: backups, restores, exports, imports
@@ -18,22 +19,22 @@
 //!
 //! index_life/      indexes that UpdateTable makes and drops, online
 //!
-//! index_lag        global indexes that show writes late
-//! table_states     tables in CREATING and DELETING
+//! index_lag        simulated eventual consistency: global indexes that show writes late
+//! table_states     simulated delays of tables in CREATING and DELETING
 //!
-//! history          old images, for copies as of an earlier moment
+//! history          undo log: old images, for copies as of an earlier moment
+//! idempotency      client request tokens of transactions
 //! index_write      writes the entries of one index
-//! parked           the trash: deleted items kept as files
 //! purge            removal of dropped tables in the background
 //! read/            Query and Scan pages
-//! streams/         records of changes
+//! streams/         change data capture: records of changes
 //! time_to_live     items that expire
-//! tokens           client request tokens of transactions
+//! trash            deleted items kept as files
 //!
 //! runtime/         the running engine: shared state, transactions, views, threads
 //!
 //! meter/           consumed capacity and outcome of operations, in memory
-//! throttle         a simulator of throttling
+//! throttle         a simulator of throttling, with token buckets
 //!
 //! account/         backups, exports, imports, background jobs as records
 //! index            the entries of an item in an index, and their changes

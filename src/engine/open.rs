@@ -1,5 +1,5 @@
-//! The opening of an engine: the store's format, work left by an earlier process, the threads; and
-//! its close.
+//! The opening of an engine: the check of the store's format version, the recovery of work that an
+//! earlier process left, the start of the background threads; and its close.
 
 use std::ops::Bound;
 

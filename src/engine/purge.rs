@@ -1,5 +1,5 @@
-//! The removal of the data of dropped tables and of dropped lists of expiries: in the background,
-//! in batches, continued after a restart.
+//! Deferred deletion: the data of dropped tables and of dropped lists of expiries is removed in the
+//! background, in batches, continued after a restart.
 //!
 //! A dropped source has a purge key from the commit that dropped it until its last entry is
 //! removed. Nothing refers to the source any more, so its data cannot be seen.
@@ -133,7 +133,8 @@ pub(super) fn remove_step(
     source: SourceId,
 ) -> Result<bool, StoreError> {
     transaction.mark_removal();
-    // A limit on keys of all kinds together: each key may be on a page that is copied.
+    // One limit for keys of all kinds together: the store is copy-on-write, and each removed key
+    // may be on another page that is copied.
     let mut left = transaction.shared.batch_size.keys();
     remove_up_to(transaction, source, &mut left)
 }

@@ -1,6 +1,6 @@
-//! The simulated delay of tables in CREATING and DELETING, as in the service (docs/requirements.md
-//! P-09). Without a configured delay a table is ACTIVE with the commit that creates it, and gone
-//! with the one that deletes it.
+//! The table states CREATING and DELETING, simulated: a configured delay between the request and
+//! the effect, as in the service (docs/requirements.md P-09). Without a delay a table is ACTIVE
+//! with the commit that creates it, and gone with the one that deletes it.
 
 use super::{
     account::{self, AccountRecord, BackupRecord},

@@ -1,4 +1,5 @@
-//! Time to live: expired items are deleted in the background (docs/dynamodb.md 16).
+//! Time to live: a persistent queue of expiries, ordered by time, from which expired items are
+//! deleted in the background (docs/dynamodb.md 16).
 //!
 //! A table with time to live has a list of expiries, kept in order of time by every change of an
 //! item ([`maintain`]), so that the search for expired items costs nothing while there are none.

@@ -6,7 +6,7 @@
 //! ```text
 //! 00        version u8, 1
 //! 01        flags u8: bit 0, its folder was removed: it is listed, and no longer in any folder
-//! 02        parked at u64, milliseconds since the epoch
+//! 02        trashed at u64, milliseconds since the epoch
 //! 0A        type of the folder's partition key u8: 0 in no folder, else S, N or B as ASCII
 //! 0B        n u16, bytes of that key
 //! 0D        the key in ordered encoding, see `codec::key`: n bytes, of the digest in the record's key

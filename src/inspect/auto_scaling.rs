@@ -1,5 +1,5 @@
-//! A simulation of a target-tracking policy of Application Auto Scaling on a recorded load
-//! (docs/dynamodb.md 23.3, docs/requirements.md S-02).
+//! Auto scaling, simulated: runs a target-tracking policy of Application Auto Scaling on a recorded
+//! load (docs/dynamodb.md 23.3, docs/requirements.md S-02).
 //!
 //! Two minutes above the target in a row raise the capacity; a quarter of an hour well below it
 //! lowers the capacity, as far as the table's quota of decreases allows. Nothing is changed: the
@@ -7,7 +7,7 @@
 
 use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
 
-/// A target utilisation may be from here …
+/// The bounds and the default of a target utilization, in percent.
 pub const TARGET_PERCENT_MIN: u32 = 20;
 pub const TARGET_PERCENT_MAX: u32 = 90;
 pub const TARGET_PERCENT_DEFAULT: u32 = 70;
@@ -23,7 +23,7 @@ const MINUTE_SECONDS: f64 = 60.0;
 /// A policy for the read or the write capacity of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScalingPolicy {
-    /// In units a second.
+    /// The least capacity, in units a second.
     pub min: u64,
     pub max: u64,
     pub target_percent: u32,
@@ -123,8 +123,8 @@ impl Controller {
             return (wanted > self.capacity)
                 .then(|| self.change(wanted, ScalingAction::Raise(wanted)));
         }
-        // By the busiest of these minutes: by the last one, the next such minute would raise it
-        // again.
+        // The busiest of these minutes gives the capacity: by the last one, the next such minute
+        // would raise it again.
         let busiest = quiet?
             .iter()
             .map(|minute| minute.consumed)

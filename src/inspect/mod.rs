@@ -1,11 +1,11 @@
-//! Analyses of a table that read it through the operations alone: for `ddbfs` commands and files of
-//! the mount.
+//! Analyses of a table, for `ddbfs` commands and for files of the mount. They read the table
+//! through the operations alone.
 //!
 //! ```text
 //! violations/  values that keep items out of an index: found, listed as CSV, corrected (docs/requirements.md S-06)
 //! advice/      advice on keys and indexes, derived from the data (docs/requirements.md S-08)
-//! look.rs      free reads, and distributions: sizes of items, entries of values
 //! shapes/      the shapes of the items: patterns of keys, sizes, attributes
+//! sampling.rs  free reads, and histograms: sizes of items, entries of values
 //! auto_scaling.rs  a scaling policy simulated on a recorded load (docs/requirements.md S-02)
 //! sharding.rs  write-sharded partition keys: their number, their suffixes, and reading them back as one (docs/requirements.md T-08 to T-17)
 //! ```

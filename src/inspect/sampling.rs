@@ -1,5 +1,7 @@
-//! Free reads of a table or index: no units, no heat, no throttling, no metrics ([`Browse::peek_page`]).
-//! And distributions of numbers: exact counts of each size, so that a mean never hides the largest.
+//! Sampling and histograms, for the other analyses. A stratified sample takes equally many items
+//! from each part of the hash range; its reads are free: no units, no heat, no throttling, no
+//! metrics ([`Browse::peek_page`]). A [`Distribution`] is a histogram with exact counts of each
+//! size, so that a mean never hides the largest.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -132,7 +134,7 @@ impl Distribution {
     }
 
     /// Returns the share of the sum, in rounded percent, that the largest `percent` of the things
-    /// have, at least one of them.
+    /// have. At least one thing counts as the largest.
     #[must_use]
     pub fn percent_of_largest(&self, percent: u64) -> u64 {
         let mut left = (self.count * percent / 100).max(1);
@@ -150,8 +152,8 @@ impl Distribution {
             .unwrap_or(0)
     }
 
-    /// Returns counts by powers of two: the first size of each class and its count, without empty
-    /// classes at both ends.
+    /// Returns the histogram by powers of two: the first size of each class and its count, without
+    /// empty classes at both ends.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64)> {
         let class = |size: u64| size.max(1).ilog2();

@@ -1,6 +1,6 @@
-//! Write-sharded partition keys: a key value that takes more writes than a partition allows is
-//! spread over values with a suffix, `121212-1` to `121212-5` (developer guide, "Using write
-//! sharding"; docs/requirements.md T-08 to T-17).
+//! Write sharding: a partition key value that takes more writes than a partition allows is spread
+//! over values with a suffix, `121212-1` to `121212-5` (developer guide, "Using write sharding";
+//! docs/requirements.md T-08 to T-17).
 
 use crate::codec::digest::digest;
 

@@ -1,4 +1,5 @@
-//! Background jobs as plain data: source, target and progress of a copy. `jobs` runs them.
+//! The records of background jobs: the source, target and cursor of a copy, as plain data.
+//! `engine::jobs` runs them and writes the cursor back with each batch.
 
 use super::AccountRecord;
 use crate::engine::{
@@ -115,7 +116,7 @@ pub struct ChangesJob {
     pub source: SourceId,
     /// The source in which the changes are gathered, each at its item's place.
     pub into: SourceId,
-    /// The progress of the walk: at first the last version before the window.
+    /// The cursor of the scan over the history: at first the last version before the window.
     pub after: Version,
     /// The last version of the window.
     pub until: Version,

@@ -1,5 +1,6 @@
-//! The records of the account, not of a table: backups, exports, imports, contributor insights,
-//! background jobs. Each is plain data under its kind and name; `jobs` and `ops` act on them.
+//! The records that belong to the account and not to a table: backups, exports, imports,
+//! contributor insights, background jobs. Each record is plain data, stored as versioned JSON under
+//! its kind and name ([`AccountRecord`]); `engine::jobs` and `engine::ops` act on them.
 
 pub mod job;
 
@@ -162,7 +163,8 @@ pub struct BackupRecord {
 /// An export, by ARN.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportRecord {
-    /// The export; until its files are written, with the numbers copied so far.
+    /// The description of the export. Until its files are written, its counts are those of the
+    /// items copied so far.
     #[serde(flatten)]
     pub export: Export,
     /// The source of its items until the files are written.
@@ -190,7 +192,7 @@ impl ExportRecord {
 }
 
 impl StoredForm for BackupRecord {
-    /// Rises with the version of the table entry inside.
+    /// The version rises with that of the table entry inside the record.
     const VERSION: u8 = TableEntry::VERSION;
     const NAME: &'static str = "a backup";
 
@@ -263,7 +265,8 @@ impl BackupRecord {
 /// The stored settings of a table or index, by its name.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct InsightsRecord {
-    /// The table or index at the time: another may have its name by now.
+    /// The source of the table or index when the record was written: another table or index may
+    /// have its name by now.
     source: SourceId,
     #[serde(default)]
     enabled: bool,

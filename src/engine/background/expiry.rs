@@ -1,4 +1,6 @@
-//! The deletion of expired items and of expired backups of deleted tables.
+//! The reaper of expired data: it deletes items after their time to live, and expired backups of
+//! deleted tables. One of the rounds of `engine::background`; the list of expiries is in
+//! `engine::time_to_live`.
 
 use crate::engine::{
     account::{AccountRecord, BackupRecord},
@@ -149,7 +151,7 @@ fn expire_item(
     }
 }
 
-/// Removes an expiry without an item to delete; returns false.
+/// Removes an entry of the expiry list that has no item to delete; returns false.
 fn drop_expiry(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,

@@ -1,6 +1,7 @@
-//! The steps of indexes that are being made or removed, and of those that lag, on a background
-//! thread of their own, so that a long backfill blocks nothing else. Several processes may work on
-//! one index: each step continues where the last step of any process ended.
+//! The worker thread for indexes that are being made or removed, and for those that lag. It runs on
+//! a thread of its own, so that a long backfill blocks nothing else. Several processes may work on
+//! one index: each step continues where the last step of any process ended. The steps themselves
+//! are in `engine::index_life` and `engine::index_lag`.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! The flush of the meters to the store, in one transaction for all tables, and the removal of
-//! records older than a day. Nothing is written while nothing is counted.
+//! The periodic flush of the meters (`engine::meter`) to the store, in one transaction for all
+//! tables, and the removal of records older than a day. Nothing is written while nothing is
+//! counted.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! The engine's background work: expired items, stream records older than a day, indexes that are
-//! made or removed, splits of partitions, the flush of the meters.
+//! The engine's background threads: expired items, stream records older than a day, the trash,
+//! indexes that are made or removed, splits of partitions, the flush of the meters.
 //!
 //! One thread for each kind of round wakes up at intervals; it writes only if there is work.
 //! Several processes on one data directory may run the same rounds: everything is decided again

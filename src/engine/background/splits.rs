@@ -1,5 +1,6 @@
-//! Splits of partitions that are too few, too full or too hot, in the background; no request waits
-//! for a split and no item moves.
+//! The background round that splits partitions that are too few, too full or too hot (the model is
+//! in `engine::partitions`). A partition is a range of keys in a map, so no request waits for a
+//! split and no item moves.
 //!
 //! Each decision is a function of the catalog, the stored items and the load, so the same history
 //! gives the same partitions. A round writes all changed maps in one transaction, and nothing if

@@ -1,4 +1,5 @@
-//! The counters of sources and of item collections, and their stored forms.
+//! The maintained counts of sources (tables and indexes) and of item collections, and their stored
+//! forms. Each write adds a delta, so that a count or a size is read without a scan.
 //!
 //! ```text
 //! source      entries u64 · bytes u64 · partition keys u64

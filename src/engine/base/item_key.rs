@@ -1,4 +1,4 @@
-//! Checks of primary keys: in an item to put, and as a `Key` parameter (docs/dynamodb.md 6.2).
+//! Validation of primary keys: in an item to put, and as a `Key` parameter (docs/dynamodb.md 6.2).
 
 use crate::engine::prelude::*;
 use crate::model::{

@@ -1,4 +1,5 @@
-//! The keys of the store.
+//! The key layout of the store: how tables, items, index entries and records are encoded as keys of
+//! one ordered key-value tree. The first byte of a key is its key space ([`Space`]).
 //!
 //! ```text
 //! 01 · id u8                            one value of the whole store, see Meta
@@ -19,7 +20,7 @@
 //! 18 · index u32                        progress of the backfill of an index, see `index_life`
 //! 19 · list u32 · digest 16 · order     the item at that place of a table is kept out of an index; no value. A list's id is a source id
 //! 1A · table u32 · version u64          a write that the global indexes of a table do not show yet, see `index_lag`
-//! 1B · table u32 · folder · name        a file in the trash, see `parked`; folder is 00, or 01 and the digest 16 of a partition key
+//! 1B · table u32 · folder · name        a file in the trash, see `trash`; folder is 00, or 01 and the digest 16 of a partition key
 //! 1C · source u32 · kind u8 · level u8 · start u64   the counts of a source in an interval, see `meter::stored`; milliseconds
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest
@@ -394,7 +395,7 @@ pub fn parse_version(key: &[u8]) -> Option<Version> {
     }
 }
 
-/// Returns time and place in the key of an expiry; `None` for other keys.
+/// Returns the time and the place that the key of an expiry holds; `None` for other keys.
 #[must_use]
 pub fn parse_expiry(key: &[u8]) -> Option<(u64, &[u8])> {
     let StoreKey::Expiry(_, ms, place) = StoreKey::parse(key)? else {

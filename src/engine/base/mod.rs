@@ -1,4 +1,5 @@
-//! The foundation of the engine, without the catalog: keys, counters, units.
+//! The foundation of the engine, below the catalog: key layout, versioned stored forms, counters,
+//! range scans, checks of keys and table definitions, capacity units.
 
 pub mod counters;
 pub mod item_key;

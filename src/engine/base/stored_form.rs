@@ -1,5 +1,6 @@
-//! Stored forms: parts of bytes one after the other, and values as a JSON object with the version
-//! of the form in its member `v`. The other members are those that the type derives.
+//! The serialization of stored values: binary parts one after the other ([`encode_parts`]), and
+//! JSON objects ([`StoredForm`]) with the version of the form in the member `v`. The other members
+//! are those that the type derives.
 //!
 //! A program reads its own version and all earlier ones; it refuses a newer form with an error and
 //! does not change it. Members may be added without a new version if they have a default and an

@@ -1,5 +1,5 @@
-//! The checks of a CreateTable request in DynamoDB's order; the first failure wins
-//! (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
+//! Validation of table definitions: the checks of a CreateTable request in DynamoDB's order, of
+//! which the first that fails is reported (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -330,10 +330,7 @@ fn check_local(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
     }
 }
 
-/// Runs check 14.
-///
-/// # Errors
-/// Fails with the errors of its type and its names.
+/// Runs check 14 (the projection of an index) and returns the projection.
 pub fn projection(definition: &ProjectionDefinition) -> Result<Projection, SchemaError> {
     match (definition.projection_type, &definition.non_key_attributes) {
         (None, _) => Err(SchemaError::ProjectionTypeMissing),

@@ -1,4 +1,5 @@
-//! Walks over ranges of keys, and the segments of a parallel scan.
+//! Range scans: helpers that visit, collect or delete the entries of a range of keys, and the
+//! segments of a parallel scan. They are built on `store::try_walk`.
 
 use crate::engine::prelude::*;
 use crate::model::{api::Segment, error::QueryError};

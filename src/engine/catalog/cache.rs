@@ -1,4 +1,4 @@
-//! A cache of the catalog's entries.
+//! A cache of the catalog's entries in memory, validated by a generation number.
 //!
 //! Other processes may change the catalog. Each change raises the generation; a reader takes the
 //! generation from its own snapshot and uses a cached entry only if the generations are equal.

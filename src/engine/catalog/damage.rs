@@ -1,4 +1,4 @@
-//! The place of damage: table, index and key of a stored record that cannot be read.
+//! Error context for corruption: adds the table, index and key of a damaged record to its error.
 
 use super::{all_tables, read_table};
 use crate::codec::digest::hex;

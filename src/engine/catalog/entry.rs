@@ -1,5 +1,6 @@
-//! The catalog entry of a table, as plain data. The logic of each feature is in its module:
-//! `streams`, `time_to_live`, `index_life`, `index_lag`.
+//! The catalog entry of a table: its schema, source ids and the state of each feature, as plain
+//! data. The logic of each feature is in its module: `streams`, `time_to_live`, `index_life`,
+//! `index_lag`; earlier forms are converted in `migrations`.
 
 use std::collections::BTreeMap;
 
@@ -253,7 +254,7 @@ pub struct LeavingIndex {
 /// The state of an index made by UpdateTable, beside its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuiltIndex {
-    /// The list of items that are kept out of it.
+    /// The list of items that are kept out of the index.
     pub violations: SourceId,
     /// The last version that was in the index when it became active.
     pub since: Version,

@@ -1,4 +1,5 @@
-//! The conversion of catalog entries of earlier versions to the members of today.
+//! Schema migration of the catalog: converts entries that earlier versions stored to the members of
+//! today.
 //!
 //! Version 1 had arrays where the form of today has objects, which deserialize alike; it also
 //! differs in:

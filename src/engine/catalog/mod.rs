@@ -1,5 +1,5 @@
-//! The catalog: the definition and state of every table as plain data, the stored form, and a
-//! cache.
+//! The catalog (data dictionary): the definition and state of every table as plain data, its stored
+//! form, and a cache of it.
 
 pub mod cache;
 pub mod damage;
@@ -61,7 +61,7 @@ pub fn allocate_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
 pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
     match StoreKey::Meta(Meta::NextSource).read(read, "next source id")? {
         Some(next) => Ok(next),
-        // Ids that are given must not be given again.
+        // An id that was allocated must not be allocated again.
         None if walks::has_any(read, &Space::Table.all())? => {
             Err(StoreError::Corrupt("tables without the next source id"))
         }

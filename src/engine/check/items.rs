@@ -1,4 +1,5 @@
-//! Checks of a table's items, of the entries of its indexes, and of the counters of both.
+//! Consistency checks of a table's items, of the entries of its indexes, and of the counters of
+//! both. A part of `engine::check`.
 
 use std::{collections::BTreeSet, ops::Bound};
 
@@ -351,7 +352,7 @@ pub struct EntryGroups {
 }
 
 impl EntryGroups {
-    /// Counts an entry; returns the previous group if it begins another.
+    /// Counts an entry. Returns the previous group if the entry begins a new one.
     pub fn count(
         &mut self,
         digest: Digest,

@@ -1,5 +1,6 @@
-//! Checks of the records that every change of an item writes beside its indexes, stream records and
-//! expiries; and of the data that lies beside the items.
+//! Consistency checks of stream records and lists of expiries, which every change of an item
+//! maintains, and of data that lies beside the items: the trash, metered counts, client request
+//! tokens. A part of `engine::check`.
 //!
 //! ```text
 //! streams    each record can be read, has a number its stream may have and the images of its view type; a record that an item's
@@ -287,7 +288,7 @@ impl ViewCheck<'_> {
 // Data beside the items: trashed files, counts, client request tokens. Entries without a table
 // are found with the sources.
 
-/// The fault of an entry, if it has one.
+/// The difference that an entry has, if any.
 type EntryFault = Result<Option<DifferenceKind>, StoreError>;
 
 /// Checks the data beside the items, in one snapshot.

@@ -1,5 +1,5 @@
-//! The check of a whole store: everything derived is recomputed from the base items and compared,
-//! each table in one view, in bounded memory.
+//! The consistency check of a whole store (`ddbfs check`, like fsck): everything derived is
+//! recomputed from the base items and compared, each table in one view, in bounded memory.
 //!
 //! ```text
 //! catalog        entries lie under their names; each source is one table's or index's

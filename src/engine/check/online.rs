@@ -1,4 +1,5 @@
-//! Checks of indexes that UpdateTable made or is making, and of indexes that lag.
+//! Consistency checks of indexes that UpdateTable made or is making, and of indexes that lag. A
+//! part of `engine::check`; the states are those of `engine::index_life` and `engine::index_lag`.
 //!
 //! ```text
 //! backfill     its progress is stored exactly while it runs; items that it has passed have their entry (items beyond may have)

@@ -1,5 +1,5 @@
-//! Checks of the records of the account, of histories and of partition maps, and of keys without a
-//! form.
+//! Consistency checks of the records of the account, of histories and of partition maps, and of
+//! keys that have no known form. A part of `engine::check`.
 
 use std::ops::Bound;
 

@@ -1,4 +1,5 @@
-//! The report of a check.
+//! The report of a consistency check (see `engine::check`): the kinds of differences that it finds,
+//! their places, and their text.
 
 use std::fmt;
 
@@ -54,7 +55,7 @@ pub enum DifferenceKind {
     /// A record with other sizes or other content than expected.
     #[error("differs from what it should be")]
     WrongRecord,
-    /// A version that was never given.
+    /// A version that was never allocated.
     #[error("has a version that was never given")]
     UnknownVersion,
     #[error("index entry is missing")]

@@ -1,4 +1,5 @@
-//! The shared part of all checks: a view, the report, and walks that skip damage.
+//! The visitor that all consistency checks share: one view, the report, and range scans that report
+//! a damaged record and go on.
 
 use super::report::{CheckPlace, DifferenceKind, Reporter};
 use crate::codec::{digest::hex, record};
@@ -93,7 +94,7 @@ impl ViewCheck<'_> {
         })
     }
 
-    /// Visits stored bytes.
+    /// Visits each entry of a range: its key and its stored bytes.
     pub fn each(
         &mut self,
         range: &KeyRange,

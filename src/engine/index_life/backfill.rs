@@ -1,5 +1,7 @@
-//! A step of an index backfill: it writes the index entries of some items. Where throttling is
-//! simulated, it writes as many as the index has write units for.
+//! One step of an index backfill: a resumable scan over the items of the table that writes the
+//! index entries of some of them and stores its cursor with them. Where throttling is simulated, a
+//! step writes as many entries as the index has write units for. The states around it are in
+//! `index_life`.
 
 use super::violations;
 use crate::engine::{

@@ -1,5 +1,5 @@
-//! The life cycle of a global index that UpdateTable makes or drops while its table is in use
-//! (docs/dynamodb.md 9.6).
+//! Online schema change: the state machine of a global index that UpdateTable makes or drops while
+//! its table is in use (docs/dynamodb.md 9.6).
 //!
 //! ```text
 //! (absent) -> Allocation -> Backfill -> active -> leaving -> (absent)

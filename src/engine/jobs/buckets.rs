@@ -1,4 +1,5 @@
-//! Directories as buckets: keys are paths in them, and never lead out of them.
+//! Directories that stand for the S3 buckets of exports and imports. A key is a relative path in
+//! the directory of its bucket: a prefix that leads out of it is refused, and symlinks are skipped.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},

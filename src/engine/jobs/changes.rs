@@ -1,11 +1,12 @@
-//! Collection of the changes between two moments of a table, for an incremental export.
+//! The job behind an incremental export: collects the changes of each item between two moments of a
+//! table (a change log compacted to one entry for each item).
 //!
-//! The job walks the table's history once, forward from the window's start. The first change of an
+//! The job reads the table's history once, forward from the window's start. The first change of an
 //! item within the window has as old image the item as it was when the window began; the last one
 //! has the time of the item's change. The item as it was when the window ended is the present one,
 //! if that is old enough, and otherwise the old image of the first change after the window: the
-//! walk reaches it later, as each change left a record. An item still open at the end of the
-//! history was deleted.
+//! scan reaches it later, as each change left a record. An item without a known new image at the
+//! end of the history was deleted.
 
 use crate::engine::{
     account::job::ChangesJob,
@@ -58,7 +59,7 @@ impl<'b> ChangedItem<'b> {
     }
 }
 
-/// Walks a batch of the history; returns the position reached, or `None` at the end.
+/// Reads a batch of the history; returns the new cursor, or `None` at the end.
 pub(super) fn run_batch(
     transaction: &mut Transaction<'_>,
     changes: &ChangesJob,

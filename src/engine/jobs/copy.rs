@@ -1,4 +1,5 @@
-//! One batch of a copy.
+//! One batch of a copy job (see `engine::jobs`): reads the next items or history records of the
+//! source, writes them to a backup, an export or a restored table, and returns the new cursor.
 
 use crate::engine::{
     account::{
@@ -15,10 +16,10 @@ const ITEMS_MAX: usize = 500;
 /// Bytes of records after which a batch ends.
 const BYTES_MAX: usize = 1024 * 1024;
 
-/// Records with the positions of their items.
+/// Pairs of an item's place in its source and its record.
 type Items = [(Vec<u8>, Vec<u8>)];
 
-/// Copies a batch of items; returns the position reached, or `None` at the end.
+/// Copies a batch of items; returns the new cursor, or `None` at the end.
 pub(super) fn run_batch(
     transaction: &mut Transaction<'_>,
     copy: &CopyJob,
@@ -73,11 +74,12 @@ fn write_items(
         CopyTarget::Backup { source, .. } | CopyTarget::Export { source, .. } => *source,
         CopyTarget::Table { name } => return put_items(transaction, name, items),
     };
-    // Items and item bytes that were not there before.
+    // The counts of items, and of their bytes, that were not in the target before.
     let mut written = (0, 0);
     for (place, record) in items {
         let key = Space::Entry.key(source, place);
-        // An item seen before, in the items, in the history, or before a restart, was the same.
+        // Puts are idempotent: an item that was already copied, from the items, from the history,
+        // or before a restart, was the same.
         if transaction.batch.get(&key)?.is_none() {
             transaction.batch.put(&key, record)?;
             written.0 += 1;

@@ -1,5 +1,5 @@
-//! The last phase of an export: a thread writes its files from the items that a job copied
-//! (docs/dynamodb.md 20.3).
+//! The last phase of an export: a thread writes its files, compressed JSON lines with manifests and
+//! checksums, from the items that a job copied (docs/dynamodb.md 20.3).
 
 use std::{
     io::{self, Write},
@@ -140,7 +140,7 @@ pub fn write_files(
     record: &ExportRecord,
 ) -> Result<ExportFiles, WriteError> {
     let request: Value = serde_json::from_str(&record.export.echo).map_err(|_| DAMAGED)?;
-    // An export that an earlier version began.
+    // Only an earlier version of ddbfs can have begun such an export.
     if record.export.format() == ExportFormat::Ion {
         return Err(
             io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION_FORMAT)).into(),
@@ -406,7 +406,7 @@ pub struct ExportSelection {
 }
 
 impl ExportSelection {
-    /// Parses a specification. Fails with `Expression` if an expression is malformed.
+    /// Parses the expressions of an export request. Fails with `Expression` if one is malformed.
     pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
         let has_condition =
             asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
@@ -434,8 +434,9 @@ impl ExportSelection {
         })
     }
 
-    /// Checks the specification against the table's key: the key condition must be one, and beside
-    /// it the filter has none of the key's attributes. Fails with `Expression`, `Key` or `Query`.
+    /// Checks the expressions against the table's key: the key condition must be valid for it, and
+    /// the filter of an export with a key condition must not name key attributes. Fails with
+    /// `Expression`, `Key` or `Query`.
     pub fn check(&self, key: &KeySchema) -> Result<(), Error> {
         let Some(condition) = &self.key_condition else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The end of a job and its follow-up work, and the resources that a job holds meanwhile.
+//! The begin and end of a background job (see `engine::jobs`): the resources that it holds
+//! meanwhile (history, sources), their release, and the follow-up work.
 
 use crate::engine::{
     account::{

@@ -1,4 +1,5 @@
-//! An import: a new table that a thread fills from a bucket.
+//! An import: a thread reads the files of a bucket (`import_files`) and puts their items into a new
+//! table in batches.
 
 use std::{
     fs,

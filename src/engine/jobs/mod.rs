@@ -1,5 +1,5 @@
-//! Background jobs: copies of items and removal of history, batch after batch, resumed after a
-//! restart.
+//! Background jobs: copies of items and removal of history, batch after batch, each with a stored
+//! cursor from which it resumes after a restart.
 //!
 //! A copy reads a source **as of a version** and writes it to another source unchanged (a backup,
 //! or the input of an export) or to a table (a restore). It needs no long read transaction: each
@@ -7,7 +7,7 @@
 //! then over the history for their old images (see `history`). An item seen twice is the same both
 //! times. Its position is in its record, written with each batch, so that a job resumes correctly
 //! after a restart, and even with two processes. A job that cannot go on, as on a full disk, fails
-//! (see `ending`): it releases its source, and its target has the reason.
+//! (see `finish`): it releases its source, and its target has the reason.
 
 mod buckets;
 mod changes;

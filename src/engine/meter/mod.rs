@@ -1,5 +1,6 @@
-//! The meters: the capacity that operations consumed, by source and key, and the outcome of
-//! operations, counted in memory as they end.
+//! The meters: counters in memory of the capacity that operations consumed, by source and key, and
+//! of the outcome and latency of operations. `ops::metrics` reports them; they simulate CloudWatch
+//! and Contributor Insights.
 //!
 //! Two hooks feed them. Below the operations, where the bytes of each item are known, [`Charges`]
 //! record capacity by source and place; above them, in `database::local::operations`, `Timer`
@@ -133,8 +134,8 @@ impl EngineMeter {
         *self.user_errors.lock()
     }
 
-    /// Locks out flushes while the guard is held. Returns `None` after a wait in vain, when the
-    /// flush itself waits for the reader.
+    /// Locks out flushes while the guard exists, so that a reader sees each count once. Returns
+    /// `None` after `FLUSH_WAIT`, when the flush itself waits for the reader.
     #[must_use]
     pub fn read_lock(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.flush_lock.try_read_for(FLUSH_WAIT)
@@ -538,7 +539,8 @@ pub struct Charge {
     pub units: f64,
 }
 
-/// The capacity that one job of the writer thread consumes; counted when it is committed.
+/// The capacity that one job of the writer thread consumes. It is counted when the job is
+/// committed.
 #[derive(Debug, Default)]
 pub struct Charges {
     /// True if nothing is counted: the engine's own work, imports and restores consume nothing.

@@ -1,6 +1,6 @@
-//! Records by time, finer the newer they are: tens of seconds for two minutes, minutes for three
-//! hours, hours for a day. Older records are added to the next coarser one, and at last dropped, so
-//! that there is never more than one day of them.
+//! Downsampling of metrics over time, as in a round-robin database: records of ten seconds are kept
+//! for two minutes, of minutes for three hours, of hours for a day. Older records are merged into
+//! the next coarser level and at last dropped, so that there is never more than one day of them.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! The stored counts: by source, and by time as a pyramid, so that a day takes bounded space. Each
-//! process adds its part, so the records are the sums of all processes.
+//! The stored metrics: time series of counts by source, downsampled with age (see `pyramid`), so
+//! that a day takes bounded space. Each process adds its part, so the records are the sums of all
+//! processes.
 //!
 //! A source has two kinds of records: sums, from which metrics are made, and the heat of partitions
 //! and keys. Beside the sums by time is their total, at level 0.

@@ -1,5 +1,5 @@
-//! The sums over an interval: of a table's base or index its load, of a table by its name the
-//! outcome of operations.
+//! The counts that an interval accumulates: the load of a table's base or index, and the outcome of
+//! operations on a table by its name. `pyramid` keeps them over time, `stored` stores them.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The most accessed partition keys, or single items, by space-saving counters (Metwally, Agrawal,
-//! El Abbadi, 2005): a new key replaces the least one and inherits its count as possible error, so
-//! a key that is really hot is never missed.
+//! Heavy hitters: the most accessed partition keys, or single items, by the space-saving algorithm
+//! (Metwally, Agrawal, El Abbadi, 2005): a new key replaces the least one and inherits its count as
+//! possible error, so a key that is really hot is never missed.
 //!
 //! The counters are in sets of eight by digest, as in a processor's cache: a count touches one set
 //! and allocates nothing.

@@ -256,9 +256,9 @@ fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
     Ok(key)
 }
 
-/// Writes or refuses each item on its own: a full item collection refuses its own puts, and the
-/// batch reports the error after the other writes. Writes beyond the memory limit are left to the
-/// next request.
+/// Writes or refuses each item on its own: if an item collection is full, its own puts are refused,
+/// and the batch reports the error after the other writes. Writes beyond the memory limit are
+/// returned as unprocessed, for the next request.
 fn write(
     transaction: &mut Transaction<'_>,
     request: &BatchWriteItemRequest,

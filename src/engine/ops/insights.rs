@@ -1,8 +1,8 @@
 //! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights
-//! (docs/dynamodb.md 23.2): a stored switch. The most accessed and most throttled partition keys
-//! are always counted (see `engine::meter`) and shown in `partitions/hot.tsv`. Single items, by
-//! partition and sort key, are counted while insights are enabled and shown in
-//! `partitions/hot-items.tsv`.
+//! (docs/dynamodb.md 23.2): they switch the counting of single items and report the switch. The
+//! most accessed and most throttled partition keys are always counted (see `engine::meter`) and
+//! shown in `partitions/hot.tsv`. Single items, by partition and sort key, are counted while
+//! insights are enabled and shown in `partitions/hot-items.tsv`.
 
 use crate::engine::{account, runtime::prelude::*};
 use crate::model::{

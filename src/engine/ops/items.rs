@@ -1,5 +1,5 @@
-//! The operations on one item (docs/dynamodb.md 12): one record of one view, or one change in one
-//! transaction.
+//! GetItem, PutItem, UpdateItem and DeleteItem (docs/dynamodb.md 12): each reads one record of one
+//! view, or makes one change in one transaction.
 //!
 //! Checks that need no table come first; a write then finds its item, evaluates its condition on
 //! it, and only then changes it.

@@ -1,5 +1,5 @@
-//! The metrics of tables, from the meters and the counters of the store, and the reports on
-//! partitions.
+//! Reports of metrics: the load and sizes of tables, from the meters (`engine::meter`) and the
+//! stored counters, and the reports on partitions.
 
 use std::collections::BinaryHeap;
 

@@ -1,5 +1,5 @@
-//! The operations, one file for each family: shape checks, then the catalog, then keys, then the
-//! effect.
+//! The operations of the DynamoDB API, one file for each family. Each checks the shape of its
+//! request, then looks up the catalog, then checks keys, then reads or writes.
 
 mod batches;
 mod insights;

@@ -1,5 +1,6 @@
-//! A table or stream as a resource: tags, policies with their revisions, limits (docs/dynamodb.md
-//! 18), saved queries. Each change is one change of the catalog.
+//! The operations on a table or stream as a resource with an ARN: tags, policies with their
+//! revisions, limits (docs/dynamodb.md 18), and saved queries. Each change is one change of the
+//! catalog.
 
 use crate::engine::{
     runtime::prelude::*,

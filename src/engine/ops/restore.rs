@@ -1,5 +1,5 @@
-//! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table,
-//! filled in the background.
+//! RestoreTableFromBackup and RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): they create
+//! a new table and start a copy job (`engine::jobs`) that fills it in the background.
 
 use super::{
     recovery::{recoverable_table, version_bound},

@@ -1,6 +1,7 @@
-//! The PartiQL statements (docs/dynamodb.md 19): one, run as the operation that it stands for;
-//! several, each of which succeeds or fails on its own, with the writes in one commit; or all
-//! together, as of one moment or as TransactWriteItems runs (docs/dynamodb.md 15).
+//! ExecuteStatement, BatchExecuteStatement and ExecuteTransaction, for PartiQL (docs/dynamodb.md
+//! 19). A single statement runs as the operation that it stands for. The statements of a batch
+//! succeed or fail each on its own, with the writes in one commit. The statements of a transaction
+//! run all together, as of one moment or as TransactWriteItems does (docs/dynamodb.md 15).
 
 use super::transactions::{self, ReasonList, TransactionPart};
 use crate::engine::{

@@ -224,8 +224,8 @@ impl Engine {
         let position = match page.records.last() {
             Some(last) if has_more => Some(last.sequence_number.version() + 1),
             _ if definition.closed.is_some() => None,
-            // After every version of this view, though the last record may be far before: later
-            // records have a later version.
+            // The next position is after every version of this view, though the last record of the
+            // stream may be far before it: later records have later versions.
             _ => Some(streams::next_position(view.read())?.max(iterator.position)),
         };
         let records = page.records;

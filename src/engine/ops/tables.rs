@@ -1,6 +1,7 @@
 //! CreateTable, DescribeTable, ListTables and DeleteTable (docs/dynamodb.md 11). A definition that
-//! passes its checks becomes an entry of the catalog. A table is deleted with the commit unless a
-//! delay is configured; its entries are removed afterwards, in batches.
+//! passes its checks becomes an entry of the catalog. A table is deleted with the commit, unless a
+//! delay is configured (`engine::table_states`); its entries are removed afterwards, in batches
+//! (`engine::purge`).
 
 use crate::codec::digest;
 use crate::engine::{

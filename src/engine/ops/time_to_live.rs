@@ -1,5 +1,5 @@
-//! UpdateTimeToLive and DescribeTimeToLive: the switch; the expiry itself is in `time_to_live`
-//! (docs/dynamodb.md 16).
+//! UpdateTimeToLive and DescribeTimeToLive: they switch expiry on and off for a table. The expiry
+//! itself is in `engine::time_to_live` (docs/dynamodb.md 16).
 
 use crate::engine::{
     catalog::{ExpiryList, TimeToLive},

@@ -210,8 +210,8 @@ struct DecidedAction<'r> {
     outcome: WriteOutcome<'r>,
 }
 
-/// Decides every action on the state before. Reports all conditions that fail, or else the first
-/// action that is invalid on its own.
+/// Decides every action on the state before the transaction. Reports all conditions that fail, or
+/// else the first action that is invalid on its own.
 fn plan<'r>(
     transaction: &mut Transaction<'_>,
     parts: &[TransactionPart<'r>],

@@ -320,7 +320,8 @@ impl Engine {
     }
 }
 
-/// Returns the entry after the request, as far as later requests depend on it.
+/// Checks one request; returns the table's entry as the request changes it, in the members that the
+/// checks of the next requests read.
 fn check_one(
     old: &TableEntry,
     request: &UpdateTableRequest,

@@ -47,8 +47,8 @@ fn index_label(name: &str) -> String {
     format!("index : {name}")
 }
 
-/// Checks the limits of indexes' units and the account's maximum, which clients retry; reported
-/// after table and indexes are found (docs/dynamodb.md 2.6).
+/// Checks the limits of the units of indexes and of the account. The service reports these errors
+/// after table and indexes are found, and clients may retry them (docs/dynamodb.md 2.6).
 pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), Error> {
     let of_indexes = request
         .index_changes()

@@ -1,4 +1,6 @@
-//! The content of a range of places: item collections, or the parts of those that a boundary cuts.
+//! The content of a range of the hash space: a scan that groups entries by item collection, with
+//! counts and bytes, to find where a partition can be split. A collection at a boundary of the
+//! range counts in part.
 //!
 //! A range may be as large as a table, so it is walked in steps, each in a short read transaction
 //! of its own; concurrent changes may be seen or not.
@@ -14,11 +16,12 @@ use crate::model::{
     metrics::{HashRange, PartitionContent},
 };
 
-/// The number of collections or entries in one step: some milliseconds. A longer read would keep
-/// pages from being reused, and the data file would grow by them.
+/// The number of collections or entries in one step, which takes some milliseconds. A longer read
+/// transaction would keep the store from reusing pages, and the data file would grow.
 const STEP_ENTRIES: usize = 20_000;
 
-/// A collection, or a part of one; a collection cut by steps comes in several groups.
+/// A group of the scan: a collection, or a part of one. A collection that the steps of a scan cut
+/// comes in several groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentGroup<'g> {
     pub digest: Digest,
@@ -80,7 +83,8 @@ fn step(
     };
     let inside = from.len() > size_of::<Digest>();
     if !is_grouped || inside {
-        // Not beyond this collection: the collections behind it are visited as groups.
+        // The scan of single entries ends with this collection: the collections behind it are
+        // visited as groups.
         let end_of_collection = inside.then(|| after_collection(from)).flatten();
         let upper = match (end_of_collection.as_deref(), to) {
             (Some(end), Some(to)) => Some(end.min(to)),

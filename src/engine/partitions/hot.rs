@@ -1,14 +1,15 @@
-//! The place at which a hot partition is cut.
+//! Split points of hot partitions: chooses the keys at which a partition with too much load is
+//! split, from samples of its load. `background::splits` calls it.
 //!
 //! ```text
-//! most of the load is on one key, others are beside it     the key gets a partition of its own
-//! ... and it is alone, most of its load is on one item     so does the item
-//! ... on several items                                     where the collection's load, by sort key, divides best
-//! no key has most                                          between the keys, where their load divides best
+//! one key has most of the load, and others have some       the key gets a partition of its own
+//! one key has all of it, and one item most of that         the item gets a partition of its own
+//! one key has all of it, on several items                  inside the collection, where the load by sort key divides best
+//! no key has most of the load                              between the keys, where their load divides best
 //! ```
-//! A single item is not cut, nor a collection that a local index keeps together, nor one with a
-//! load that follows growing sort keys: it would be hot at its end again. Each part has items or
-//! load, so that no partition is useless.
+//! A single item is not split, nor is a collection that a local index keeps together. A collection
+//! with a load that follows growing sort keys is not split either: it would be hot at its end again.
+//! Each part has items or load, so that no partition is useless.
 
 use super::{
     content::{self, StepViews},
@@ -17,15 +18,15 @@ use super::{
 use crate::engine::prelude::*;
 use crate::model::metrics::{HashRange, Load, PartitionLimits, PartitionOrigin, SplitCandidate};
 
-/// The share of the load from which on a key is put apart.
+/// The share of the partition's load from which a key gets a partition of its own.
 const HOT_KEY_SHARE: f64 = 0.5;
-/// The share of a collection's load from which on an item is put apart: higher, as below it a cut
-/// beside the item does as well.
+/// The share of a collection's load from which an item gets a partition of its own. It is higher
+/// than that of a key: below it, a split next to the item divides the load as well.
 const HOT_ITEM_SHARE: f64 = 0.75;
-/// The share of the later half of the load that each part of a collection must have; otherwise the
-/// load moves on and the cut is of no use.
+/// The share of the later half of the load that each part of a collection must have. Otherwise the
+/// load moves along the sort keys, and the split is of no use.
 const LATE_SHARE_MIN: f64 = 0.2;
-/// The number of samples below which the partition is cut by bytes.
+/// The minimum of samples; with fewer, the partition is split by bytes.
 const SAMPLES_MIN: usize = 8;
 /// The greatest number of partitions of one collection: 40,000 write units a second, the limit of a
 /// table, need 50.
@@ -249,11 +250,11 @@ fn is_moving(samples: &[&PlaceSample], place: &[u8]) -> bool {
     !(LATE_SHARE_MIN..=1.0 - LATE_SHARE_MIN).contains(&(below / all))
 }
 
-// Samples of the places with load in a partition over the last one or two minutes, each unit of
-// load with the same probability.
+// Reservoir sampling of the places with load in a partition, over the last one or two minutes: each
+// unit of load has the same probability to be in the sample.
 //
-// One reservoir for each minute (Chao, 1982), so that a count adds a few numbers and rarely copies
-// a place. The random numbers are the same in each run.
+// There is one reservoir for each minute (Chao, 1982), so that a count adds a few numbers and
+// rarely copies a place. The random numbers are the same in each run.
 
 /// The number of places sampled in one minute.
 const SAMPLES_MAX: usize = 64;
@@ -366,8 +367,8 @@ fn slot(dice: u64) -> usize {
     usize::try_from((dice >> 1) % SAMPLES_MAX as u64).unwrap_or_default()
 }
 
-/// The share of its limits, over the last minute, from which on a partition splits. The service
-/// publishes no number.
+/// The share of its limits, over the last minute, from which a partition is hot and splits. The
+/// service publishes no number.
 pub const HEAT_SPLIT_SHARE: f64 = 0.8;
 
 /// The time for which a partition stays unchanged after a split, in milliseconds: as long as the
@@ -468,7 +469,7 @@ mod sample_tests {
         );
         let share = weight(&|sample| *sample.place == [1]) / weight(&|_| true);
         assert!((0.55..0.9).contains(&share), "{share}");
-        // Early and late.
+        // The sample has requests of the early half and of the late half.
         assert!(
             (0.3..0.7).contains(&(weight(&|sample| sample.sequence > 15_000) / weight(&|_| true)))
         );

@@ -1,4 +1,5 @@
-//! The partitions of a table or global index: ranges of its places without gap or overlap.
+//! The partition map of a table or global index: its key ranges, without gap or overlap, and their
+//! stored form (range partitioning of the hash space).
 //!
 //! A place is the digest of a partition key followed by the order inside the collection (see
 //! `engine::base::keys`), so that a boundary may lie between two collections or inside one. A
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(map.position_of(&inside), 1);
         let bytes = stored_form::encode(&map).unwrap();
         assert_eq!(stored_form::decode(&bytes), Ok(map.clone()));
-        // The form before forms had versions.
+        // The stored form from before forms had versions.
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(
             stored_form::decode(text.replacen("\"v\":1,", "", 1).as_bytes()),

@@ -104,8 +104,8 @@ struct SplitMemory {
     commit: Option<u64>,
     /// The bytes of a source when it last needed no split.
     measured: HashMap<SourceId, u64>,
-    /// The time at which a partition, by source and number, was last checked for its load, in milliseconds since
-    /// the epoch.
+    /// The time at which a partition, by source and number, was last checked for its load, in
+    /// milliseconds since the epoch.
     tried: HashMap<(SourceId, u32), u64>,
 }
 

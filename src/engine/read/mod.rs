@@ -1,4 +1,5 @@
-//! Query and Scan: what a request selects, where its page begins and ends, and the walk.
+//! Query and Scan below their operations (`ops::pages`): `source` finds the table or index and the
+//! key range, `select` the filter and projection, `page` walks the range up to the end of a page.
 
 pub mod page;
 pub mod select;

@@ -1,4 +1,5 @@
-//! One page: the walk over a range, its end, and its cost (docs/dynamodb.md 13.5, 10.3).
+//! Pagination of Query and Scan: the walk over a key range up to the limits of one page, and its
+//! cost (docs/dynamodb.md 13.5, 10.3).
 
 use std::ops::Bound;
 
@@ -342,7 +343,7 @@ impl<'w> PageWalk<'w> {
         // The record is read again: it does not outlive its visit, and most pages need no cursor.
         match self.view.read().get(&self.last)? {
             Some(bytes) => Ok(self.plan.source.cursor(&Record::parse(bytes)?)?),
-            // Without a key the caller would take this page for the last one.
+            // Without a last key the caller would take this page for the last one.
             None => Err(StoreError::Corrupt("the last entry of a page is gone")),
         }
     }

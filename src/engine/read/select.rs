@@ -1,5 +1,5 @@
-//! The attributes that a read returns of each entry, and the entries that it keeps
-//! (docs/dynamodb.md 13.2, 13.4, 13.6).
+//! Projection and filter of a read: the attributes that it returns of each entry, and the entries
+//! that it keeps (docs/dynamodb.md 13.2, 13.4, 13.6).
 
 use std::collections::BTreeSet;
 

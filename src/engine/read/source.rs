@@ -1,4 +1,5 @@
-//! The source of a Query or Scan: a table or one of its indexes, and the range in it.
+//! The source of a Query or Scan: a table or one of its indexes, and the key range in it that the
+//! key condition and the exclusive start key give.
 
 use std::ops::Bound;
 

@@ -1,5 +1,5 @@
-//! The state that the jobs of one transaction share and that is written once at its end: the
-//! version sequence and the counters of sources.
+//! Group commit, the engine's part: the state that all jobs of one store transaction share and that
+//! is written once at its end, namely the version sequence and the counters of sources.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,8 @@ use crate::store::BatchHook;
 /// become this one with the first write.
 pub const FORMAT_VERSION: u8 = 2;
 
-/// The hook of the writer thread. One job at a time locks it: there is one writer thread.
+/// The hook that the store's writer thread calls at the begin and end of each transaction. One job
+/// at a time locks the state, because there is one writer thread.
 #[derive(Debug, Default)]
 pub struct BatchState {
     state: Mutex<TransactionState>,

@@ -1,4 +1,5 @@
-//! Consumed capacity by source and place, for each item of a read or write.
+//! The accounting of consumed capacity: each item of a read or write is admitted by the throttle
+//! and charged to the meters, by source and place.
 
 use super::{shared::EngineShared, transaction::Transaction, view::ReadView};
 use crate::engine::{
@@ -184,8 +185,9 @@ impl ReadView<'_> {
 // Simulated throttling: requests are checked against the units of tables, indexes and their
 // partitions.
 
-/// The pause of a backfill that found no units, in milliseconds, beside the units owed: live writes
-/// get units meanwhile, and the backfill does not come back for single units.
+/// The pause of a backfill that found no units, in milliseconds, in addition to the time that
+/// refills the units owed. Live writes get units meanwhile, and the backfill does not come back for
+/// single units.
 const BACKFILL_PAUSE_MS: f64 = 100.0;
 
 impl EngineShared {

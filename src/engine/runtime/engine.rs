@@ -1,4 +1,5 @@
-//! The engine on one store.
+//! The handle of an open engine: [`Engine`] gives views, registers observers, runs background
+//! rounds and measures operations. The operations themselves are methods of it in `engine::ops`.
 
 use std::{
     sync::Weak,

@@ -1,6 +1,6 @@
-//! The running engine: the state that operations share ([`Shared`]), the path of a change to the
-//! writer thread ([`Transaction`]), consistent reads ([`View`]), and the background threads. The
-//! operations are above this module.
+//! The running engine: the state that operations share ([`EngineShared`]), the path of a change to
+//! the writer thread ([`Transaction`]), consistent reads ([`ReadView`]), and the background
+//! threads. The operations are above this module.
 
 pub mod batch;
 mod charging;

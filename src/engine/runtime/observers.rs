@@ -1,5 +1,5 @@
-//! Observers that must be notified of every change before the writer gets its answer: a mount with
-//! a kernel cache to invalidate.
+//! The observer pattern for commits: observers are notified of every change before its writer gets
+//! the answer. The main one is a mount with a kernel cache to invalidate.
 //!
 //! A [`WriteListener`](crate::model::api::WriteListener) is notified of the writes of one
 //! operation; an observer of all writes, including deletes by time to live, and of the tables that
@@ -84,7 +84,7 @@ mod tests {
             committed,
             Box::new(move || of_then.store(true, Ordering::SeqCst)),
         );
-        // In any order: each observer has it once.
+        // The callbacks may run in any order: each observer has one.
         for _ in 0..2 {
             assert!(!told.load(Ordering::SeqCst));
             let then = named.iter().find_map(|one| one.1.lock().pop()).unwrap();

@@ -1,4 +1,4 @@
-//! The options of the engine.
+//! The configuration of an engine: clock, seed, simulated delays, and limits that tests lower.
 
 use std::{path::PathBuf, time::Duration};
 

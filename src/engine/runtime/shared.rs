@@ -1,4 +1,5 @@
-//! The state shared by operations, background threads and the jobs they submit.
+//! The state that operations, background threads and their jobs on the writer thread share: store,
+//! options, catalog cache, meters, throttle, and the signal to end.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},

@@ -1,5 +1,5 @@
-//! The path of a change to the writer thread and of its outcome back: the only way in which
-//! anything is written.
+//! The write path: queues a change as a job for the single writer thread, and delivers its outcome
+//! after the commit to a callback or a waiting thread. Nothing is written in any other way.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
@@ -59,7 +59,7 @@ impl EngineShared {
             .submit(SubmittedChange::new(Arc::clone(self), run, done));
     }
 
-    /// Queues a change; the returned slot gets its outcome after the commit.
+    /// Queues a change; the returned handle gets its outcome after the commit.
     fn submit_pending<T, F>(self: &Arc<Self>, context: CallContext, run: F) -> PendingChange<T>
     where
         T: Send + 'static,

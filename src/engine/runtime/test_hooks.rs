@@ -1,4 +1,4 @@
-//! A test hook that stops the life cycle of indexes at a stage.
+//! A test hook that stops the life cycle of indexes (`engine::index_life`) at a stage.
 
 use crate::engine::prelude::*;
 

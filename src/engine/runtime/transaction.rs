@@ -1,4 +1,5 @@
-//! Write transactions: an operation's change as a job of the store's writer thread.
+//! A write transaction: the context that an operation's change gets while it runs as a job on the
+//! store's writer thread. `submit` queues it; `batch` has the state that jobs of one commit share.
 
 use super::{shared::EngineShared, value_memory::ValueMemory};
 use crate::engine::{meter::Charges, partitions, prelude::*};

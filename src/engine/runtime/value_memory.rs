@@ -1,5 +1,5 @@
-//! The memory of the item values that one request holds, counted before they are decoded: values
-//! may take a hundred times the memory of their records.
+//! Memory accounting of one request: reserves memory for item values before they are decoded, as
+//! values may take a hundred times the memory of their records.
 
 use crate::engine::prelude::*;
 use crate::store::budget::{MemoryBudgets, Permit};

@@ -1,4 +1,5 @@
-//! A consistent read of the last commit, with the catalog as of that commit.
+//! A read transaction: a consistent snapshot of the last commit, with the catalog as of that
+//! commit.
 
 use super::{batch::source_counters, shared::EngineShared};
 use crate::engine::{

@@ -1,4 +1,5 @@
-//! The last warnings of one kind, kept to be read back.
+//! Bounded logs in memory of the last warnings: item collections near their size limit, and
+//! throttled requests. They are also written to the log of the process.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,6 @@
-//! Execution of PartiQL statements: the shared part of ExecuteStatement, BatchExecuteStatement and
-//! ExecuteTransaction (docs/dynamodb.md 19.3).
+//! Execution of PartiQL statements: the part that ExecuteStatement, BatchExecuteStatement and
+//! ExecuteTransaction share (docs/dynamodb.md 19.3). The operations are in `ops::statements`, the
+//! parser is in `expr::partiql`.
 
 pub mod select_statement;
 pub mod write_statement;

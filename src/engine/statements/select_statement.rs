@@ -1,4 +1,5 @@
-//! SELECT: one page of the reads of a statement, or the one item that it names.
+//! Execution of a PartiQL SELECT: one page of the reads of a statement, or the one item that it
+//! names. The reads are planned in `expr::partiql::plan`.
 
 use std::collections::BTreeSet;
 

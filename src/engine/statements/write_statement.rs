@@ -1,4 +1,5 @@
-//! INSERT, UPDATE, DELETE and EXISTS: the item of a statement, and its effect on the item.
+//! Execution of PartiQL INSERT, UPDATE, DELETE and EXISTS: finds the item of a statement and makes
+//! its change.
 
 use crate::engine::{
     base::write_units,
@@ -222,7 +223,8 @@ impl PreparedStatement {
     }
 }
 
-/// Returns the error in PartiQL's words, which are fewer for an item that an update made too deep.
+/// Converts an error to that of PartiQL, which has another text for an item that an update nested
+/// too deep.
 #[must_use]
 pub fn to_partiql_error(error: Error) -> Error {
     match error {

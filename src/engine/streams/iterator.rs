@@ -1,4 +1,5 @@
-//! Shard iterators: a position in a stream that a client holds, valid for 15 minutes.
+//! Shard iterators: opaque cursor tokens that encode a position in a stream; a client holds one for
+//! up to 15 minutes.
 //!
 //! ```text
 //! base64, URL alphabet, of: u8 form 1 · u64 position · u64 time given, ms · u8 length, table name · label · digest 8 of all before

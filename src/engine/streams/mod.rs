@@ -1,4 +1,5 @@
-//! Streams: every change of an item as a record, kept for 24 hours (docs/dynamodb.md 17).
+//! Streams (change data capture): every change of an item as a record, kept for 24 hours
+//! (docs/dynamodb.md 17).
 //!
 //! A stream is a definition under its table's name and label, and records under its id. A table's
 //! catalog entry names the stream that takes its changes now; the definition outlives that, and the

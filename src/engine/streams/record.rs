@@ -1,4 +1,4 @@
-//! The stored form of a stream record.
+//! One stream record: its binary stored form, and its capture by the write that it records.
 //!
 //! ```text
 //! 0   u8   version of the form: 1

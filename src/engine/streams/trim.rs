@@ -1,4 +1,5 @@
-//! Removal of records that are older than 24 hours, and of disabled streams without records.
+//! The retention of streams: removes records that are older than 24 hours, and disabled streams
+//! without records.
 
 use super::{StreamDefinition, record::StoredRecord};
 use crate::engine::{base::stored_form, runtime::prelude::*};

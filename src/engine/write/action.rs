@@ -1,6 +1,6 @@
-//! The action of a write on its item and the condition under which it applies: for an operation on
-//! one item, for an action of a transaction, for a statement. Parsed before the write is queued,
-//! decided on the writer thread.
+//! The action of a write (put, update, delete, check) on its item, with its condition: of an
+//! operation on one item, of an action of a transaction, of a PartiQL statement. It is parsed
+//! before the write is queued and applied on the writer thread.
 
 use super::{
     AppliedWrite,

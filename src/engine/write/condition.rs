@@ -1,6 +1,6 @@
-//! The checks of a write against the stored item before it changes: the filesystem's precondition
-//! and the condition of the request (docs/dynamodb.md 12.5). Parsed before the write is queued,
-//! evaluated on the writer thread.
+//! Conditional writes (compare and set): the checks of the stored item before it changes, by the
+//! filesystem's precondition and the condition of the request (docs/dynamodb.md 12.5). They are
+//! parsed before the write is queued and evaluated on the writer thread.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 

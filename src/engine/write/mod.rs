@@ -1,5 +1,6 @@
-//! The change of one item: base entry, item collections, index entries and counters, all in one
-//! transaction.
+//! The change of one item: the base entry, item collections, index entries, counters, history and
+//! stream record, all in one transaction. `action` and `update` plan a change, `condition` checks
+//! the stored item before it.
 
 pub mod action;
 pub mod condition;
@@ -136,7 +137,7 @@ pub fn replace_checked(
             true => index_life::building_transition(transaction.read(), &view, key, old_item, new)?,
             false => transition,
         };
-        // Charged now even if the index is late: the units are those of this write.
+        // The units are charged now, even if the index lags: they belong to this write.
         change.charge(&view, &transition);
         if !is_late {
             let (version, modified_ms) = (change.applied.version, change.modified_ms);

@@ -1,4 +1,5 @@
-//! The update of one item (docs/dynamodb.md 7.11, 5.2, 9.4): parsed before the write is queued, applied on the writer thread.
+//! The update of one item by an update expression (docs/dynamodb.md 7.11, 5.2, 9.4). It is parsed
+//! before the write is queued and applied on the writer thread.
 
 use std::collections::BTreeSet;
 
@@ -216,10 +217,10 @@ fn check_statement_size(update: &Update, old: Option<&Item>) -> Result<(), Error
     }
 }
 
-/// The bytes charged for a statement (docs/dynamodb.md 5.4): once for all, for an action that
-/// writes a value, for one that clears a value, for each step of a target after its first name, for
-/// an operand that is a path and for each element of it, for operators and functions beside their
-/// operands.
+/// The bytes charged for an update statement (docs/dynamodb.md 5.4): for the statement, for an
+/// action that writes a value, for one that clears a value, for each step of a target after its
+/// first name, for an operand that is a path and for each element of it, and for operators and
+/// functions in addition to their operands.
 const STATEMENT_BYTES: usize = 3;
 const WRITING_ACTION_BYTES: usize = 19;
 const CLEARING_ACTION_BYTES: usize = 1;

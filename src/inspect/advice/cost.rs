@@ -1,5 +1,5 @@
-//! Rules on the cost of the observed load in each billing mode, and on the fit of the provisioned
-//! units.
+//! Rules of advice on cost: the observed load priced in each billing mode, and the fit of the
+//! provisioned units. Each rule is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceLevel};
@@ -9,8 +9,8 @@ use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
 /// The minimum time of observation: a shorter one allows no conclusion on a month.
 const SECONDS_MIN: f64 = 3600.0;
-/// Parts of the provisioned units used in the busiest minute: from here on they are too few, below
-/// LOW too many.
+/// The parts of the provisioned units that the busiest minute uses: from HIGH on the units are too
+/// few, below LOW too many.
 const HIGH: f64 = 0.8;
 const LOW: f64 = 0.2;
 /// Provisioned units that cost next to nothing.
@@ -172,7 +172,7 @@ pub fn billing_mode(facts: &TableFacts) -> Vec<Advice> {
             months.provisioned,
         ),
     };
-    // Fewer units come first: they are reported by themselves.
+    // A change of the provisioned units comes first: it is advice of its own.
     let is_told = !provisioned(facts).is_empty();
     if is_told
         || traffic.load().weight() == 0.0

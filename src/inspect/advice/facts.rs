@@ -1,5 +1,6 @@
-//! The facts behind advice: distributions, the growth of the fullest item collection of a table
-//! with local indexes, and the recorded load. Reading them consumes no capacity.
+//! The input of the rules of advice: reads a table's definition, distributions, a sample of items,
+//! the growth of the fullest item collection of a table with local indexes, and the recorded load.
+//! Reading them consumes no capacity.
 
 use std::ops::ControlFlow;
 
@@ -248,12 +249,12 @@ const GROWTH_PERIOD_MS: u64 = 7 * DAY_MS;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
     pub partition: PartitionKey,
-    /// Bytes with its local index entries, and the overhead of all.
+    /// The bytes of its items and their local index entries, with the overhead of each.
     pub billed_bytes: u64,
     pub items: u64,
-    /// The limit of this mount.
+    /// The size limit of an item collection, in bytes, as this database has it.
     pub bytes_max: u64,
-    /// Bytes written a day in the last days; `None` if all of it was written within a day.
+    /// The bytes written a day, over the last days; `None` if all of it was written within a day.
     pub bytes_a_day: Option<u64>,
     /// The time of its oldest item, milliseconds since the epoch.
     pub since_ms: u64,
@@ -261,7 +262,8 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Returns the time at which it is full at this pace, milliseconds since the epoch.
+    /// Returns the time at which the collection is full at this pace, in milliseconds since the
+    /// epoch.
     #[must_use]
     pub fn full_ms(&self) -> Option<u64> {
         let left = self.bytes_max.saturating_sub(self.billed_bytes);
@@ -367,8 +369,8 @@ pub struct SourceTraffic {
     pub scans: ReadCounts,
     /// Units a second in the busiest minute of reads, and of writes.
     pub peak: Load,
-    /// The load of the last day by partitions, local indexes included; empty for a local index
-    /// itself.
+    /// The load of the last day, summed over the partitions, local indexes included; empty for a
+    /// local index itself.
     pub day: Load,
     /// The hottest keys of that load, the hottest first.
     pub hot: Vec<HotKey>,

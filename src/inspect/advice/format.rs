@@ -1,4 +1,5 @@
-//! One point of advice with its level, and the formats of numbers, values and paths in it.
+//! The output of the rules of advice: one point of [`Advice`] with its level, and the text forms of
+//! numbers, values and paths in it.
 
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::codec::{calendar, file_name};

@@ -1,4 +1,5 @@
-//! Rules on indexes.
+//! Rules of advice on indexes: write capacity, projection, empty indexes, violations. Each rule is
+//! a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{IndexFacts, TableFacts};
 use super::format::{Advice, AdviceLevel};

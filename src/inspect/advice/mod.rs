@@ -10,7 +10,7 @@
 //! traffic.rs  rules on the load: hot keys, throttles, unused indexes, wasted reads
 //! cost.rs     rules on billing: the provisioned units, the mode
 //! values.rs   classification of key values
-//! words.rs    one point of advice; numbers, values and paths in text
+//! format.rs   one point of advice; numbers, values and paths in text
 //! report.rs   the advice as Markdown, and the facts that are no advice
 //! ```
 //! A rule is a function of the facts. It never changes anything. It reads a bounded part of a large

@@ -1,4 +1,4 @@
-//! Advice as Markdown.
+//! The report of advice as Markdown: a summary, the points, and the facts behind them.
 
 use std::fmt::Write as _;
 

@@ -1,11 +1,12 @@
-//! Rules on the sizes of items, and on item collections that grow without end.
+//! Rules of advice on the sizes of items, and on item collections that grow without end. Each rule
+//! is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{DAY_MS, Growth, TableFacts};
 use super::format::{Advice, AdviceLevel, bytes, collection, day, item_stem, plural, value};
 use crate::model::IndexKind;
 use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
-/// The items below which there is no usual size.
+/// The minimum of items from which there is a usual size.
 const ITEMS_MIN: u64 = 20;
 /// An outlier has this many times the usual size, at least OUTLIER_BYTES_MIN, and at most
 /// OUTLIERS_PERCENT_MAX of the items are one.
@@ -98,7 +99,7 @@ pub fn near_full(facts: &TableFacts) -> Vec<Advice> {
 /// (docs/requirements.md L-41).
 const PERCENT_WARNING: u64 = 80;
 const PERCENT_HINT: u64 = 10;
-/// The days until a collection is full.
+/// The number of days until a collection is full from which action is needed.
 const DAYS_WARNING: u64 = 30;
 const DAYS_HINT: u64 = 365;
 

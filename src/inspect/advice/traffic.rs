@@ -1,4 +1,5 @@
-//! Rules on the recorded load.
+//! Rules of advice on the recorded load: hot keys, throttles, unused indexes, wasted reads. Each
+//! rule is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceLevel};
@@ -7,15 +8,16 @@ use super::keys::{KeySource, key_sources};
 use crate::model::IndexKind;
 use crate::model::metrics::{HotKey, ReadCounts};
 
-/// The load, as Contributor Insights weighs it, below which its distribution allows no conclusion.
+/// The minimum of load, as Contributor Insights weighs it, from which its distribution allows a
+/// conclusion.
 const WEIGHT_MIN: f64 = 3000.0;
-/// The units below which missing reads allow no conclusion.
+/// The minimum of units of a table from which the absence of reads of an index allows a conclusion.
 const UNITS_MIN: f64 = 500.0;
-/// The values below which one of them always has a large share.
+/// The minimum of distinct values to judge: with fewer, one of them always has a large share.
 const VALUES_MIN: u64 = 10;
-/// The evaluated items below which nothing is called waste.
+/// The minimum of evaluated items to judge reads as wasteful.
 const EVALUATED_MIN: u64 = 1000;
-/// The ratio of evaluated to returned items from which reads are waste.
+/// The ratio of evaluated to returned items from which reads are wasteful.
 const WASTE_TIMES: u64 = 10;
 /// The part of the load that makes a key hot, and the part for one that comes near to the limits of
 /// a partition.
@@ -23,7 +25,7 @@ const HOT_SHARE: f64 = 0.2;
 const NEAR_HOT_SHARE: f64 = 0.05;
 /// The ratio of a hot key's share of the load to its share of the data.
 const TIMES_DATA: f64 = 1.5;
-/// The part of a partition's limits from which a key is about to be throttled.
+/// The part of a partition's limits from which a key is close to being throttled.
 const NEAR_SHARE: f64 = 0.5;
 
 fn with_traffic<'f>(

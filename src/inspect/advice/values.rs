@@ -1,9 +1,10 @@
-//! Classification of key values: times, ids, sequences.
+//! Heuristics that classify samples of key values as times, generated ids or sequences, for the
+//! rules on keys (`keys`).
 
 use crate::inspect::violations::cell;
 use crate::model::AttributeValue;
 
-/// The ratio of a number sequence's range to its count up to which it counts as a sequence.
+/// The maximum ratio of the range of numbers to their count at which they count as a sequence.
 const SEQUENCE_GAPS_MAX: u128 = 10;
 /// The part of the values, in percent, that must be alike.
 const ALIKE_PERCENT: usize = 90;
@@ -112,8 +113,8 @@ pub fn generator(values: &[&AttributeValue]) -> Option<&'static str> {
         .map(|text| text.parse().ok())
         .collect::<Option<_>>()?;
     let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
-    // A part of a long sequence in hash order is spread over all of it: then only the digits can
-    // tell.
+    // A sample of a long sequence, taken in hash order, is spread over all of the sequence. Only
+    // the number of digits shows then that it is one.
     let dense = (max - min) / (numbers.len() as u128) < SEQUENCE_GAPS_MAX;
     dense.then_some("a sequence number")
 }

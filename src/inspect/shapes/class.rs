@@ -1,5 +1,5 @@
-//! Keys as parts with separators between them, and the class of a part, recognized by its form
-//! alone.
+//! The tokenizer of keys: splits a key into parts at its separators, and classifies each part
+//! (number, date, UUID, name) by its form alone.
 
 /// The class of a part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
-//! Converts records to shapes, and finds the indexes that an item enters by the attributes of its
-//! record.
+//! The learner of shapes: adds each stored record to the pattern tree (`tree`), with its size and
+//! attributes, and counts the indexes that its item enters.
 
 use super::shape::{ItemShape, Pattern};
 use super::tree::{KeyText, PatternTree};

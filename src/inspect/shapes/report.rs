@@ -1,5 +1,5 @@
-//! Shapes as Markdown, a table of the patterns, then each with its attributes; and as JSON with the
-//! fields in docs/paths.md.
+//! The report of shapes: as Markdown, a table of the patterns and then each pattern with its
+//! attributes; and as JSON with the fields in docs/paths.md.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! The counters for the items of a pattern, in bounded memory: sizes, the extremes exactly, the
-//! others rounded up by at most 1/16, so that they take a few kilobytes for each pattern; and
-//! attributes, with their types, and how often they occur.
+//! The statistics of the items of a pattern, in bounded memory: a histogram of sizes and a count of
+//! attributes by name and type. Count, sum, minimum and maximum of the sizes are exact; other sizes
+//! are rounded up by at most 1/16, so that they take a few kilobytes for each pattern.
 
 use crate::codec::record::StoredValue;
 use crate::inspect::sampling::Distribution;

@@ -1,11 +1,12 @@
-//! Patterns of keys, learned while they are read.
+//! A prefix tree (trie) of key parts that learns the patterns of a table's keys while they are
+//! read. `class` gives the parts, `shape` the statistics at the end of a path.
 //!
 //! A key is a path in a tree: the parts of the partition key, then those of the sort key, each with
-//! the separator after it; at the end of the path is the [`Shape`] of the items with such keys. A
-//! part with a form (a number, a date, a UUID) is its class from the beginning. Names are kept, and
-//! become `<word>` if many different ones occur in one place. Each place so decides which names are
-//! constants: `ORDER` below `USER#<n>`, whatever follows elsewhere, and never before there are
-//! enough names to tell.
+//! the separator after it. At the end of the path is the [`ItemShape`] of the items with such keys.
+//! A part with a form (a number, a date, a UUID) is its class from the beginning. Names are kept,
+//! and become `<word>` if many different ones occur in one place. So each place decides by itself
+//! which names are constants: `ORDER` below `USER#<n>`, independent of other places, and never
+//! before there are enough names to tell.
 //!
 //! The tree has at most [`PATHS_MAX`] paths. With one more it is generalized, in coarser and
 //! coarser steps, until half of them are left, and a place that became `<word>` stays it. The last
@@ -25,7 +26,7 @@ pub const PATTERNS_MAX: usize = 64;
 /// A step of generalization: how different the keys of one pattern may be.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// The number of names in one place up to which they are constants.
+    /// The maximum of different names in one place at which they are constants.
     few: usize,
     /// The part of the items of its place, in percent, that makes one of many names a constant.
     percent: u64,
@@ -76,11 +77,11 @@ const STEPS: [Step; 8] = [
     },
 ];
 
-/// The mean number of items that makes names constants, at the end of a key, and before a
-/// separator.
+/// The minimum mean number of items for each name at which names are constants: at the end of a
+/// key, and before a separator.
 const OFTEN_AT_END: u64 = 20;
 const OFTEN: u64 = 3;
-/// The factor by which a class must be rarer than another to be part of it by chance.
+/// The factor by which a class must be rarer than a wider class to be merged into it.
 const CHANCE: u64 = 4;
 
 /// A part of a pattern.
@@ -409,7 +410,8 @@ impl PatternNode {
         });
     }
 
-    /// Merges a few parts of one class into many of a wider class, to which they belong by chance.
+    /// Merges a class with few parts into a wider class with many: they belong to the narrow class
+    /// by chance, for example hexadecimal ids that happen to have only digits.
     fn join_classes(&mut self) {
         let mut counts: Vec<(u8, PartClass, u64)> = Vec::new();
         for edge in &self.edges {

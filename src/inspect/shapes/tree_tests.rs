@@ -1,3 +1,5 @@
+//! Tests of the pattern tree (`tree`): the patterns that lists of keys give.
+
 use super::*;
 use crate::model::AttributeValue;
 

@@ -1,4 +1,6 @@
-//! Detection of violations by a scan of the table, and their correction from a filled-in table.
+//! The steps of the Violation Detector: `detect` finds violations by a scan of the table, and
+//! `correct` applies the corrections that a person filled into its CSV table. The forms of the
+//! tables are in `violations`.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -117,7 +119,7 @@ pub enum CorrectionAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CorrectionCounts {
     pub corrected: u64,
-    /// Rows without a change.
+    /// The number of rows without a change.
     pub left: u64,
     pub failed: u64,
 }

@@ -1,4 +1,5 @@
-//! Items that an index cannot hold: a key attribute of another type, too long, or empty.
+//! Key violations: items that an index cannot hold, because a key attribute has another type, is
+//! too long, or is empty.
 //!
 //! A new index leaves these items out, and once it exists every write of such an item is refused.
 //! They are found and corrected as with the service's Violation Detector: detect writes a CSV table
