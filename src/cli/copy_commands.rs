@@ -19,7 +19,7 @@ use super::progress::{BackfillProgress, ProgressLine};
 use super::remote::ServiceArgs;
 use crate::codec::{plain_json, sanitize};
 use crate::database::Database;
-use crate::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, Existing};
+use crate::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, ExistingTargetMode};
 use crate::database::copies::journal::{self, CopyCounts};
 use crate::database::copies::scan::CopyProgress;
 use crate::database::copies::{CopyError, CopySide};
@@ -275,9 +275,9 @@ pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
     let opened = data_dir::open(&args.copy.data)?;
     let rules = CopyOptions {
         existing: if args.replace {
-            Existing::Replace
+            ExistingTargetMode::Replace
         } else {
-            Existing::Refuse
+            ExistingTargetMode::Refuse
         },
         create: true,
         indexes_last: true,
@@ -345,9 +345,9 @@ pub fn push(args: PushArgs) -> Result<CommandResult, CliError> {
     }
     let rules = CopyOptions {
         existing: if args.merge {
-            Existing::Merge
+            ExistingTargetMode::Merge
         } else {
-            Existing::Fill
+            ExistingTargetMode::Fill
         },
         create: args.create,
         indexes_last: false,
@@ -395,11 +395,14 @@ fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, S
     const TIMEOUT: Duration = Duration::from_secs(30);
     /// The time that a request waits for units: as long as needed, since no other program waits for
     /// it.
-    const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+    const BUDGET_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-    let service = args
-        .service
-        .open(endpoint, &args.prices.table()?, TIMEOUT, Some(PATIENCE))?;
+    let service = args.service.open(
+        endpoint,
+        &args.prices.table()?,
+        TIMEOUT,
+        Some(BUDGET_TIMEOUT),
+    )?;
     Ok((Arc::new(Client::new(service.meter)), service.endpoint))
 }
 

@@ -8,7 +8,7 @@ use indicatif::HumanCount;
 use serde_json::Value;
 
 use super::copy_commands::{self, CopyArgs, LocatedTable};
-use super::exit::{print, say, tell, warn};
+use super::exit::{print_bytes, say, tell, warn};
 use super::progress::ProgressLine;
 use crate::cli::prelude::*;
 use crate::codec::plain_json;
@@ -106,7 +106,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
         key,
         items,
         segments: args.copy.segments,
-        tally: &tally,
+        progress: &tally,
     };
     // Counts of items only in A, only in B, in both.
     let (mut counts, mut printed) = ([0_u64; 3], Ok(()));
@@ -121,7 +121,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
         }
         bar.finish();
         printed = if args.json {
-            print(json_line(&comparison.key, difference).as_bytes())
+            print_bytes(json_line(&comparison.key, difference).as_bytes())
         } else {
             tell(&text(&comparison.key, difference))
         };

@@ -58,7 +58,7 @@ pub(super) use say;
 
 /// Writes text for people to standard output, without characters that control a terminal.
 pub fn tell(text: &str) -> Result<(), CliError> {
-    print(sanitize::lines(text, usize::MAX).as_bytes())
+    print_bytes(sanitize::lines(text, usize::MAX).as_bytes())
 }
 
 /// Writes lines for people to standard error, without characters that control a terminal. A failure
@@ -73,7 +73,7 @@ pub fn warn(text: impl Display) {
 
 /// Writes data for programs to standard output, unchanged. A reader that ends early, as `head`
 /// does, is no failure; `println!` would panic.
-pub fn print(text: &[u8]) -> Result<(), CliError> {
+pub fn print_bytes(text: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -4,7 +4,7 @@
 use clap::builder::Resettable;
 use clap_complete::Shell;
 
-use super::exit::print;
+use super::exit::print_bytes;
 
 use crate::cli::prelude::*;
 
@@ -32,7 +32,7 @@ pub fn completions(
 ) -> Result<CommandResult, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "ddbfs", &mut script);
-    print(&script)?;
+    print_bytes(&script)?;
     Ok(CommandResult::Done)
 }
 
@@ -48,7 +48,7 @@ pub fn man(args: &ManArgs, program: clap::Command) -> Result<CommandResult, CliE
         .join("-");
     match pages.iter().find(|(name, _)| *name == wanted) {
         Some((_, command)) => {
-            print(&page(command)?)?;
+            print_bytes(&page(command)?)?;
             Ok(CommandResult::Done)
         }
         None => {

@@ -5,7 +5,7 @@
 use clap::Subcommand;
 
 use super::args::SizeArgs;
-use super::exit::{print, say};
+use super::exit::{print_bytes, say};
 use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::fs::mount::text_cache::pretty_json;
@@ -32,7 +32,7 @@ pub fn advise(args: AdviseArgs) -> Result<CommandResult, CliError> {
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
     let facts = TableFacts::read(&*opened.database, &table)?
         .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    print(advice::markdown(&facts).as_bytes())?;
+    print_bytes(advice::markdown(&facts).as_bytes())?;
     Ok(CommandResult::Done)
 }
 
@@ -73,7 +73,7 @@ pub fn shapes(args: ShapesArgs) -> Result<CommandResult, CliError> {
     } else {
         shapes::markdown(&shapes, item_path).into_bytes()
     };
-    print(&text)?;
+    print_bytes(&text)?;
     Ok(CommandResult::Done)
 }
 

@@ -253,12 +253,12 @@ fn report(
 pub struct InFlight<T> {
     writes_max: usize,
     bytes_max: usize,
-    state: Mutex<InFlightState<T>>,
+    state: Mutex<InFlightCounts<T>>,
     left: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct InFlightState<T> {
+struct InFlightCounts<T> {
     writes: usize,
     bytes: usize,
     tally: T,
@@ -276,7 +276,7 @@ impl<T: Default> InFlight<T> {
 
     /// Waits until there is room. A single write always has.
     pub fn enter(&self, bytes: usize) {
-        let full = |now: &mut InFlightState<T>| {
+        let full = |now: &mut InFlightCounts<T>| {
             now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max)
         };
         let mut now = self.state.lock();

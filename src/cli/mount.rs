@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use super::args::EngineArgs;
 use super::args::{self, DurabilityArgs};
 use super::exit::say;
-use super::mount_options::{self, MountWords};
+use super::mount_options::{self, ParsedOptions};
 use super::mount_reader::VERSION;
 use super::remote::{self, RemoteArgs};
 use super::serve::Signals;
@@ -114,7 +114,7 @@ impl MountSource {
 
 pub fn run(args: &MountArgs) -> Result<CommandResult, CliError> {
     let dir = data_dir::resolve(&args.data)?;
-    let options = MountWords::parse(args.options.iter().map(String::as_str))?;
+    let options = ParsedOptions::parse(args.options.iter().map(String::as_str))?;
     if args.dry_run {
         return Ok(CommandResult::Done);
     }
@@ -136,7 +136,7 @@ fn is_background_child() -> bool {
 
 fn run_here(
     args: &MountArgs,
-    options: &MountWords,
+    options: &ParsedOptions,
     data_dir: &Path,
 ) -> Result<CommandResult, CliError> {
     let is_remote = args.remote.is_enabled();

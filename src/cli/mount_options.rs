@@ -19,103 +19,103 @@ use crate::fuse::MountOptions;
 use crate::store::Durability;
 
 /// A function that applies a word's value.
-type WordSetter = fn(&mut MountWords, &str) -> Result<(), String>;
+type OptionSetter = fn(&mut ParsedOptions, &str) -> Result<(), String>;
 
 /// A word, or `word=` if it takes a value.
-struct KnownWord {
-    word: &'static str,
+struct OptionSpec {
+    name: &'static str,
     /// The help text.
     help: &'static str,
-    set: WordSetter,
+    set: OptionSetter,
 }
 
 /// Our own words, in the order of the help text.
-const KNOWN: &[KnownWord] = &[
-    KnownWord {
-        word: "ro",
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "ro",
         help: "read-only",
         set: |o, _| set_some(&mut o.read_only, true),
     },
-    KnownWord {
-        word: "rw",
+    OptionSpec {
+        name: "rw",
         help: "writable (the default, except with --remote)",
         set: |o, _| set_some(&mut o.read_only, false),
     },
-    KnownWord {
-        word: "pretty",
+    OptionSpec {
+        name: "pretty",
         help: "show items indented, one attribute a line",
         set: |o, _| set(&mut o.view.pretty, true),
     },
-    KnownWord {
-        word: "keys=",
+    OptionSpec {
+        name: "keys=",
         help: "keys=strict: EINVAL if a key in the body differs from the path's;\nkeys=path: the path's key is used, with a warning (the default)",
         set: |o, value| choice(&mut o.view.strict_keys, value, ["path", "strict"]),
     },
-    KnownWord {
-        word: "show=",
+    OptionSpec {
+        name: "show=",
         help: "show=all: ls also shows describe.json, ctl, .ddb/ and similar files;\nshow=data: only files that belong in a backup (the default)",
         set: |o, value| choice(&mut o.view.show_all, value, ["data", "all"]),
     },
-    KnownWord {
-        word: "lww",
+    OptionSpec {
+        name: "lww",
         help: "the last writer wins: no ESTALE for an item that changed since it was read",
         set: |o, _| set(&mut o.view.last_writer_wins, true),
     },
-    KnownWord {
-        word: "allow_drop",
+    OptionSpec {
+        name: "allow_drop",
         help: "rm -r of a table, and rmdir of a table with items, delete the table",
         set: |o, _| set(&mut o.view.allow_drop, true),
     },
-    KnownWord {
-        word: "restore",
+    OptionSpec {
+        name: "restore",
         help: "accept and discard writes to derived files (gsi/, lsi/, stats.json, …), so\nthat any program can restore a copy of a table",
         set: |o, _| set(&mut o.view.restore, true),
     },
-    KnownWord {
-        word: "keep_text",
+    OptionSpec {
+        name: "keep_text",
         help: "an item's file reads back as it was written, byte for byte, until the item\nchanges; for the newest 64 MiB of texts, until the mount ends",
         set: |o, _| set(&mut o.view.keep_text, true),
     },
-    KnownWord {
-        word: "durability=",
+    OptionSpec {
+        name: "durability=",
         help: "durability=power: a write survives kill -9 and a power cut (the default);\ndurability=kill: it survives kill -9; a power cut may lose the last half second",
         set: |o, value| args::durability(value).map(|durability| o.durability = Some(durability)),
     },
-    KnownWord {
-        word: "noxattr",
+    OptionSpec {
+        name: "noxattr",
         help: "no extended attributes, and no requests for them",
         set: |o, _| set(&mut o.no_xattr, true),
     },
-    KnownWord {
-        word: "nokeep",
+    OptionSpec {
+        name: "nokeep",
         help: "the kernel caches nothing; every stat is a request",
         set: |o, _| set(&mut o.no_keep, true),
     },
-    KnownWord {
-        word: "nonempty",
+    OptionSpec {
+        name: "nonempty",
         help: "the mountpoint may have files, which are hidden while it is mounted",
         set: |o, _| set(&mut o.nonempty, true),
     },
-    KnownWord {
-        word: "allow_other",
+    OptionSpec {
+        name: "allow_other",
         help: "other users have access, by the permission bits; unless you are root,\n/etc/fuse.conf must have user_allow_other",
         set: |o, _| {
             o.view.allow_other = true;
             set(&mut o.allow_other, true)
         },
     },
-    KnownWord {
-        word: "uid=",
+    OptionSpec {
+        name: "uid=",
         help: "owner of all files, a number",
         set: |o, value| number(&mut o.uid, value),
     },
-    KnownWord {
-        word: "gid=",
+    OptionSpec {
+        name: "gid=",
         help: "group of all files, a number",
         set: |o, value| number(&mut o.gid, value),
     },
-    KnownWord {
-        word: "umask=",
+    OptionSpec {
+        name: "umask=",
         help: "permission bits that no file has, octal (default 022)",
         set: |o, value| {
             let bits = u16::from_str_radix(value, 8)
@@ -126,16 +126,16 @@ const KNOWN: &[KnownWord] = &[
             Ok(())
         },
     },
-    KnownWord {
-        word: "http=",
+    OptionSpec {
+        name: "http=",
         help: "http=127.0.0.1:8000: serve the DynamoDB API too, as with --http",
         set: |o, value| {
             o.http = Some(value.to_owned());
             Ok(())
         },
     },
-    KnownWord {
-        word: "http_allow_users",
+    OptionSpec {
+        name: "http_allow_users",
         help: "the API serves processes of every user, as with --http-allow-users",
         set: |o, _| set(&mut o.http_allow_users, true),
     },
@@ -144,16 +144,16 @@ const KNOWN: &[KnownWord] = &[
 /// The words that mount(8) and fstab(5) pass to every helper. They have no effect: set-id bits,
 /// devices and programs never work in the mount, access times never change, and a write is durable
 /// when it returns.
-const GENERIC: &str = "defaults suid nosuid dev nodev exec noexec async sync dirsync atime noatime diratime nodiratime \
+const KERNEL_OPTIONS: &str = "defaults suid nosuid dev nodev exec noexec async sync dirsync atime noatime diratime nodiratime \
     relatime norelatime strictatime nostrictatime lazytime nolazytime auto noauto user nouser users \
     nousers owner noowner group nogroup nofail _netdev silent loud nosymfollow default_permissions";
 
 /// Prefixes of words for other programs.
-const FOREIGN: [&str; 3] = ["x-", "X-", "comment="];
+const FOREIGN_PREFIXES: [&str; 3] = ["x-", "X-", "comment="];
 
 /// The options of a mount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MountWords {
+pub struct ParsedOptions {
     pub view: ViewOptions,
     /// Overrides the option of the command line.
     pub durability: Option<Durability>,
@@ -171,7 +171,7 @@ pub struct MountWords {
     pub http_allow_users: bool,
 }
 
-impl MountWords {
+impl ParsedOptions {
     /// Parses the words; of contradicting ones the last counts.
     ///
     /// # Errors
@@ -179,17 +179,17 @@ impl MountWords {
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, CliError> {
         let mut options = Self::default();
         for word in words.into_iter().filter(|word| !word.is_empty()) {
-            options.apply_word(word).map_err(CliError::Usage)?;
+            options.set(word).map_err(CliError::Usage)?;
         }
         Ok(options)
     }
 
-    fn apply_word(&mut self, word: &str) -> Result<(), String> {
+    fn set(&mut self, word: &str) -> Result<(), String> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        let takes_value = |known: &KnownWord| known.word.strip_suffix('=') == Some(name);
-        if let Some(known) = KNOWN
+        let takes_value = |known: &OptionSpec| known.name.strip_suffix('=') == Some(name);
+        if let Some(known) = OPTIONS
             .iter()
-            .find(|known| known.word == word || takes_value(known))
+            .find(|known| known.name == word || takes_value(known))
         {
             if takes_value(known) && value.is_empty() {
                 return Err(format!(
@@ -200,8 +200,10 @@ impl MountWords {
             return (known.set)(self, value)
                 .map_err(|why| format!("the mount option {name} {why}"));
         }
-        if GENERIC.split(' ').any(|known| known == word)
-            || FOREIGN.iter().any(|prefix| word.starts_with(prefix))
+        if KERNEL_OPTIONS.split(' ').any(|known| known == word)
+            || FOREIGN_PREFIXES
+                .iter()
+                .any(|prefix| word.starts_with(prefix))
         {
             return Ok(());
         }
@@ -230,10 +232,10 @@ impl MountWords {
 }
 
 fn unknown(word: &str) -> String {
-    let words: Vec<&str> = KNOWN
+    let words: Vec<&str> = OPTIONS
         .iter()
-        .map(|known| known.word)
-        .chain(GENERIC.split(' '))
+        .map(|known| known.name)
+        .chain(KERNEL_OPTIONS.split(' '))
         .collect();
     let hint = nearest(word, words)
         .map(|near| format!("; did you mean {near}?"))
@@ -272,10 +274,10 @@ fn number(place: &mut Option<u32>, value: &str) -> Result<(), String> {
 /// Returns the help on `-o` for `ddbfs mount --help`.
 pub fn help() -> String {
     let mut text = String::from("Mount options (-o OPT,OPT…):\n");
-    for known in KNOWN {
+    for known in OPTIONS {
         let help = known.help.replace('\n', &format!("\n{:15}", ""));
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {:<12} {help}", known.word);
+        let _ = writeln!(text, "  {:<12} {help}", known.name);
     }
     text.push_str(
         "The words of mount(8) and fstab(5) (defaults, noatime, user, noauto, _netdev, nofail, x-…) are\n\
@@ -356,131 +358,131 @@ fn from_mount_call(args: &[OsString]) -> Result<Vec<OsString>, CliError> {
 mod tests {
     use super::*;
 
-    fn parse(list: &str) -> Result<MountWords, String> {
-        MountWords::parse(list.split(',')).map_err(|error| error.to_string())
+    fn parse(list: &str) -> Result<ParsedOptions, String> {
+        ParsedOptions::parse(list.split(',')).map_err(|error| error.to_string())
     }
 
     #[test]
     fn words_and_what_they_set() {
         let view = ViewOptions::default();
-        let cases: &[(&str, MountWords)] = &[
-            ("", MountWords::default()),
+        let cases: &[(&str, ParsedOptions)] = &[
+            ("", ParsedOptions::default()),
             (
                 "nosuid,nodev,noexec,relatime,user,_netdev,nofail,x-systemd.automount,comment=mine,defaults",
-                MountWords::default(),
+                ParsedOptions::default(),
             ),
             (
                 "ro",
-                MountWords {
+                ParsedOptions {
                     read_only: Some(true),
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "ro,rw",
-                MountWords {
+                ParsedOptions {
                     read_only: Some(false),
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "pretty,keys=strict",
-                MountWords {
+                ParsedOptions {
                     view: ViewOptions {
                         pretty: true,
                         strict_keys: true,
                         ..view
                     },
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
-            ("keys=strict,keys=path", MountWords::default()),
+            ("keys=strict,keys=path", ParsedOptions::default()),
             (
                 "show=all,lww",
-                MountWords {
+                ParsedOptions {
                     view: ViewOptions {
                         show_all: true,
                         last_writer_wins: true,
                         ..view
                     },
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "keep_text",
-                MountWords {
+                ParsedOptions {
                     view: ViewOptions {
                         keep_text: true,
                         ..view
                     },
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "allow_drop,restore",
-                MountWords {
+                ParsedOptions {
                     view: ViewOptions {
                         allow_drop: true,
                         restore: true,
                         ..view
                     },
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "durability=power,durability=kill",
-                MountWords {
+                ParsedOptions {
                     durability: Some(Durability::Kill),
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "nonempty",
-                MountWords {
+                ParsedOptions {
                     nonempty: true,
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "nokeep",
-                MountWords {
+                ParsedOptions {
                     no_keep: true,
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "noxattr,allow_other",
-                MountWords {
+                ParsedOptions {
                     view: ViewOptions {
                         allow_other: true,
                         ..view
                     },
                     no_xattr: true,
                     allow_other: true,
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "uid=1000,gid=5,umask=077",
-                MountWords {
+                ParsedOptions {
                     uid: Some(1000),
                     gid: Some(5),
                     umask: Some(0o77),
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "http_allow_users",
-                MountWords {
+                ParsedOptions {
                     http_allow_users: true,
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
             (
                 "http=127.0.0.1:1",
-                MountWords {
+                ParsedOptions {
                     http: Some("127.0.0.1:1".to_owned()),
-                    ..MountWords::default()
+                    ..ParsedOptions::default()
                 },
             ),
         ];
@@ -519,17 +521,17 @@ mod tests {
     #[test]
     fn the_help_text_names_every_word() {
         let text = help();
-        for known in KNOWN {
+        for known in OPTIONS {
             assert!(
-                text.contains(&format!("\n  {} ", known.word)),
+                text.contains(&format!("\n  {} ", known.name)),
                 "{}",
-                known.word
+                known.name
             );
         }
     }
 
     /// Returns the meaning of a call's words, or `None`, or `usage`.
-    fn meaning(call: &str) -> Option<String> {
+    fn translated(call: &str) -> Option<String> {
         let words: Vec<OsString> = call.split(' ').map(OsString::from).collect();
         match arguments(&words) {
             Ok(meant) => meant.map(|words| words[1..].join(OsStr::new(" ")).into_string().unwrap()),
@@ -573,7 +575,7 @@ mod tests {
             ("mount.ddbfs /data /mnt /more", Some("usage")),
         ];
         for (call, expected) in cases {
-            assert_eq!(meaning(call).as_deref(), expected, "{call}");
+            assert_eq!(translated(call).as_deref(), expected, "{call}");
         }
     }
 }

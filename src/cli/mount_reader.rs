@@ -33,7 +33,7 @@ const RESOLVE: u8 = b'f';
 /// itself once the mount answers.
 pub struct MountReader {
     child: Child,
-    to: ChildStdin,
+    stdin: ChildStdin,
     answers: Receiver<io::Result<Vec<u8>>>,
     /// True if the process goes on without this value.
     is_abandoned: bool,
@@ -57,7 +57,7 @@ impl MountReader {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn()?;
-        let (Some(to), Some(mut from)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(stdin), Some(mut from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a process without pipes"));
         };
         let (sender, answers) = channel();
@@ -67,7 +67,7 @@ impl MountReader {
         });
         Ok(Self {
             child,
-            to,
+            stdin,
             answers,
             is_abandoned: false,
         })
@@ -117,7 +117,7 @@ impl MountReader {
     }
 
     fn send(&mut self, kind: u8, path: &Path) -> io::Result<()> {
-        self.to
+        self.stdin
             .write_all(&[&[kind], path.as_os_str().as_bytes(), &[0]].concat())
     }
 
@@ -174,7 +174,7 @@ const PARENT_POLL: Duration = Duration::from_secs(1);
 
 /// Ends this process when neither its parent nor the shell that started the parent exists any more.
 /// Both are given as process ids, since a process gets another parent when its own ends.
-fn exit_with(began: [u32; 2]) {
+fn exit_after_ancestors(began: [u32; 2]) {
     let is_there = |id: u32| Path::new("/proc").join(id.to_string()).exists();
     std::thread::spawn(move || {
         while began.into_iter().any(is_there) {
@@ -187,7 +187,7 @@ fn exit_with(began: [u32; 2]) {
 /// Runs the process: answers requests until the input ends, or the processes that started it are
 /// gone.
 pub fn run(began: [u32; 2]) -> Result<CommandResult, CliError> {
-    exit_with(began);
+    exit_after_ancestors(began);
     // It may outlive its parent, and then must not hold the parent's open files: for instance a
     // pipe with a reader that waits for its end.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };

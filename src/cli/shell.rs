@@ -18,7 +18,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use clap_complete::Shell;
 
-use super::exit::{print, warn};
+use super::exit::{print_bytes, warn};
 use super::mount_reader::{MountReader, current_user, is_waiting};
 use super::prelude::*;
 use crate::codec::digest::{digest, hex};
@@ -89,9 +89,9 @@ pub fn run(args: &ShellArgs, program: clap::Command) -> Result<CommandResult, Cl
         let word = last_word(line, &args.breaks);
         return print_completions(&word.text, &word.directory, word.kept);
     } else if args.tables {
-        print(table_names(&args.data)?.as_bytes())?;
+        print_bytes(table_names(&args.data)?.as_bytes())?;
     } else if let Some(shell) = args.shell {
-        print(script(shell, program).as_bytes())?;
+        print_bytes(script(shell, program).as_bytes())?;
     }
     Ok(CommandResult::Done)
 }
@@ -130,7 +130,7 @@ fn print_completions(word: &str, directory: &str, kept: usize) -> Result<Command
     let lines = names
         .iter()
         .filter_map(|name| Some(format!("{directory}{}\n", name.get(kept..)?)));
-    print(lines.collect::<String>().as_bytes())?;
+    print_bytes(lines.collect::<String>().as_bytes())?;
     Ok(CommandResult::Done)
 }
 
@@ -146,7 +146,7 @@ const ERROR_FILE: &str = ".ddb/errors/last";
 /// The prefix of the id of a process that still waits.
 const WAITING: &str = "@";
 /// The suffix of that id: a command failed meanwhile, and its report could not be read.
-const FAILED: &str = "x";
+const FAILED_SUFFIX: &str = "x";
 /// Calls that are reported even if the command succeeded: a refused write is never a mere attempt.
 const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 
@@ -166,7 +166,7 @@ fn report_failures(told: &str, status: Option<i32>) -> Result<CommandResult, Cli
         let name = hex(&digest(mount.path.as_os_str().as_bytes()));
         match before.get(name.as_str()).copied() {
             Some(last)
-                if waiting(last)
+                if parse_waiting(last)
                     .and_then(|(id, _)| id.parse().ok())
                     .is_some_and(is_waiting) =>
             {
@@ -201,22 +201,25 @@ fn report_failures(told: &str, status: Option<i32>) -> Result<CommandResult, Cli
             Err(_) => {}
         }
     }
-    print(known.join(" ").as_bytes())?;
+    print_bytes(known.join(" ").as_bytes())?;
     Ok(CommandResult::Done)
 }
 
 /// Returns the id of the process that waits, and true if a command failed meanwhile.
-fn waiting(state: &str) -> Option<(&str, bool)> {
+fn parse_waiting(state: &str) -> Option<(&str, bool)> {
     let id = state.strip_prefix(WAITING)?;
-    Some(id.strip_suffix(FAILED).map_or((id, false), |id| (id, true)))
+    Some(
+        id.strip_suffix(FAILED_SUFFIX)
+            .map_or((id, false), |id| (id, true)),
+    )
 }
 
 /// Returns the state of a mount that has not answered: the id of the waiting process, which is
 /// `process` if it is a new one.
 fn waiting_state(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
-    let (before, has_failed) = last.and_then(waiting).unwrap_or_default();
+    let (before, has_failed) = last.and_then(parse_waiting).unwrap_or_default();
     let failed = if has_failed || status.is_some_and(|status| status != 0) {
-        FAILED
+        FAILED_SUFFIX
     } else {
         ""
     };
@@ -233,9 +236,9 @@ fn answered_state(
     failure: &str,
     id: String,
 ) -> (String, bool) {
-    let (waited, Some(status)) = (last.and_then(waiting), status) else {
+    let (waited, Some(status)) = (last.and_then(parse_waiting), status) else {
         return (
-            last.filter(|last| waiting(last).is_some())
+            last.filter(|last| parse_waiting(last).is_some())
                 .map_or(id, str::to_owned),
             false,
         );

@@ -95,7 +95,7 @@ macro_rules! methods {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         $(#[doc = concat!(stringify!($name), ", waited for.")]
         fn $method(&self, request: $request) -> Result<$response, Error> {
-            wait(CallContext::default(), |done| self.start(Call::$name(request, done)))
+            run_blocking(CallContext::default(), |done| self.start(Call::$name(request, done)))
         })*
     };
 }
@@ -208,7 +208,7 @@ fn items_unless_count(select: Option<Select>, items: Vec<Item>) -> Option<Vec<It
 }
 
 /// Runs an operation to its end: starts it with a callback, and waits for the callback.
-pub(crate) fn wait<T: Send + 'static>(
+pub(crate) fn run_blocking<T: Send + 'static>(
     context: CallContext,
     start: impl FnOnce(Done<T>),
 ) -> Result<T, Error> {

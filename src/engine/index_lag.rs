@@ -44,7 +44,7 @@ pub fn append(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
     version: Version,
-    mut pending: LaggingWrite<'_>,
+    mut pending: PendingIndexWrite<'_>,
 ) -> Result<(), StoreError> {
     // A delete takes its version only for this.
     transaction.shared.batch.take_version(version);
@@ -89,7 +89,7 @@ pub fn describe(
         &mut |_, bytes| {
             // An unreadable write has no time; the worker reports it.
             oldest = oldest.or_else(|| {
-                LaggingWrite::parse(bytes)
+                PendingIndexWrite::parse(bytes)
                     .ok()
                     .map(|pending| pending.time_ms)
             });
@@ -232,7 +232,7 @@ impl PendingBatch {
             |key, value| {
                 // An unreadable write counts as due: it must not block the others forever. `check`
                 // reports its index entries.
-                let due_ms = LaggingWrite::parse(value).map_or(0, |pending| pending.due_ms);
+                let due_ms = PendingIndexWrite::parse(value).map_or(0, |pending| pending.due_ms);
                 if due_ms > now_ms {
                     batch.next_due_ms = Some(due_ms);
                     return Ok(ControlFlow::Break(()));
@@ -252,14 +252,20 @@ impl PendingBatch {
 }
 
 /// A pending write with its version, its key, and the items before and after.
-type ParsedPending<'b> = (LaggingWrite<'b>, Version, Key, Option<Item>, Option<Item>);
+type ParsedPending<'b> = (
+    PendingIndexWrite<'b>,
+    Version,
+    Key,
+    Option<Item>,
+    Option<Item>,
+);
 
 fn parse_pending<'b>(
     table: &TableEntry,
     key: &[u8],
     bytes: &'b [u8],
 ) -> Result<ParsedPending<'b>, StoreError> {
-    let pending = LaggingWrite::parse(bytes)?;
+    let pending = PendingIndexWrite::parse(bytes)?;
     let (old, new) = pending.items()?;
     let version =
         keys::parse_version(key).ok_or(StoreError::Corrupt("the key of a pending write"))?;
@@ -320,7 +326,7 @@ pub fn built_version(table: &TableEntry, index: &str) -> Version {
 
 /// A write that the global indexes do not show yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LaggingWrite<'b> {
+pub struct PendingIndexWrite<'b> {
     /// The time at which the indexes show it.
     pub due_ms: u64,
     /// The time of the write.
@@ -331,7 +337,7 @@ pub struct LaggingWrite<'b> {
     pub new: Option<&'b [u8]>,
 }
 
-impl<'b> LaggingWrite<'b> {
+impl<'b> PendingIndexWrite<'b> {
     /// Decodes the stored bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
         let (due_ms, time_ms, Prefixed(place), Prefixed(old), new) =
@@ -372,7 +378,7 @@ mod pending_tests {
 
     #[test]
     fn table_of_exact_bytes() {
-        let pending = LaggingWrite {
+        let pending = PendingIndexWrite {
             due_ms: 258,
             time_ms: 2,
             place: &[7],
@@ -383,9 +389,12 @@ mod pending_tests {
             0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 7, 0, 0, 0, 0, 8, 9,
         ];
         assert_eq!(pending.encode(), bytes);
-        assert_eq!(LaggingWrite::parse(&bytes), Ok(pending));
+        assert_eq!(PendingIndexWrite::parse(&bytes), Ok(pending));
         for length in 0..25 {
-            assert!(LaggingWrite::parse(&bytes[..length]).is_err(), "{length}");
+            assert!(
+                PendingIndexWrite::parse(&bytes[..length]).is_err(),
+                "{length}"
+            );
         }
     }
 }

@@ -126,7 +126,7 @@ struct RefillRate {
 
 impl RefillRate {
     /// Returns a rate that saves unused units.
-    fn burst(per_second: f64, cause: ThrottleCause) -> Self {
+    fn with_burst(per_second: f64, cause: ThrottleCause) -> Self {
         Self {
             per_second,
             seconds: BURST_SECONDS,
@@ -138,7 +138,7 @@ impl RefillRate {
     }
 
     /// Returns a rate that saves no more than one second.
-    fn steady(per_second: f64, cause: ThrottleCause) -> Self {
+    fn without_burst(per_second: f64, cause: ThrottleCause) -> Self {
         Self {
             per_second,
             seconds: 1.0,
@@ -252,14 +252,14 @@ impl Throttle {
             let share = own.per_second / of.map.partitions().len() as f64;
             (
                 BucketOwner::Share(of.source, partition.id),
-                RefillRate::burst(share.min(ceiling), ThrottleCause::Share),
+                RefillRate::with_burst(share.min(ceiling), ThrottleCause::Share),
             )
         });
         let ceiling = RefillRate {
             is_ceiling: true,
-            ..RefillRate::steady(ceiling, ThrottleCause::KeyRange)
+            ..RefillRate::without_burst(ceiling, ThrottleCause::KeyRange)
         };
-        let account = RefillRate::steady(
+        let account = RefillRate::without_burst(
             self.options.account_units_max as f64,
             ThrottleCause::AccountQuota,
         );
@@ -305,7 +305,7 @@ impl UnitRequest<'_> {
                 UnitKind::Read => units.read_capacity_units,
                 UnitKind::Write => units.write_capacity_units,
             } as f64;
-            let rate = RefillRate::burst(per_second, ThrottleCause::ProvisionedThroughput);
+            let rate = RefillRate::with_burst(per_second, ThrottleCause::ProvisionedThroughput);
             let index = self.table.index_of(self.source);
             return match index.is_some_and(|index| self.table.index_life.is_building(&index.name)) {
                 true => RefillRate {
@@ -324,9 +324,9 @@ impl UnitRequest<'_> {
             UnitKind::Write => set.max_write_request_units,
         };
         match set.filter(|units| *units > 0) {
-            Some(units) => RefillRate::steady(units as f64, ThrottleCause::MaxOnDemand),
+            Some(units) => RefillRate::without_burst(units as f64, ThrottleCause::MaxOnDemand),
             None => {
-                let rate = RefillRate::steady(
+                let rate = RefillRate::without_burst(
                     ON_DEMAND_UNITS[self.kind as usize],
                     ThrottleCause::AccountLimit,
                 );

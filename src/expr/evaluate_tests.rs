@@ -19,7 +19,7 @@ fn n(text: &str) -> V {
 
 /// The evaluation as a reader of docs/dynamodb.md 7.5 would do it by hand: values copied, every
 /// pair of types written out.
-mod slowly {
+mod reference {
     use super::*;
 
     pub fn operand(operand: &Operand, item: &Item) -> Option<V> {
@@ -224,10 +224,10 @@ proptest! {
         condition in any_condition(),
     ) {
         let item = Item(attributes);
-        prop_assert_eq!(condition.holds(&item), slowly::holds(&condition, &item));
+        prop_assert_eq!(condition.holds(&item), reference::holds(&condition, &item));
         let names = condition.attribute_names();
         let named: BTreeMap<_, _> = item.0.into_iter().filter(|(name, _)| names.contains(name.as_str())).collect();
         let named = Item(named);
-        prop_assert_eq!(condition.holds(&named), slowly::holds(&condition, &named));
+        prop_assert_eq!(condition.holds(&named), reference::holds(&condition, &named));
     }
 }

@@ -47,14 +47,14 @@ pub struct SourceByte {
 
 /// An expression of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extracted {
+pub struct ApiExpression {
     pub text: String,
     pub placeholders: Placeholders,
 }
 
 /// An update, its condition, and the placeholders of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExtractedUpdate {
+pub struct ApiUpdate {
     /// `None`: nothing before `IF`.
     pub update: Option<String>,
     pub condition: Option<String>,
@@ -107,10 +107,10 @@ impl LiteralError {
 ///
 /// # Errors
 /// A bad literal or sign; the parser finds other faults.
-pub fn condition(text: &[SourceByte]) -> Result<Extracted, LiteralError> {
+pub fn condition(text: &[SourceByte]) -> Result<ApiExpression, LiteralError> {
     let mut extractor = Extractor::new(text, false);
     extractor.run()?;
-    Ok(Extracted {
+    Ok(ApiExpression {
         text: extractor.out.trim().to_owned(),
         placeholders: Placeholders::new(
             extractor.placeholders.names,
@@ -123,7 +123,7 @@ pub fn condition(text: &[SourceByte]) -> Result<Extracted, LiteralError> {
 ///
 /// # Errors
 /// A bad literal or sign; the parser finds other faults.
-pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
+pub fn update(text: &str) -> Result<ApiUpdate, LiteralError> {
     let units: Vec<SourceByte> = text
         .bytes()
         .map(|byte| SourceByte {
@@ -142,7 +142,7 @@ pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
         None => (out, None),
     };
     let update = Some(update.trim().to_owned()).filter(|update| !update.is_empty());
-    Ok(ExtractedUpdate {
+    Ok(ApiUpdate {
         update,
         condition,
         placeholders: Placeholders::new(

@@ -51,7 +51,7 @@ pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
 /// another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathTree {
-    pub(super) heads: BTreeMap<String, PathNode>,
+    pub(super) roots: BTreeMap<String, PathNode>,
 }
 
 /// A place in a document that at least one path goes through.
@@ -134,7 +134,7 @@ impl PathTree {
         let text = |number: usize| paths[number].to_string();
         for (number, path) in paths.iter().enumerate() {
             let mut node = tree
-                .heads
+                .roots
                 .entry(path.head.clone())
                 .or_insert_with(|| PathNode::new(number));
             for element in &path.rest {
@@ -180,20 +180,20 @@ impl PathTree {
             )
         });
         Self {
-            heads: heads.collect(),
+            roots: heads.collect(),
         }
     }
 
     /// Returns the top-level attributes that the paths begin with, by name.
     pub fn heads(&self) -> impl Iterator<Item = &str> {
-        self.heads.keys().map(String::as_str)
+        self.roots.keys().map(String::as_str)
     }
 
     /// Returns a new item of the selected parts; a part that the item lacks is left out.
     #[must_use]
     pub fn select(&self, item: &Item) -> Item {
         let selected = self
-            .heads
+            .roots
             .iter()
             .filter_map(|(name, node)| Some((name.clone(), node.select(item.get(name)?)?)));
         Item(selected.collect())

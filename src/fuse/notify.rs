@@ -43,7 +43,7 @@ const EXPIRE_ONLY: u32 = 1;
 /// kernel knows the inode or name.
 type SendFn = dyn Fn(i32, &[u8]) -> bool + Send + Sync;
 /// The callback of a waiting call; `None` after it was called.
-type PendingThen = Arc<Mutex<Option<AfterCommit>>>;
+type PendingCallback = Arc<Mutex<Option<AfterCommit>>>;
 
 /// A sender of notifications; see the module.
 pub struct Notifier {
@@ -105,12 +105,12 @@ struct Deadlines {
 
 #[derive(Default)]
 struct DeadlineList {
-    all: Vec<(Instant, PendingThen)>,
+    all: Vec<(Instant, PendingCallback)>,
     is_closed: bool,
 }
 
 impl Deadlines {
-    fn add(&self, until: Instant, waiting: &PendingThen) {
+    fn add(&self, until: Instant, waiting: &PendingCallback) {
         let mut list = self.list.lock();
         list.all.push((until, Arc::clone(waiting)));
         // With more entries the thread polls anyway.
@@ -144,7 +144,7 @@ impl Deadlines {
 }
 
 /// Calls the callback, unless it was called before.
-fn call_once(then: &PendingThen) {
+fn call_once(then: &PendingCallback) {
     let then = then.lock().take();
     if let Some(then) = then {
         then();
@@ -174,7 +174,12 @@ impl Notifier {
         self.send_all(invalidations, ended, waiting);
     }
 
-    fn send_all(&self, invalidations: Vec<Invalidation>, ended: AfterCommit, waiting: PendingThen) {
+    fn send_all(
+        &self,
+        invalidations: Vec<Invalidation>,
+        ended: AfterCommit,
+        waiting: PendingCallback,
+    ) {
         let (tell, names) = (Arc::clone(&self.send), Arc::clone(&self.names));
         self.attributes.run(Box::new(move || {
             let is_left =
@@ -283,7 +288,7 @@ mod tests {
             knows
         });
         let (then, gone) = channel();
-        let waiting: PendingThen =
+        let waiting: PendingCallback =
             Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
         Notifier::with_sender(PATIENCE, tell).unwrap().send_all(
             vec![invalidation.clone()],
@@ -300,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_an_item_that_the_kernel_knows_does_not_wait_for_its_directory() {
+    fn a_write_of_a_known_inode_does_not_wait_for_the_directory_lock() {
         let name = || NodeName {
             parent: 1,
             name: "i.json".to_owned(),

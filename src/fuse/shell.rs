@@ -23,7 +23,7 @@ use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::{ReadBytes, Reply};
 use crate::fs::process::Caller;
-use crate::fs::view::{CallTarget, Created, NewAttr, RangeEnd};
+use crate::fs::view::{CallTarget, CopyRangeEnd, CreateReply, NewAttr};
 use crate::fs::{FsError, View};
 use crate::model::api::WaitPolicy;
 
@@ -69,7 +69,7 @@ impl Shell {
 
     /// Begins a call on an inode or a name in it (`fs::view::timed_call`); `tell` converts its
     /// result to the reply.
-    fn begin<R: Refuse, T: 'static>(
+    fn begin<R: FailReply, T: 'static>(
         &self,
         caller: Caller,
         operation: &'static str,
@@ -129,13 +129,13 @@ impl<T: 'static> PendingCall<T> {
 }
 
 /// A reply of fuser's that can report a failure, whatever its success type.
-trait Refuse: Send + 'static {
+trait FailReply: Send + 'static {
     fn refuse(self, errno: Errno);
 }
 
 macro_rules! refuse {
     ($($reply:ty),*) => {
-        $(impl Refuse for $reply {
+        $(impl FailReply for $reply {
             fn refuse(self, errno: Errno) {
                 self.error(errno);
             }
@@ -761,7 +761,7 @@ impl Filesystem for Shell {
         reply: ReplyCreate,
     ) {
         let (owner, owned, flags) = (self.owner, name.as_bytes().to_vec(), open_flags(flags));
-        let tell = move |reply: ReplyCreate, created: Created| {
+        let tell = move |reply: ReplyCreate, created: CreateReply| {
             let attr = file_attr(&created.attr, owner);
             reply.created(
                 &NO_TTL,
@@ -779,7 +779,7 @@ impl Filesystem for Shell {
             reply,
             tell,
         );
-        let make = move |view: &View, done: Reply<Created>| {
+        let make = move |view: &View, done: Reply<CreateReply>| {
             done(view.create(parent.0, &owned, mode, flags))
         };
         // A create that waits for a commit runs on another thread.
@@ -870,12 +870,12 @@ impl Filesystem for Shell {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        let from = RangeEnd {
+        let from = CopyRangeEnd {
             ino: ino_in.0,
             handle: handle_in.0,
             offset: offset_in,
         };
-        let to = RangeEnd {
+        let to = CopyRangeEnd {
             ino: ino_out.0,
             handle: handle_out.0,
             offset: offset_out,

@@ -160,7 +160,7 @@ pub struct TimeoutStream {
     phase: ConnectionPhase,
     timeouts: Timeouts,
     /// The phase of `read_deadline`: head or idle.
-    waits_for: u8,
+    deadline_phase: u8,
     read_deadline: Pin<Box<Sleep>>,
     write_deadline: Option<Pin<Box<Sleep>>>,
     /// The time since when the peer has unread bytes, and the bytes that it took since.
@@ -182,7 +182,7 @@ impl TimeoutStream {
             stream,
             phase,
             timeouts,
-            waits_for: HEAD,
+            deadline_phase: HEAD,
             read_deadline,
             write_deadline: None,
             backlog: None,
@@ -191,7 +191,7 @@ impl TimeoutStream {
     }
 
     fn set_read_deadline(&mut self, phase: u8, timeout: Duration) {
-        self.waits_for = phase;
+        self.deadline_phase = phase;
         self.read_deadline.as_mut().reset(Instant::now() + timeout);
     }
 
@@ -203,7 +203,7 @@ impl TimeoutStream {
         }
         // The first wait after an answer; until then the deadline is that of the answered request's
         // head.
-        if phase == IDLE && self.waits_for != IDLE {
+        if phase == IDLE && self.deadline_phase != IDLE {
             self.set_read_deadline(IDLE, self.timeouts.idle);
         }
         ready!(self.read_deadline.as_mut().poll(cx));

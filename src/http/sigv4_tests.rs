@@ -247,7 +247,7 @@ fn requests_that_botocore_signed_hold() {
 }
 
 #[test]
-fn what_was_changed_after_signing_does_not_hold() {
+fn a_change_after_signing_is_refused() {
     check(
         &Case {
             body: b"{}",

@@ -22,9 +22,9 @@ use super::memory_limit::{LIMIT_BYTES_MIN, memory_limit};
 
 const MIB: u64 = 1024 * 1024;
 /// The unit in which shares of the limit are given.
-const SIXTEENTHS: u64 = 16;
+const SHARE_PARTS: u64 = 16;
 /// The time for which a budget counts as contended after a request for memory was refused.
-const CONTENDED: Duration = Duration::from_secs(10);
+const CONTENDED_TIME: Duration = Duration::from_secs(10);
 /// The time that a request waits for memory.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(60);
 /// The longest time between two attempts of a request that waits.
@@ -56,7 +56,7 @@ impl MemoryBudgets {
     /// Divides `limit_bytes`, or [`LIMIT_BYTES_MIN`] if that is more.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
-        let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SIXTEENTHS;
+        let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SHARE_PARTS;
         let bytes = |sixteenths: u64, mib_max: u64| {
             usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX)
         };
@@ -189,7 +189,7 @@ impl MemoryBudget {
             self.try_reserve(more)
         };
         if !is_taken {
-            let until = now_ms() + u64::try_from(CONTENDED.as_millis()).unwrap_or(u64::MAX);
+            let until = now_ms() + u64::try_from(CONTENDED_TIME.as_millis()).unwrap_or(u64::MAX);
             self.root().contended_until.store(until, Ordering::Relaxed);
             return Err(BudgetFull);
         }
@@ -353,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_bounded_and_given_back() {
+    fn permits_are_bounded_and_returned_on_drop() {
         let budget = MemoryBudget::new(100);
         let mut one = budget.permit(60).unwrap();
         assert_eq!(budget.permit(41).unwrap_err(), BudgetFull);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_already_counts_though_it_is_too_much() {
+    fn set_counts_bytes_above_the_limit() {
         let budget = MemoryBudget::new(100);
         let mut permit = Permit::default();
         budget.set(&mut permit, 150);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_gets_what_is_freed_and_holds_up_nobody_who_needs_less() {
+    fn a_waiter_gets_freed_bytes_and_does_not_block_smaller_requests() {
         const LONG: Duration = Duration::from_secs(600);
         let whole = MemoryBudget::new(100);
         let (one, other) = (whole.part(100), whole.part(100));
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn large_memory_that_was_freed_is_there_for_who_needs_it() {
+    fn freed_bursts_are_available_to_the_next_request() {
         let budget = MemoryBudget::new(4 * BURST_BYTES);
         drop(budget.permit(4 * BURST_BYTES).unwrap());
         // The heap has returned the memory by now, or does so for this call.

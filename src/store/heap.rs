@@ -121,7 +121,7 @@ mod tests {
     const GENEROUS: Duration = Duration::from_secs(60);
 
     #[test]
-    fn who_frees_does_not_wait_while_memory_goes_back() {
+    fn freeing_does_not_wait_for_a_trim() {
         let ((begins, begun), (end, ends), (frees, freed)) = (channel(), channel(), channel());
         trim_soon_then(Box::new(move || {
             begins.send(()).unwrap();

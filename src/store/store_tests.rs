@@ -342,7 +342,7 @@ fn commit_until_inline(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
 const OFTEN: u32 = 1000;
 
 #[test]
-fn who_is_alone_commits_on_its_own_thread() {
+fn a_lone_writer_commits_inline() {
     on_both(|store| {
         assert_eq!(
             commit_until_inline(&*store, OFTEN),
@@ -360,7 +360,7 @@ fn who_is_alone_commits_on_its_own_thread() {
 }
 
 #[test]
-fn who_has_a_snapshot_does_not_commit_on_its_own_thread() {
+fn a_thread_with_a_snapshot_does_not_commit_inline() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = LmdbStore::open(dir.path(), LmdbOptions::default()).expect("a store");
     assert_eq!(commit_until_inline(&store, OFTEN).0, current().id());
@@ -405,7 +405,7 @@ fn hold_inline(
 }
 
 #[test]
-fn what_comes_while_one_leads_is_behind_it_and_in_its_order() {
+fn jobs_during_an_inline_commit_run_after_it_in_order() {
     on_both(|store| {
         let (release, leader) = hold_inline(&store, || {});
         let queued: Vec<_> = [(&b"leader"[..], &b"1"[..]), (b"1", b"2"), (b"2", b"3")]
@@ -426,7 +426,7 @@ fn what_comes_while_one_leads_is_behind_it_and_in_its_order() {
 }
 
 #[test]
-fn what_the_end_of_a_led_job_submits_is_queued() {
+fn a_job_submitted_by_an_inline_completion_is_queued() {
     on_both(|store| {
         let (sender, receiver) = mpsc::channel();
         let again = Arc::clone(&store);
@@ -459,7 +459,7 @@ fn a_panic_in_a_led_job_is_its_own_failure() {
 }
 
 #[test]
-fn closing_waits_for_who_leads_unless_it_is_the_leader() {
+fn close_waits_for_an_inline_commit_of_another_thread() {
     on_both(|store| {
         let (release, leader) = hold_inline(&store, || {});
         let queued = submit(&*store, |batch| batch.put(b"a", b"1"));

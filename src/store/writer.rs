@@ -176,7 +176,7 @@ struct JobQueue {
     last_batch: usize,
     /// The number of jobs that were queued when the last commit ended, before its submitters were
     /// completed.
-    queued_then: usize,
+    queued_at_commit: usize,
     /// The time before which there is no inline commit.
     inline_after: Option<Instant>,
 }
@@ -242,7 +242,7 @@ impl WriterQueue {
     /// Waits a moment for the submitters of the last batch. Sleeps instead of yielding: this thread
     /// may have a real-time priority and would keep them from their CPU.
     fn gather(&self, queue: &mut MutexGuard<'_, JobQueue>) {
-        let wanted = queue.last_batch + queue.queued_then;
+        let wanted = queue.last_batch + queue.queued_at_commit;
         let deadline = Instant::now() + GATHER_TIME_MAX;
         while queue.jobs.len() < wanted && !queue.is_closed {
             queue.wake_at = wanted;
@@ -260,7 +260,7 @@ impl WriterQueue {
             let outcome = self.transact(backend, jobs.make_contiguous(), &mut ran);
             {
                 let mut queue = self.queue.lock();
-                queue.queued_then = queue.jobs.len();
+                queue.queued_at_commit = queue.jobs.len();
             }
             match outcome {
                 Ok(()) => {

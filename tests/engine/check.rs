@@ -319,12 +319,12 @@ fn table_of_damaged_streams_and_lists() {
         &[UnknownSource],
     );
     check_kinds(
-        StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(),
+        StoreKey::Stream(keys::ZeroTerminated("Lists"), LABEL).encode(),
         Some(vec![0xEE]),
         &[Unreadable, UnknownSource],
     );
     check_kinds(
-        StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(),
+        StoreKey::Stream(keys::ZeroTerminated("Lists"), LABEL).encode(),
         None,
         &[MissingStream, UnknownSource],
     );

@@ -9,7 +9,7 @@ use crate::support::engine::*;
 use crate::support::wait::until;
 use ddbfs::codec::wire::tables::definition_to_json;
 use ddbfs::database::copies::compare::{Comparison, Difference};
-use ddbfs::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, Existing};
+use ddbfs::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, ExistingTargetMode};
 use ddbfs::database::copies::journal::CopyCounts;
 use ddbfs::database::copies::scan::CopyProgress;
 use ddbfs::database::copies::{CopyError, CopySide};
@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 const PULL: CopyOptions = CopyOptions {
-    existing: Existing::Refuse,
+    existing: ExistingTargetMode::Refuse,
     create: true,
     indexes_last: true,
     segments: 3,
@@ -33,7 +33,7 @@ const PULL: CopyOptions = CopyOptions {
     restart_option: "--restart",
 };
 const PUSH: CopyOptions = CopyOptions {
-    existing: Existing::Fill,
+    existing: ExistingTargetMode::Fill,
     create: false,
     indexes_last: false,
     ..PULL
@@ -119,7 +119,7 @@ fn compared(one: &CopySide, two: &CopySide) -> Vec<Difference> {
         key,
         items: 10,
         segments: 2,
-        tally: &tally,
+        progress: &tally,
     };
     comparison
         .run(&mut |difference| {
@@ -343,7 +343,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     let text = "Copy: there is a table of that name; --replace drops it first, --to-table NAME takes another name";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
     let replaced = CopyOptions {
-        existing: Existing::Replace,
+        existing: ExistingTargetMode::Replace,
         restart: true,
         ..PULL
     };
@@ -355,7 +355,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
         &from,
         &to,
         CopyOptions {
-            existing: Existing::Merge,
+            existing: ExistingTargetMode::Merge,
             ..PUSH
         },
         dir.path(),
@@ -372,7 +372,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
             &from,
             &to,
             CopyOptions {
-                existing: Existing::Merge,
+                existing: ExistingTargetMode::Merge,
                 ..PUSH
             },
             dir.path(),

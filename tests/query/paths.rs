@@ -6,7 +6,7 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::fs::FsError;
 use ddbfs::fs::open::computed::ComputedWindow;
-use ddbfs::fs::query::{Child, QueryKind, QueryPath, ResultKind};
+use ddbfs::fs::query::{QueryChild, QueryKind, QueryPath, ResultKind};
 use ddbfs::model::api::{QueryRequest, ScanRequest};
 use ddbfs::model::{IndexKind, Item, TableName};
 
@@ -352,7 +352,7 @@ fn results_run_over_pages_and_are_read_in_pieces() {
     );
 
     let whole = cat(&db, "Large/query/@pk=p/items.json");
-    let Ok(Child::Result(path, kind)) = walk(&db, "Large/query/@pk=p/items.json") else {
+    let Ok(QueryChild::Result(path, kind)) = walk(&db, "Large/query/@pk=p/items.json") else {
         panic!("no file")
     };
     let db = std::sync::Arc::new(db);
@@ -445,7 +445,7 @@ fn long_keys_are_shortened_and_found_again() {
             assert!(
                 matches!(
                     directory(&db, path).child(name.as_bytes()),
-                    Ok(Child::Link { .. })
+                    Ok(QueryChild::Link { .. })
                 ),
                 "{name}"
             );
@@ -503,7 +503,7 @@ fn a_shortened_token_is_stale_when_its_entry_is_gone() {
     let table = TableName::new("Long").expect("a name");
     db.delete_item(ddbfs::model::api::DeleteItemRequest::new(table, key))
         .expect("deleted");
-    let Ok(Child::Result(path, kind)) = walk(&db, &format!("{path}/count")) else {
+    let Ok(QueryChild::Result(path, kind)) = walk(&db, &format!("{path}/count")) else {
         panic!("no file")
     };
     assert!(matches!(path.render(&db, kind), Err(FsError::TokenExpired)));
@@ -544,7 +544,7 @@ fn reading_help_asks_nothing() {
         text.contains("AnimalType=<string>") && text.contains("Name.begins=<prefix>"),
         "{text}"
     );
-    let Ok(Child::Result(path, ResultKind::Help)) = walk(&db, "Pets/scan/help") else {
+    let Ok(QueryChild::Result(path, ResultKind::Help)) = walk(&db, "Pets/scan/help") else {
         panic!("no help")
     };
     assert!(

@@ -705,7 +705,7 @@ fn what_a_batch_leaves_is_put_and_got_again() {
         key,
         items: 63,
         segments: 1,
-        tally: &tally,
+        progress: &tally,
     };
     comparison
         .run(&mut |difference| {

@@ -9,7 +9,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, ListPosition};
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::FsError;
-use ddbfs::fs::query::{Child, QueryKind, QueryPath};
+use ddbfs::fs::query::{QueryChild, QueryKind, QueryPath};
 use ddbfs::model::api::tables::ProjectionType;
 use ddbfs::model::api::{
     CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, PutItemRequest,
@@ -114,7 +114,7 @@ pub fn put(db: &dyn Browse, table: &str, lines: &[&str]) {
 }
 
 /// Resolves `Table/query/…` or `Table/gsi/index/scan/…`.
-pub fn walk(db: &dyn Browse, path: &str) -> Result<Child, FsError> {
+pub fn walk(db: &dyn Browse, path: &str) -> Result<QueryChild, FsError> {
     let mut names: Vec<&str> = path.split('/').collect();
     let table = TableName::new(names.remove(0)).expect("a table name");
     let schema = db.schema(&table).expect("a schema").expect("a table");
@@ -128,9 +128,9 @@ pub fn walk(db: &dyn Browse, path: &str) -> Result<Child, FsError> {
     } else {
         QueryKind::Scan
     };
-    let mut child = Child::Dir(QueryPath::new(schema, index.as_ref(), kind)?);
+    let mut child = QueryChild::Dir(QueryPath::new(schema, index.as_ref(), kind)?);
     for name in names {
-        let Child::Dir(path) = child else {
+        let QueryChild::Dir(path) = child else {
             panic!("{name}: not below a directory")
         };
         child = path.child(name.as_bytes())?;
@@ -140,7 +140,7 @@ pub fn walk(db: &dyn Browse, path: &str) -> Result<Child, FsError> {
 
 pub fn directory(db: &dyn Browse, path: &str) -> QueryPath {
     match walk(db, path) {
-        Ok(Child::Dir(path)) => path,
+        Ok(QueryChild::Dir(path)) => path,
         other => panic!("{path}: {other:?}"),
     }
 }
@@ -148,7 +148,7 @@ pub fn directory(db: &dyn Browse, path: &str) -> QueryPath {
 /// Returns the output of `cat path`, or the error's text.
 pub fn cat(db: &dyn Browse, path: &str) -> String {
     let file = match walk(db, path) {
-        Ok(Child::Result(path, kind)) => path.render(db, kind),
+        Ok(QueryChild::Result(path, kind)) => path.render(db, kind),
         Ok(other) => panic!("{path}: {other:?}"),
         Err(error) => Err(error),
     };

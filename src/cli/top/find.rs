@@ -56,11 +56,11 @@ impl MountFiles {
 }
 
 /// Returns the mount at or above `wanted`, or the only one of this user.
-pub fn mount(wanted: Option<&Path>) -> Result<MountFiles, CliError> {
+pub fn find_mount(wanted: Option<&Path>) -> Result<MountFiles, CliError> {
     let listed = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let found = match wanted {
-        Some(path) => named(path, &listed)?,
-        None => only(
+        Some(path) => mount_of_path(path, &listed)?,
+        None => only_mount(
             &listed,
             current_user().map_err(CliError::io("cannot read who this process runs as"))?,
         )?,
@@ -68,7 +68,7 @@ pub fn mount(wanted: Option<&Path>) -> Result<MountFiles, CliError> {
     MountFiles::open(found.clone()).map_err(|error| mount_error(&found, error))
 }
 
-fn named(path: &Path, listed: &[MountEntry]) -> Result<PathBuf, CliError> {
+fn mount_of_path(path: &Path, listed: &[MountEntry]) -> Result<PathBuf, CliError> {
     let above = |path: &Path| {
         path.ancestors()
             .find(|above| listed.iter().any(|mount| mount.path == *above))
@@ -98,7 +98,7 @@ fn named(path: &Path, listed: &[MountEntry]) -> Result<PathBuf, CliError> {
 }
 
 /// Returns the only mount that this user made or may enter.
-fn only(listed: &[MountEntry], user: u32) -> Result<PathBuf, CliError> {
+fn only_mount(listed: &[MountEntry], user: u32) -> Result<PathBuf, CliError> {
     let open: Vec<&MountEntry> = listed.iter().filter(|mount| mount.allows(user)).collect();
     match open.as_slice() {
         [one] => Ok(one.path.clone()),
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_only_mount_of_the_user_is_taken_and_several_are_listed() {
-        let told = |mounts: &[MountEntry]| match only(mounts, 7) {
+        let told = |mounts: &[MountEntry]| match only_mount(mounts, 7) {
             Ok(path) => path.display().to_string(),
             Err(error) => error.to_string(),
         };
@@ -189,7 +189,7 @@ mod tests {
         let mounts = [listed("/a", 7, false)];
         for path in ["/a", "/a/Orders/gsi"] {
             assert_eq!(
-                named(Path::new(path), &mounts).unwrap(),
+                mount_of_path(Path::new(path), &mounts).unwrap(),
                 Path::new("/a"),
                 "{path}"
             );

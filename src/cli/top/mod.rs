@@ -82,7 +82,7 @@ fn window(text: &str) -> Result<Period, String> {
 }
 
 pub fn run(args: TopArgs) -> Result<CommandResult, CliError> {
-    let files = find::mount(args.mount.as_deref())?;
+    let files = find::find_mount(args.mount.as_deref())?;
     let state = TopState::new(
         files.root.display().to_string(),
         args.sort,

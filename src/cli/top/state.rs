@@ -117,10 +117,10 @@ impl TopRow {
 
     /// True if the load is above four fifths of the provisioned units.
     pub fn is_near_provisioned(&self) -> bool {
-        const NEAR: f64 = 0.8;
+        const NEAR_SHARE: f64 = 0.8;
         let units = self.reading.provisioned;
         units.is_some_and(|units| {
-            self.load.read > NEAR * units.read || self.load.write > NEAR * units.write
+            self.load.read > NEAR_SHARE * units.read || self.load.write > NEAR_SHARE * units.write
         })
     }
 }

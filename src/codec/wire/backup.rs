@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::declared::*;
-use super::members::Failed;
+use super::members::JobFailureMembers;
 use super::names::{self, NAME_RULES};
 use super::table_description::{self, timestamp};
 use super::tables::{self, GlobalIndex, LocalIndex};

@@ -76,9 +76,9 @@ static KEY: Element = Element {
 
 /// `RequestItems` of BatchGetItem.
 #[derive(Debug)]
-pub struct Gets;
+pub struct GetsByTable;
 
-impl Group<Vec<TableKeys>> for Gets {
+impl Group<Vec<TableKeys>> for GetsByTable {
     const MEMBERS: &'static [Member] =
         &[
             Member::new("RequestItems", Shape::Map(&KEYS_AND_ATTRIBUTES))
@@ -403,9 +403,9 @@ static PUT_REQUEST: Structure = Structure {
 
 /// `RequestItems` of BatchWriteItem.
 #[derive(Debug)]
-pub struct Writes;
+pub struct WritesByTable;
 
-impl Group<Vec<TableWrites>> for Writes {
+impl Group<Vec<TableWrites>> for WritesByTable {
     const MEMBERS: &'static [Member] = &[Member::new("RequestItems", Shape::Map(&TABLE)).rules(&[
         Rule::MapTableNames,
         Rule::MapListLength(1, BATCH_WRITE_REQUESTS_MAX),

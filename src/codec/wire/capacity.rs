@@ -16,7 +16,7 @@ common!(wire);
 pub struct Consumed;
 
 impl Form<ConsumedCapacity> for Consumed {
-    const SHAPE: Shape = TOLD;
+    const SHAPE: Shape = CONSUMED_CAPACITY;
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<ConsumedCapacity>, WireError> {
         Ok(Members::of(json).map(read_table))
@@ -72,7 +72,7 @@ macro_rules! consumed_by_table {
             pub struct $form;
 
             impl Form<Vec<(TableName, ConsumedCapacity)>> for $form {
-                const SHAPE: Shape = TOLD;
+                const SHAPE: Shape = CONSUMED_CAPACITY;
 
                 fn read(json: Json<'_>, _: Sender) -> Result<Option<Vec<(TableName, ConsumedCapacity)>>, WireError> {
                     Ok(Some(of_reads(entries(json)?).0))
@@ -90,7 +90,7 @@ macro_rules! consumed_by_table {
 consumed_by_table! { PlainUnits Plain; ReadUnits Read; }
 
 /// The shape of `ConsumedCapacity`, which only responses have.
-const TOLD: Shape = Shape::Structure(&Structure {
+const CONSUMED_CAPACITY: Shape = Shape::Structure(&Structure {
     name: "ConsumedCapacity",
     members: &[],
 });

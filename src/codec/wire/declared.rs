@@ -152,7 +152,7 @@ impl<T: Field> DerivedMember for T {
 }
 
 /// Writes the member `name` with a value that follows from other fields, if there is one.
-pub fn put_told<S, T: DerivedMember>(
+pub fn put_derived<S, T: DerivedMember>(
     of: &S,
     name: &str,
     told: impl Fn(&S) -> Option<T>,
@@ -270,7 +270,7 @@ macro_rules! wire_form {
                 fn write_members(&self, object: &mut ObjectWriter<'_>) {
                     $(
                         put!($how object, Self::$field, &self.$field, $kind, ($($form)?));
-                        $(put_told(self, $told_name, $told, object);)*
+                        $(put_derived(self, $told_name, $told, object);)*
                     )*
                 }
             }

@@ -199,9 +199,9 @@ impl Group<Placeholders> for NamesAndValues {
 
 /// `FailureCode` and `FailureMessage` of a failed task.
 #[derive(Debug)]
-pub struct Failed;
+pub struct JobFailureMembers;
 
-impl Group<Option<JobFailure>> for Failed {
+impl Group<Option<JobFailure>> for JobFailureMembers {
     const MEMBERS: &'static [Member] = &[
         Member::new("FailureCode", Shape::String),
         Member::new("FailureMessage", Shape::String),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::declared::tree_of;
 use super::field::{Group, Plain, Sender, optional};
-use super::members::Failed;
+use super::members::JobFailureMembers;
 use super::shape::Members;
 use super::write::object;
 use super::{response, table_settings};
@@ -563,6 +563,6 @@ fn restored(members: Members<'_>) -> RestoreSummary {
         source_table_arn: members.owned("SourceTableArn").unwrap_or_default(),
         restore_ms: members.time_ms("RestoreDateTime").unwrap_or(0),
         is_in_progress: members.boolean("RestoreInProgress").unwrap_or(false),
-        failure: Failed::read(members, Sender::Service).unwrap_or_default(),
+        failure: JobFailureMembers::read(members, Sender::Service).unwrap_or_default(),
     }
 }

@@ -64,7 +64,7 @@ pub struct Comparison<'a> {
     pub items: u64,
     /// The number of segments in which each table is scanned.
     pub segments: u32,
-    pub tally: &'a CopyProgress,
+    pub progress: &'a CopyProgress,
 }
 
 fn io_failed(source: io::Error) -> CopyError {
@@ -84,13 +84,13 @@ impl Comparison<'_> {
         let sides = self
             .sides
             .clone()
-            .map(|side| side.for_caller(&self.tally.caller()));
+            .map(|side| side.for_caller(&self.progress.caller()));
         let asking = Self {
             sides,
             key: self.key.clone(),
             ..*self
         };
-        self.tally.stop_on_error(|| asking.compare(tell))
+        self.progress.stop_on_error(|| asking.compare(tell))
     }
 
     fn compare(&self, tell: &mut OnDifference<'_>) -> Result<(), CopyError> {
@@ -100,7 +100,7 @@ impl Comparison<'_> {
             Spill::new(buckets).map_err(io_failed)?,
         ];
         self.read(&spills)?;
-        if self.tally.is_stopped() {
+        if self.progress.is_stopped() {
             return Err(CopyError::Refused(
                 "stopped before both tables were read".to_owned(),
             ));
@@ -142,14 +142,14 @@ impl Comparison<'_> {
         scan::scan(
             side,
             places,
-            self.tally,
+            self.progress,
             &|_, items: Vec<Item>, page: &Page| {
                 for item in &items {
                     let key = self.key_of_item(side, item)?;
                     spill.add(&self.key, &key, item).map_err(io_failed)?;
                 }
                 let read_units = page.consumed_capacity.total();
-                self.tally.add(&CopyCounts {
+                self.progress.add(&CopyCounts {
                     items: items.len() as u64,
                     read_units,
                     ..CopyCounts::default()
@@ -204,7 +204,7 @@ impl Comparison<'_> {
                 .iter()
                 .map(|of| of.total())
                 .sum();
-            self.tally.add(&CopyCounts {
+            self.progress.add(&CopyCounts {
                 read_units,
                 ..CopyCounts::default()
             });

@@ -19,7 +19,7 @@ const DELETED_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The treatment of an existing table of the target's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingTargetMode {
     Refuse,
     /// Drop the table first.
     Replace,
@@ -32,7 +32,7 @@ pub enum Existing {
 /// The options of a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyOptions {
-    pub existing: Existing,
+    pub existing: ExistingTargetMode,
     /// True if a missing table is created.
     pub create: bool,
     /// True if global indexes and stream are created after the items.
@@ -154,12 +154,12 @@ impl CopyPlan {
         match (&self.existing_target, self.rules.existing) {
             (None, _) if self.rules.create => Ok(()),
             (None, _) => self.refuse("there is no such table; --create makes it"),
-            (Some(_), Existing::Refuse) => {
+            (Some(_), ExistingTargetMode::Refuse) => {
                 self.refuse("there is a table of that name; --replace drops it first, --to-table NAME takes another name")
             }
-            (Some(_), Existing::Replace) => Ok(()),
-            (Some(there), Existing::Merge) => self.check_key(&there.schema.key),
-            (Some(there), Existing::Fill) => {
+            (Some(_), ExistingTargetMode::Replace) => Ok(()),
+            (Some(there), ExistingTargetMode::Merge) => self.check_key(&there.schema.key),
+            (Some(there), ExistingTargetMode::Fill) => {
                 self.check_key(&there.schema.key)?;
                 // A read, not the counters, which may be hours old.
                 let mut request = ScanRequest::new(self.to.table.clone());
@@ -206,7 +206,7 @@ impl CopyPlan {
         let indexed = self
             .existing_target
             .as_ref()
-            .filter(|_| self.rules.existing != Existing::Replace)
+            .filter(|_| self.rules.existing != ExistingTargetMode::Replace)
             .unwrap_or(&self.source);
         let of_indexes = indexed.schema.indexes.iter().map(|index| {
             let mut known = self.source.schema.indexes.iter().zip(&self.source.indexes);
@@ -269,13 +269,18 @@ impl CopyPlan {
             journal.record_target(self.ensure_target()?)?;
         }
         tally.add(&state.counts);
-        scan::scan(&self.from, state.places, tally, &|segment, items, page| {
-            let mut counts = put_all(&self.to, items, rejected)?;
-            counts.read_units = page.consumed_capacity.total();
-            journal.record_page(segment, page.last_evaluated_key.as_ref(), counts)?;
-            tally.add(&counts);
-            Ok(())
-        })?;
+        scan::scan(
+            &self.from,
+            state.positions,
+            tally,
+            &|segment, items, page| {
+                let mut counts = put_all(&self.to, items, rejected)?;
+                counts.read_units = page.consumed_capacity.total();
+                journal.record_page(segment, page.last_evaluated_key.as_ref(), counts)?;
+                tally.add(&counts);
+                Ok(())
+            },
+        )?;
         if tally.is_stopped() {
             return Ok(CopyOutcome::Stopped);
         }
@@ -290,14 +295,15 @@ impl CopyPlan {
     }
 
     fn begin(&self) -> Result<(CopyJournal, CopyState), CopyError> {
-        if self.rules.existing == Existing::Replace && self.existing_target.is_some() {
+        if self.rules.existing == ExistingTargetMode::Replace && self.existing_target.is_some() {
             self.drop_target()?;
         }
         let (journal, earlier) = CopyJournal::open(&self.path)?;
         if earlier.is_some() && !self.rules.restart {
             return Err(CopyJournalError::Busy.into());
         }
-        let makes = self.existing_target.is_none() || self.rules.existing == Existing::Replace;
+        let makes =
+            self.existing_target.is_none() || self.rules.existing == ExistingTargetMode::Replace;
         let head = CopyHeader::new(
             self.from.name.clone(),
             self.source.table_id.clone(),

@@ -180,17 +180,17 @@ pub struct CopyState {
     pub head: CopyHeader,
     /// `TableId` of the target table, once it is known.
     pub to_id: Option<String>,
-    pub places: Vec<SegmentPosition>,
+    pub positions: Vec<SegmentPosition>,
     pub counts: CopyCounts,
 }
 
 impl CopyState {
     fn new(head: CopyHeader) -> Self {
-        let places = vec![SegmentPosition::Start; head.segments as usize];
+        let positions = vec![SegmentPosition::Start; head.segments as usize];
         Self {
             head,
             to_id: None,
-            places,
+            positions,
             counts: CopyCounts::default(),
         }
     }
@@ -348,7 +348,7 @@ fn parse_lines(text: &[u8]) -> Option<Option<CopyState>> {
                         dynamodb_json::parse(key.to_string().as_bytes()).ok()?,
                     ),
                 };
-                *state.places.get_mut(segment as usize)? = place;
+                *state.positions.get_mut(segment as usize)? = place;
                 state.counts.add(&counts);
             }
             (CopyJournalLine::Head(_), _) | (_, None) => return None,
@@ -403,7 +403,7 @@ mod tests {
             (3, Some("to"))
         );
         assert_eq!(
-            state.places,
+            state.positions,
             [
                 SegmentPosition::Start,
                 SegmentPosition::After(key),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_journal_is_refused() {
+    fn a_file_that_is_no_journal_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         for text in [

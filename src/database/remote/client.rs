@@ -243,7 +243,7 @@ fn check_fault(fault: Option<Box<Error>>) -> Result<(), Error> {
 }
 
 /// The requested detail of consumed capacity: by table and index, as the metrics need it.
-const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
+const CAPACITY_DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// Generates the dispatch of each operation to its request, as its row in the table says.
 macro_rules! send {
@@ -255,7 +255,7 @@ macro_rules! send {
     (@Asked $client:ident, $name:ident, $method:ident, $request:ident) => { $client.call_declared(stringify!($name), &$request) };
     (@Charged $client:ident, $name:ident, $method:ident, $request:ident) => {{
         let mut request = $request;
-        request.return_consumed_capacity = DETAIL;
+        request.return_consumed_capacity = CAPACITY_DETAIL;
         $client.call_declared(stringify!($name), &request)
     }};
     (@Own $client:ident, $name:ident, $method:ident, $request:ident) => { requests::$method($client, $request) };
@@ -296,7 +296,7 @@ impl Database for Client {
     ) -> Result<BatchGetItemPage, Error> {
         // The recorded error needs no check: the service finds it too, since all keys are sent.
         let request = BatchGetItemRequest {
-            return_consumed_capacity: DETAIL,
+            return_consumed_capacity: CAPACITY_DETAIL,
             ..request.clone()
         };
         self.call(
@@ -334,7 +334,7 @@ impl Database for Client {
             let exclusive_start_key = start.cloned();
             let request = QueryRequest {
                 exclusive_start_key,
-                return_consumed_capacity: DETAIL,
+                return_consumed_capacity: CAPACITY_DETAIL,
                 ..request.clone()
             };
             wire::encode_request(&request, out);
@@ -356,7 +356,7 @@ impl Database for Client {
             let exclusive_start_key = start.cloned();
             let request = ScanRequest {
                 exclusive_start_key,
-                return_consumed_capacity: DETAIL,
+                return_consumed_capacity: CAPACITY_DETAIL,
                 ..request.clone()
             };
             wire::encode_request(&request, out);
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_the_same_again_or_at_the_same_time_is_not_in_a_circle() {
+    fn repeated_and_concurrent_reads_are_no_cycle() {
         let chains = CycleDetector::default();
         for _ in 0..3 {
             chains.record_page(None, b"1").unwrap();

@@ -293,7 +293,7 @@ fn insights_name(target: &InsightsTarget) -> String {
 }
 
 /// True if single items of a table's base or index are counted.
-pub fn counts_items(
+pub fn has_item_insights(
     of: &dyn Read,
     table: &TableEntry,
     source: SourceId,

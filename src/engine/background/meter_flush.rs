@@ -22,7 +22,7 @@ const REMOVED_MAX: usize = 1_000;
 /// if the engine ends meanwhile.
 pub fn flush(shared: &Arc<EngineShared>, is_end: bool) -> Result<(), Error> {
     let now_ms = shared.now_ms();
-    let _storing = shared.meter.storing();
+    let _storing = shared.meter.write_lock();
     let taken = Arc::new(shared.meter.take_flush(now_ms, is_end));
     if taken.sources.is_empty() && taken.user_errors == 0 {
         return Ok(());

@@ -13,7 +13,7 @@ use crate::engine::{
     partitions::{
         self, Partition, PartitionMap, content,
         hot::{self, HotPartition},
-        required,
+        required_count,
     },
     runtime::prelude::*,
 };
@@ -37,7 +37,7 @@ struct ChangedMap {
 /// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn round(shared: &Arc<EngineShared>) -> Result<(), Error> {
     let commit = shared.store.commit_id();
-    let is_new = shared.split_rounds.is_new(commit);
+    let is_new = shared.split_rounds.replace_commit(commit);
     if !is_new && !shared.meter.is_active(shared.now_ms()) {
         return Ok(());
     }
@@ -84,7 +84,7 @@ fn plan_splits(
     };
     let now_ms = shared.now_ms();
     let mut splits = 0;
-    map.grow_to(required(table.throughput_of(source)), now_ms);
+    map.grow_to(required_count(table.throughput_of(source)), now_ms);
     split_full(shared, table, source, &mut map, bytes, &mut splits)?;
     split_hot(shared, table, source, &mut map, &mut splits)?;
     let is_stored = before.as_deref() == Some(&stored_form::encode(&map)?);
@@ -167,7 +167,7 @@ fn split_hot(
     let now_ms = shared.now_ms();
     let is_hot = |partition: &&Partition| {
         let load = meter.last_minute(partition.id, now_ms);
-        let has_rested = now_ms.saturating_sub(partition.since_ms) >= hot::REST_MS;
+        let has_rested = now_ms.saturating_sub(partition.since_ms) >= hot::SPLIT_COOLDOWN_MS;
         has_rested && hot::share(&load, &shared.options.partition_limits) >= hot::HEAT_SPLIT_SHARE
     };
     let views = shared.views();
@@ -184,7 +184,10 @@ fn split_hot(
         let Some(position) = map.position_of_id(id) else {
             continue;
         };
-        if !shared.split_rounds.is_due(source, id, now_ms, hot::REST_MS) {
+        if !shared
+            .split_rounds
+            .is_due(source, id, now_ms, hot::SPLIT_COOLDOWN_MS)
+        {
             continue;
         }
         let range = &map.range(position);
@@ -195,7 +198,7 @@ fn split_hot(
             map,
             range,
         }
-        .cuts(&meter.samples(id, now_ms))?;
+        .split_points(&meter.samples(id, now_ms))?;
         log::debug!("a hot partition of {}: {cuts:?}", table.schema.name);
         for place in cuts.unwrap_or_default() {
             *splits += usize::from(map.split(place, now_ms, PartitionOrigin::Heat));

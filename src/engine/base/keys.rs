@@ -54,7 +54,7 @@ pub struct SourceId(pub u32);
 
 /// A name terminated by a zero byte, which no name contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended<'a>(pub &'a str);
+pub struct ZeroTerminated<'a>(pub &'a str);
 
 impl<'a> Part<'a> for SourceId {
     fn put(&self, key: &mut Vec<u8>) {
@@ -82,7 +82,7 @@ impl<'a> Part<'a> for Option<&'a Digest> {
     }
 }
 
-impl<'a> Part<'a> for Ended<'a> {
+impl<'a> Part<'a> for ZeroTerminated<'a> {
     fn put(&self, key: &mut Vec<u8>) {
         self.0.put(key);
         key.push(0);
@@ -203,7 +203,7 @@ spaces! {
     /// Next to the counters: a write changes both, and so often only one page.
     VersionSequence 0x07 ();
     /// Table name and label.
-    Stream 0x0A (table: Ended<'a>, label: &'a str);
+    Stream 0x0A (table: ZeroTerminated<'a>, label: &'a str);
     StreamRecord 0x0B (stream: SourceId, version: Version);
     /// List, milliseconds since the epoch, place of the entry in its table.
     Expiry 0x0C (list: SourceId, ms: u64, place: &'a [u8]);
@@ -407,13 +407,13 @@ pub fn parse_expiry(key: &[u8]) -> Option<(u64, &[u8])> {
 /// Returns the key of a stream's definition.
 #[must_use]
 pub fn stream_key(name: &StreamName) -> Vec<u8> {
-    StoreKey::Stream(Ended(name.table_name.as_str()), &name.label).encode()
+    StoreKey::Stream(ZeroTerminated(name.table_name.as_str()), &name.label).encode()
 }
 
 /// Returns the stream in the key of a definition; `None` for other keys.
 #[must_use]
 pub fn parse_stream(key: &[u8]) -> Option<StreamName> {
-    let StoreKey::Stream(Ended(table), label) = StoreKey::parse(key)? else {
+    let StoreKey::Stream(ZeroTerminated(table), label) = StoreKey::parse(key)? else {
         return None;
     };
     Some(StreamName {
@@ -425,7 +425,7 @@ pub fn parse_stream(key: &[u8]) -> Option<StreamName> {
 /// Returns the range of the streams of a table, by label.
 #[must_use]
 pub fn table_streams(table: &str) -> KeyRange {
-    KeyRange::prefix(&StoreKey::Stream(Ended(table), "").encode())
+    KeyRange::prefix(&StoreKey::Stream(ZeroTerminated(table), "").encode())
 }
 
 /// Returns the table in the key of a catalog entry; `None` for other keys.
@@ -528,7 +528,7 @@ mod tests {
             ),
             (StoreKey::VersionSequence(), &[7]),
             (
-                StoreKey::Stream(Ended("abc"), "2"),
+                StoreKey::Stream(ZeroTerminated("abc"), "2"),
                 &[10, 0x61, 0x62, 0x63, 0, 0x32],
             ),
             (

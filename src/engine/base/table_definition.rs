@@ -172,7 +172,7 @@ impl<'r> DefinedAttributes<'r> {
     }
 
     /// Runs check 6: returns the elements with their types, in order.
-    fn typed(
+    fn resolve_types(
         &self,
         elements: &[KeySchemaElement],
     ) -> Result<Vec<(KeyAttribute, KeyType)>, SchemaError> {
@@ -208,12 +208,12 @@ impl<'r> DefinedAttributes<'r> {
         if elements.len() > self.types.len() {
             return Err(SchemaError::KeysWithoutDefinition);
         }
-        self.one_or_two(elements)
+        self.hash_and_range(elements)
     }
 
     /// Runs checks 6 to 8: a HASH attribute and an optional RANGE attribute.
-    fn one_or_two(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
-        let mut typed = self.typed(elements)?.into_iter();
+    fn hash_and_range(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
+        let mut typed = self.resolve_types(elements)?.into_iter();
         let Some((partition, first_type)) = typed.next() else {
             return Err(SchemaError::FirstNotHash);
         };
@@ -288,7 +288,7 @@ fn local_indexes(
         return Err(SchemaError::LocalOnHashOnly);
     }
     let build = |index: &IndexDefinition| {
-        let key = definitions.one_or_two(&index.key_schema)?;
+        let key = definitions.hash_and_range(&index.key_schema)?;
         let name = index.name.as_str();
         let sort = key
             .sort
@@ -407,7 +407,7 @@ fn global_key(
     elements: &[KeySchemaElement],
     definitions: &DefinedAttributes<'_>,
 ) -> Result<(Vec<KeyAttribute>, Vec<KeyAttribute>), SchemaError> {
-    let typed = definitions.typed(elements)?;
+    let typed = definitions.resolve_types(elements)?;
     if typed
         .first()
         .is_none_or(|(_, key_type)| *key_type != KeyType::Hash)

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
-    online::{Image, IndexBuild, LaggingWrites},
+    online::{IndexBuild, IndexedImage, PendingWriteMap},
     report::{self, CheckPlace, DifferenceKind, is_damage},
     walk::ViewCheck,
 };
@@ -19,7 +19,7 @@ use crate::engine::{
 };
 
 impl ViewCheck<'_> {
-    pub fn table(&mut self, table: &TableEntry) -> Result<(), Error> {
+    pub fn check_table(&mut self, table: &TableEntry) -> Result<(), Error> {
         self.reporter.0.tables += 1;
         let place = CheckPlace::table(&table.schema.name);
         let mut groups = EntryGroups::default();
@@ -62,7 +62,7 @@ impl ViewCheck<'_> {
         &mut self,
         table: &TableEntry,
         building: &IndexBuild,
-        lagging: &LaggingWrites,
+        lagging: &PendingWriteMap,
         place: &CheckPlace<'_>,
         key: &[u8],
         record: &Record<'_>,
@@ -83,18 +83,18 @@ impl ViewCheck<'_> {
             .attributes()
             .map(|attribute| attribute.name.as_str())
             .collect();
-        self.record(record, &item, &first, place, &text);
+        self.check_record(record, &item, &first, place, &text);
         if item.check_names().is_err() {
             self.reporter
                 .add(DifferenceKind::BadName, *place, text.clone());
         }
         for index in index_views(table) {
             let at = keys::place_in_source(key);
-            if matches!(lagging.image(table, &index, at), Image::Earlier(_)) {
+            if matches!(lagging.image(table, &index, at), IndexedImage::Earlier(_)) {
                 continue;
             }
             let is_due = building.is_due(index.source, at);
-            self.expected_entry(
+            self.check_index_entry(
                 &index,
                 &item,
                 &item_key,
@@ -110,7 +110,7 @@ impl ViewCheck<'_> {
     fn index(
         &mut self,
         table: &TableEntry,
-        lagging: &LaggingWrites,
+        lagging: &PendingWriteMap,
         index: &IndexView<'_>,
     ) -> Result<(), Error> {
         let place = CheckPlace::table(&table.schema.name).index(&index.index.name);
@@ -154,7 +154,7 @@ impl ViewCheck<'_> {
     fn has_base(
         &self,
         table: &TableEntry,
-        lagging: &LaggingWrites,
+        lagging: &PendingWriteMap,
         index: &IndexView<'_>,
         key: &[u8],
         entry: &Item,
@@ -163,7 +163,7 @@ impl ViewCheck<'_> {
             return Ok(false);
         };
         let address = keys::EntryAddress::of_item(table.source, &base_key);
-        if let Image::Earlier(item) =
+        if let IndexedImage::Earlier(item) =
             lagging.image(table, index, keys::place_in_source(&address.encode()))
         {
             let entry = item.and_then(|item| index.entry_with_key(item, &base_key));
@@ -240,7 +240,7 @@ impl ViewCheck<'_> {
                 .or_report(compared, *place, &report::key_text(&last.partition))?;
         }
         let mut empty = Vec::new();
-        self.each(&Space::Collection.range(source), |check, key, _| {
+        self.each_entry(&Space::Collection.range(source), |check, key, _| {
             let has_entries = match StoreKey::parse(key) {
                 Some(StoreKey::Collection(source, digest)) => walks::has_any(
                     check.view.read(),

@@ -28,7 +28,7 @@ use crate::model::api::{StreamEvent, StreamName};
 
 impl ViewCheck<'_> {
     /// Checks the stream and the list of expiries of a table.
-    pub(super) fn lists(&mut self, table: &TableEntry) -> Result<(), Error> {
+    pub(super) fn check_lists(&mut self, table: &TableEntry) -> Result<(), Error> {
         let place = CheckPlace::table(&table.schema.name);
         let definition = self.open_stream(table)?;
         let list = table
@@ -42,10 +42,10 @@ impl ViewCheck<'_> {
                 &place,
                 |check, key, record| {
                     if let Some(definition) = &definition {
-                        check.has_record(definition, record, &place, key)?;
+                        check.check_stream_record(definition, record, &place, key)?;
                     }
                     if let Some((time_to_live, list)) = built {
-                        check.has_expiry(time_to_live, list, record, &place, key)?;
+                        check.check_expiry(time_to_live, list, record, &place, key)?;
                     }
                     Ok(())
                 },
@@ -81,7 +81,7 @@ impl ViewCheck<'_> {
         }
     }
 
-    fn has_record(
+    fn check_stream_record(
         &mut self,
         definition: &StreamDefinition,
         record: &Record<'_>,
@@ -104,7 +104,7 @@ impl ViewCheck<'_> {
         Ok(())
     }
 
-    fn has_expiry(
+    fn check_expiry(
         &mut self,
         time_to_live: &TimeToLive,
         list: ExpiryList,
@@ -130,7 +130,7 @@ impl ViewCheck<'_> {
         list: ExpiryList,
         place: &CheckPlace<'_>,
     ) -> Result<(), Error> {
-        self.each(&Space::Expiry.range(list.id), |check, key, _| {
+        self.each_entry(&Space::Expiry.range(list.id), |check, key, _| {
             let expected =
                 keys::parse_expiry(key).map(|(ms, at)| (ms, Space::Entry.key(table.source, at)));
             let is_right = match &expected {
@@ -196,7 +196,7 @@ impl ViewCheck<'_> {
                 .enabled_stream()
                 .is_some_and(|stream| stream.id == definition.id)
         });
-        self.each(
+        self.each_entry(
             &keys::stream_records_from(definition.id, 0),
             |check, key, bytes| {
                 let Some(version) = keys::parse_version(key) else {

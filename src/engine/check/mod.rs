@@ -115,8 +115,8 @@ fn check_table(
     let mut check = ViewCheck::new(&view, last_version, reporter);
     // The table may have been deleted in the meantime.
     if let Some(table) = table.flatten() {
-        check.table(&table)?;
-        check.lists(&table)?;
+        check.check_table(&table)?;
+        check.check_lists(&table)?;
         check.history(&table)?;
         check.insights(&table)?;
     }

@@ -17,7 +17,7 @@ use crate::engine::{
     base::counters::SourceCounters,
     catalog::entry::BuildPhase,
     index::IndexView,
-    index_lag::{self, LaggingWrite},
+    index_lag::{self, PendingIndexWrite},
     index_life::{backfill::BackfillState, violations},
     prelude::*,
 };
@@ -83,7 +83,7 @@ impl ViewCheck<'_> {
             let place = CheckPlace::table(&table.schema.name);
             let place = place.index(&index.name);
             let mut counted = SourceCounters::default();
-            self.each(&Space::Violation.range(made.violations), |check, key, _| {
+            self.each_entry(&Space::Violation.range(made.violations), |check, key, _| {
                 counted.entries += 1;
                 if !check.is_kept_out(table, index, keys::place_in_source(key))? {
                     check
@@ -173,29 +173,36 @@ impl ViewCheck<'_> {
 
 /// The pending writes of a table by the position of their item: version and the item before.
 #[derive(Debug, Default)]
-pub struct LaggingWrites(BTreeMap<Vec<u8>, Vec<(Version, Option<Item>)>>);
+pub struct PendingWriteMap(BTreeMap<Vec<u8>, Vec<(Version, Option<Item>)>>);
 
 /// The image of an item in a lagging index.
 #[derive(Debug, Clone, Copy)]
-pub enum Image<'l> {
+pub enum IndexedImage<'l> {
     /// The present item.
     Current,
     /// An earlier image, or none.
     Earlier(Option<&'l Item>),
 }
 
-impl LaggingWrites {
+impl PendingWriteMap {
     /// Returns the image of the item at `place` in an index.
-    pub fn image(&self, table: &TableEntry, index: &IndexView<'_>, place: &[u8]) -> Image<'_> {
+    pub fn image(
+        &self,
+        table: &TableEntry,
+        index: &IndexView<'_>,
+        place: &[u8],
+    ) -> IndexedImage<'_> {
         if !table.index_life.is_late(index.index) {
-            return Image::Current;
+            return IndexedImage::Current;
         }
         let since = index_lag::built_version(table, index.index.name.as_str());
         let first = self
             .0
             .get(place)
             .and_then(|writes| writes.iter().find(|(version, _)| *version > since));
-        first.map_or(Image::Current, |(_, old)| Image::Earlier(old.as_ref()))
+        first.map_or(IndexedImage::Current, |(_, old)| {
+            IndexedImage::Earlier(old.as_ref())
+        })
     }
 
     /// Returns the positions of items with pending writes.
@@ -206,13 +213,13 @@ impl LaggingWrites {
 
 impl ViewCheck<'_> {
     /// Reads the pending writes of a table.
-    pub(super) fn lagging(&mut self, table: &TableEntry) -> Result<LaggingWrites, Error> {
+    pub(super) fn lagging(&mut self, table: &TableEntry) -> Result<PendingWriteMap, Error> {
         let place = CheckPlace::table(&table.schema.name);
-        let mut found = LaggingWrites::default();
+        let mut found = PendingWriteMap::default();
         let mut is_any = false;
-        self.each(&Space::Pending.range(table.source), |check, key, bytes| {
+        self.each_entry(&Space::Pending.range(table.source), |check, key, bytes| {
             is_any = true;
-            let read = LaggingWrite::parse(bytes)
+            let read = PendingIndexWrite::parse(bytes)
                 .and_then(|pending| Ok((pending.place, pending.items()?.0)));
             let Some((at, old)) = check.reporter.or_report(read, place, "pending write")? else {
                 return Ok(());
@@ -243,11 +250,11 @@ impl ViewCheck<'_> {
     pub(super) fn earlier_entries(
         &mut self,
         table: &TableEntry,
-        lagging: &LaggingWrites,
+        lagging: &PendingWriteMap,
     ) -> Result<(), StoreError> {
         for at in lagging.places() {
             for index in crate::engine::index::index_views(table) {
-                let Image::Earlier(Some(item)) = lagging.image(table, &index, at) else {
+                let IndexedImage::Earlier(Some(item)) = lagging.image(table, &index, at) else {
                     continue;
                 };
                 let Some(key) = item.key(&table.schema.key) else {
@@ -255,7 +262,7 @@ impl ViewCheck<'_> {
                 };
                 let text = super::report::key_text(&key.to_item(&table.schema.key));
                 let place = CheckPlace::table(&table.schema.name);
-                self.expected_entry(
+                self.check_index_entry(
                     &index,
                     item,
                     &key,

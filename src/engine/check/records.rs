@@ -178,7 +178,7 @@ impl ViewCheck<'_> {
     /// Checks that the old images of a table can be read, and that their versions were given.
     pub(super) fn history(&mut self, table: &TableEntry) -> Result<(), Error> {
         let place = CheckPlace::table(&table.schema.name);
-        self.each(&Space::History.range(table.source), |check, key, bytes| {
+        self.each_entry(&Space::History.range(table.source), |check, key, bytes| {
             let Some(version) = keys::parse_version(key) else {
                 check
                     .reporter

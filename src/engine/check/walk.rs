@@ -28,7 +28,7 @@ impl<'c> ViewCheck<'c> {
 
 impl ViewCheck<'_> {
     /// Checks that header and content are those of the item, and that the version was given.
-    pub fn record(
+    pub fn check_record(
         &mut self,
         record: &Record<'_>,
         item: &Item,
@@ -52,7 +52,7 @@ impl ViewCheck<'_> {
     }
 
     /// Checks that the entry of `item` in an index exists, if it is due, and holds its projection.
-    pub fn expected_entry(
+    pub fn check_index_entry(
         &mut self,
         index: &IndexView<'_>,
         item: &Item,
@@ -72,7 +72,7 @@ impl ViewCheck<'_> {
             None => {}
             Some(found) => {
                 let first = leading_names(index.table, index.index);
-                self.record(&found, &index.projected(item), &first, place, text);
+                self.check_record(&found, &index.projected(item), &first, place, text);
             }
         }
         Ok(())
@@ -85,7 +85,7 @@ impl ViewCheck<'_> {
         place: &CheckPlace<'_>,
         mut visit: impl FnMut(&mut Self, &[u8], &Record<'_>) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
-        self.each(range, |check, key, bytes| {
+        self.each_entry(range, |check, key, bytes| {
             let visited = Record::parse(bytes).and_then(|record| visit(check, key, &record));
             check
                 .reporter
@@ -95,7 +95,7 @@ impl ViewCheck<'_> {
     }
 
     /// Visits each entry of a range: its key and its stored bytes.
-    pub fn each(
+    pub fn each_entry(
         &mut self,
         range: &KeyRange,
         mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,

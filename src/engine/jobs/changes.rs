@@ -29,7 +29,7 @@ pub struct ChangedItem<'b> {
     /// The time of its last change in the window; milliseconds since the epoch.
     pub time_ms: u64,
     /// True if the new record is known.
-    is_settled: bool,
+    is_new_known: bool,
     /// The record when the window began.
     pub old: Option<&'b [u8]>,
     /// The record when the window ended.
@@ -43,7 +43,7 @@ impl<'b> ChangedItem<'b> {
             decode_parts(bytes, "a change for an export")?;
         Ok(Self {
             time_ms,
-            is_settled: is_settled != 0,
+            is_new_known: is_settled != 0,
             old: Some(old).filter(|old| !old.is_empty()),
             new,
         })
@@ -52,7 +52,7 @@ impl<'b> ChangedItem<'b> {
     fn encode(&self) -> Vec<u8> {
         encode_parts(&(
             self.time_ms,
-            u8::from(self.is_settled),
+            u8::from(self.is_new_known),
             Prefixed(self.old.unwrap_or_default()),
             self.new,
         ))
@@ -103,8 +103,8 @@ fn record_change(
             time_ms: past.time_ms,
             ..change
         },
-        Some(change) if !change.is_settled => ChangedItem {
-            is_settled: true,
+        Some(change) if !change.is_new_known => ChangedItem {
+            is_new_known: true,
             new: past.old,
             ..change
         },
@@ -119,7 +119,7 @@ fn record_change(
             };
             ChangedItem {
                 time_ms: past.time_ms,
-                is_settled: new.is_some(),
+                is_new_known: new.is_some(),
                 old: past.old,
                 new,
             }
@@ -144,7 +144,7 @@ mod tests {
         ] {
             let change = ChangedItem {
                 time_ms: 7,
-                is_settled: new.is_some(),
+                is_new_known: new.is_some(),
                 old,
                 new,
             };

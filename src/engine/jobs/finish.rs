@@ -112,7 +112,7 @@ pub fn bound_at(
 /// `FailureCode` of a job that found the disk full.
 const DISK_FULL: &str = "DiskFull";
 /// `FailureCode` of every other failure.
-const OTHER: &str = "InternalServerError";
+const INTERNAL_ERROR: &str = "InternalServerError";
 
 /// Returns the failure of a job that ended with `error`.
 #[must_use]
@@ -120,7 +120,7 @@ pub fn to_failure(error: &Error) -> JobFailure {
     let code = if matches!(error, Error::Store(StoreError::NoSpace)) {
         DISK_FULL
     } else {
-        OTHER
+        INTERNAL_ERROR
     };
     JobFailure {
         code: code.to_owned(),

@@ -51,7 +51,7 @@ struct RunningImport<'s> {
     table: TableName,
     import: Import,
     /// The file of the errors.
-    log: PathBuf,
+    error_log: PathBuf,
     bucket: String,
     pending: Vec<ImportItem>,
     pending_bytes: usize,
@@ -90,7 +90,7 @@ fn read_all(shared: &Arc<EngineShared>, import: Import) -> Result<(), Error> {
             errors: 0,
             ..import
         },
-        log: log.join("error"),
+        error_log: log.join("error"),
         bucket: request.source.bucket.clone(),
         pending: Vec::new(),
         pending_bytes: 0,
@@ -175,10 +175,14 @@ impl RunningImport<'_> {
             "importArn": self.import.arn,
             "errorMessages": [message],
         });
-        let directory = self.log.parent().map_or(Ok(()), buckets::create_directory);
-        let append = || buckets::open_append(&self.log)?.write_all(format!("{line}\n").as_bytes());
+        let directory = self
+            .error_log
+            .parent()
+            .map_or(Ok(()), buckets::create_directory);
+        let append =
+            || buckets::open_append(&self.error_log)?.write_all(format!("{line}\n").as_bytes());
         if let Err(error) = directory.and_then(|()| append()) {
-            log::warn!("cannot write {}: {error}", self.log.display());
+            log::warn!("cannot write {}: {error}", self.error_log.display());
         }
         Ok(())
     }

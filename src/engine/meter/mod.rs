@@ -39,10 +39,10 @@ use super::{
 use crate::codec::digest::digest;
 use crate::model::metrics::{Load, ReadCounts};
 
-use pyramid::{Pyramid, SlotRecords};
+use pyramid::{OpenSlotRecords, Pyramid};
 use stored::HeatRecord;
 use sums::{History, SumSlots};
-use top_keys::{Gauge, ItemCounter, LastMinute, TopKeys};
+use top_keys::{ItemCounter, LastMinute, PeakGauge, TopKeys};
 
 pub use sums::OperationOutcome;
 
@@ -100,7 +100,7 @@ impl EngineMeter {
         };
         // Outside the lock, because it reads the store. If two threads create it, the first stays,
         // and nothing was counted in the other.
-        meter.count_items(account::counts_items(read, table, source)?);
+        meter.count_items(account::has_item_insights(read, table, source)?);
         Ok(Arc::clone(
             self.sources
                 .write()
@@ -142,7 +142,7 @@ impl EngineMeter {
     }
 
     /// Locks out readers during a flush.
-    pub fn storing(&self) -> RwLockWriteGuard<'_, ()> {
+    pub fn write_lock(&self) -> RwLockWriteGuard<'_, ()> {
         self.flush_lock.write()
     }
 
@@ -228,14 +228,14 @@ struct SourceCounts {
     /// The load by the number of the partition.
     loads: BTreeMap<u32, PartitionMeter>,
     /// The closed slots; the open one is in `warm` and `keys`.
-    slots: SlotRecords<HeatRecord>,
+    slots: OpenSlotRecords<HeatRecord>,
 }
 
 /// The load of one partition.
 #[derive(Debug, Default)]
 struct PartitionMeter {
     last_minute: LastMinute,
-    slot: Gauge,
+    slot: PeakGauge,
     samples: Samples,
 }
 
@@ -263,7 +263,7 @@ impl SourceMeter {
             items: None,
             map,
             loads: BTreeMap::new(),
-            slots: SlotRecords::default(),
+            slots: OpenSlotRecords::default(),
         };
         Self {
             table: table.clone(),
@@ -517,10 +517,10 @@ impl SourceCounts {
         self.slots.close(now_ms);
         self.loads
             .values_mut()
-            .for_each(|warm| warm.slot = Gauge::default());
+            .for_each(|warm| warm.slot = PeakGauge::default());
         self.keys
             .all_mut()
-            .for_each(|key| key.slot = Gauge::default());
+            .for_each(|key| key.slot = PeakGauge::default());
     }
 }
 

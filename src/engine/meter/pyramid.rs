@@ -127,14 +127,14 @@ impl<R: MergeRecord> Pyramid<R> {
 
 /// The open record and those before it.
 #[derive(Debug, Default)]
-pub struct SlotRecords<R> {
+pub struct OpenSlotRecords<R> {
     /// The start of the open slot, in milliseconds since the epoch.
     slot: u64,
     pub open: R,
     closed: Pyramid<R>,
 }
 
-impl<R: MergeRecord> SlotRecords<R> {
+impl<R: MergeRecord> OpenSlotRecords<R> {
     /// True if the time of the slot is over. A clock that goes back counts in the newest slot.
     #[must_use]
     pub fn is_over(&self, now_ms: u64) -> bool {

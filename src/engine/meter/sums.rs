@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::pyramid::{MergeRecord, Pyramid, SlotRecords, TimeLevel};
+use super::pyramid::{MergeRecord, OpenSlotRecords, Pyramid, TimeLevel};
 use crate::engine::{base::stored_form::is_default, prelude::*};
 use crate::model::{
     error::{Cancellation, CancellationReason},
@@ -102,7 +102,7 @@ impl History {
 /// The sums that are not stored yet.
 #[derive(Debug, Default)]
 pub struct SumSlots {
-    slots: SlotRecords<Sums>,
+    slots: OpenSlotRecords<Sums>,
     /// The total of the closed slots.
     total: Sums,
 }

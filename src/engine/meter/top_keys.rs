@@ -22,8 +22,8 @@ pub struct KeyCounter<Name = ()> {
     /// much.
     inherited: f64,
     pub last_minute: LastMinute,
-    /// The load of the open slot, see `super::SlotRecords`.
-    pub slot: Gauge,
+    /// The load of the open slot, see `super::OpenSlotRecords`.
+    pub slot: PeakGauge,
 }
 
 /// The counter of a single item, with its place.
@@ -76,7 +76,7 @@ impl<Name: Clone> TopKeys<Name> {
                 let place = least_slot(set);
                 let inherited = set[place].as_ref().map_or(0.0, KeyCounter::rank);
                 let (total, last_minute, slot) =
-                    (Load::default(), LastMinute::default(), Gauge::default());
+                    (Load::default(), LastMinute::default(), PeakGauge::default());
                 set[place] = Some(KeyCounter {
                     digest: *digest,
                     name: name(),
@@ -183,14 +183,14 @@ impl LastMinute {
 
 /// The load since the gauge was reset, and that of its busiest second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Gauge {
+pub struct PeakGauge {
     load: Load,
     busiest: PeakSecond,
     /// The present second, not compared with the busiest yet.
     now: PeakSecond,
 }
 
-impl Gauge {
+impl PeakGauge {
     /// Counts a load now.
     pub fn add(&mut self, now_ms: u64, load: &Load) {
         let second = now_ms / 1000;

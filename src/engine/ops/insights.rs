@@ -25,7 +25,7 @@ impl Engine {
         let (table, source) = find_target(view.table(&updated.target.table)?, &updated.target)?;
         // If another request switches at the same time, the last commit decides.
         let meter = view.meter().source(view.read(), &table, source)?;
-        meter.count_items(account::counts_items(view.read(), &table, source)?);
+        meter.count_items(account::has_item_insights(view.read(), &table, source)?);
         let status = match (updated.changed_ms, updated.is_enabled) {
             // There was nothing to disable.
             (None, _) => InsightsStatus::Disabled,

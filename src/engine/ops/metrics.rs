@@ -241,7 +241,7 @@ impl Engine {
             range,
         };
         Ok(hot
-            .cuts(&samples)?
+            .split_points(&samples)?
             .err()
             .unwrap_or(SplitCandidate::Due(PartitionOrigin::Heat)))
     }

@@ -50,7 +50,9 @@ fn parse_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     )?;
     let condition = match (condition, &request.key_conditions) {
         (Some(_), Some(_)) => {
-            return Err(select::mixed_error("KeyConditions", "KeyConditionExpression").into());
+            return Err(
+                select::mixed_parameters_error("KeyConditions", "KeyConditionExpression").into(),
+            );
         }
         (Some(text), None) => Some(key_condition::parse(text, &mut scope)?),
         (None, _) => None,

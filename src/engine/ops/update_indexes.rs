@@ -157,7 +157,7 @@ fn check_against_table(
     }
     if let (BillingMode::Provisioned, Some(member)) = (
         table.billing_mode,
-        update_throughput::given_maximum(creation.settings.on_demand),
+        update_throughput::first_given_maximum(creation.settings.on_demand),
     ) {
         return Err(UpdateTableError::OnDemandOnProvisioned(member));
     }

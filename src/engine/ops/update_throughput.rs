@@ -73,7 +73,7 @@ fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2
 }
 
 /// Returns the first maximum that is given.
-pub(super) fn given_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
+pub(super) fn first_given_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
     maxima_members(maxima)
         .into_iter()
         .find(|(_, units)| units.is_some())
@@ -306,7 +306,7 @@ impl<'r> ThroughputChange<'r> {
     ) -> Result<(), UpdateTableError> {
         for RequestedUnits { index, maxima, .. } in self.requested() {
             let Some(maxima) = maxima else { continue };
-            if let (BillingMode::Provisioned, Some(member)) = (mode, given_maximum(maxima)) {
+            if let (BillingMode::Provisioned, Some(member)) = (mode, first_given_maximum(maxima)) {
                 return Err(UpdateTableError::OnDemandOnProvisioned(member));
             }
             let Some(settings) = schema.throughput_settings_mut(index) else {

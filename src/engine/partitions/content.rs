@@ -33,7 +33,7 @@ pub struct ContentGroup<'g> {
 }
 
 /// A function that opens a view for each step.
-pub type StepViews<'v> =
+pub type OpenStepView<'v> =
     dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
 
 /// A callback for each group, with the snapshot that it is in; returns whether to continue.
@@ -42,7 +42,7 @@ pub type VisitGroup<'v> =
 
 /// Visits the content of `range` of a table or global index, in order.
 pub fn walk(
-    views: &StepViews<'_>,
+    views: &OpenStepView<'_>,
     table: &TableEntry,
     source: SourceId,
     range: &HashRange,
@@ -228,7 +228,7 @@ pub fn collection_bytes(
 
 /// True if a range has at least `count` items or entries.
 pub fn has_items(
-    views: &StepViews<'_>,
+    views: &OpenStepView<'_>,
     table: &TableEntry,
     source: SourceId,
     range: &HashRange,
@@ -248,7 +248,7 @@ pub fn has_items(
 
 /// Counts the content of a range.
 pub fn count(
-    views: &StepViews<'_>,
+    views: &OpenStepView<'_>,
     table: &TableEntry,
     source: SourceId,
     range: &HashRange,
@@ -274,7 +274,7 @@ pub fn count(
 /// collections, or inside the only one unless a local index keeps it together. `None` if there is
 /// no such place.
 pub fn midpoint(
-    views: &StepViews<'_>,
+    views: &OpenStepView<'_>,
     table: &TableEntry,
     source: SourceId,
     range: &HashRange,
@@ -314,7 +314,7 @@ pub fn midpoint(
 
 /// Returns the first place inside the only collection of a range.
 fn first_inside(
-    views: &StepViews<'_>,
+    views: &OpenStepView<'_>,
     table: &TableEntry,
     source: SourceId,
     range: &HashRange,

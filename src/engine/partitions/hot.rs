@@ -12,7 +12,7 @@
 //! Each part has items or load, so that no partition is useless.
 
 use super::{
-    content::{self, StepViews},
+    content::{self, OpenStepView},
     map::{PartitionMap, first_digest},
 };
 use crate::engine::prelude::*;
@@ -37,7 +37,7 @@ const HEAT_PARTITIONS_MAX: usize = 256;
 /// A partition above its throughput limits.
 #[derive(Clone, Copy)]
 pub struct HotPartition<'h> {
-    pub views: &'h StepViews<'h>,
+    pub views: &'h OpenStepView<'h>,
     pub table: &'h TableEntry,
     pub source: SourceId,
     pub map: &'h PartitionMap,
@@ -45,11 +45,11 @@ pub struct HotPartition<'h> {
 }
 
 /// The first places of the new partitions, or the reason for no split.
-pub type Cuts = Result<Vec<Vec<u8>>, SplitCandidate>;
+pub type SplitPoints = Result<Vec<Vec<u8>>, SplitCandidate>;
 
 impl HotPartition<'_> {
     /// Returns the places at which the partition is cut, from samples of its load.
-    pub fn cuts(&self, samples: &[PlaceSample]) -> Result<Cuts, Error> {
+    pub fn split_points(&self, samples: &[PlaceSample]) -> Result<SplitPoints, Error> {
         let for_heat = self
             .map
             .partitions()
@@ -70,7 +70,7 @@ impl HotPartition<'_> {
             .collect();
         samples.sort_by(|a, b| a.place.cmp(&b.place));
         if samples.len() < SAMPLES_MIN {
-            return self.halve();
+            return self.split_by_bytes();
         }
         let keys = group_loads(&samples, |sample| first_digest(&sample.place));
         match heaviest(&keys) {
@@ -85,12 +85,12 @@ impl HotPartition<'_> {
                     };
                     Ok(cut.map(beside).ok_or(SplitCandidate::Single))
                 }
-                None => self.halve(),
+                None => self.split_by_bytes(),
             },
         }
     }
 
-    fn halve(&self) -> Result<Cuts, Error> {
+    fn split_by_bytes(&self) -> Result<SplitPoints, Error> {
         let half = content::midpoint(self.views, self.table, self.source, self.range)?;
         let held = if self.is_indivisible() {
             SplitCandidate::HeldByLocalIndex
@@ -105,7 +105,7 @@ impl HotPartition<'_> {
     }
 
     /// Puts a key into a partition of its own or, if it is the only one, cuts its collection.
-    fn isolate_key(&self, digest: u128, samples: &[&PlaceSample]) -> Result<Cuts, Error> {
+    fn isolate_key(&self, digest: u128, samples: &[&PlaceSample]) -> Result<SplitPoints, Error> {
         let after = digest
             .checked_add(1)
             .map(|after| after.to_be_bytes().to_vec());
@@ -163,7 +163,7 @@ impl HotPartition<'_> {
     }
 
     /// Cuts inside the only collection.
-    fn split_collection(&self, samples: &[&PlaceSample]) -> Result<Cuts, Error> {
+    fn split_collection(&self, samples: &[&PlaceSample]) -> Result<SplitPoints, Error> {
         let items = group_loads(samples, |sample| &sample.place[..]);
         if let Some((place, share)) = heaviest(&items)
             && share >= HOT_ITEM_SHARE
@@ -177,7 +177,7 @@ impl HotPartition<'_> {
             });
         }
         let Some((below, above)) = best_split(&items) else {
-            return self.halve();
+            return self.split_by_bytes();
         };
         if !self.has_items(self.range, 2)? {
             return Ok(Err(SplitCandidate::Single));
@@ -185,7 +185,7 @@ impl HotPartition<'_> {
         let place = self.between(content::next_place(below.to_vec()), above)?;
         Ok(match place {
             None => Err(SplitCandidate::Single),
-            Some(place) if is_moving(samples, &place) => Err(SplitCandidate::Sequence),
+            Some(place) if follows_sort_keys(samples, &place) => Err(SplitCandidate::Sequence),
             Some(place) => Ok(vec![place]),
         })
     }
@@ -237,7 +237,7 @@ fn best_split<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
 }
 
 /// True if the later half of the load is on one side of a place, though the whole load is on both.
-fn is_moving(samples: &[&PlaceSample], place: &[u8]) -> bool {
+fn follows_sort_keys(samples: &[&PlaceSample], place: &[u8]) -> bool {
     let mut turns: Vec<u64> = samples.iter().map(|sample| sample.sequence).collect();
     turns.sort_unstable();
     let middle = turns.get(turns.len() / 2).copied().unwrap_or_default();
@@ -263,8 +263,8 @@ const MINUTE_MS: u64 = 60_000;
 /// The samples of one partition.
 #[derive(Debug)]
 pub struct Samples {
-    now: Reservoir,
-    before: Reservoir,
+    this_minute: Reservoir,
+    last_minute: Reservoir,
     counted: u64,
     rng: u64,
 }
@@ -289,8 +289,8 @@ pub struct PlaceSample {
 impl Default for Samples {
     fn default() -> Self {
         Self {
-            now: Reservoir::default(),
-            before: Reservoir::default(),
+            this_minute: Reservoir::default(),
+            last_minute: Reservoir::default(),
             counted: 0,
             rng: 0x9E37_79B9_7F4A_7C15,
         }
@@ -305,9 +305,9 @@ impl Samples {
             return;
         }
         let minute = now_ms / MINUTE_MS;
-        if minute != self.now.minute {
-            self.before = std::mem::replace(
-                &mut self.now,
+        if minute != self.this_minute.minute {
+            self.last_minute = std::mem::replace(
+                &mut self.this_minute,
                 Reservoir {
                     minute,
                     ..Reservoir::default()
@@ -315,18 +315,23 @@ impl Samples {
             );
         }
         self.counted += 1;
-        self.now.weight += weight;
+        self.this_minute.weight += weight;
         let dice = self.next_random();
-        let is_full = self.now.places.len() == SAMPLES_MAX;
-        if is_full && to_unit(dice) * self.now.weight >= weight * SAMPLES_MAX as f64 {
+        let is_full = self.this_minute.places.len() == SAMPLES_MAX;
+        if is_full && to_unit(dice) * self.this_minute.weight >= weight * SAMPLES_MAX as f64 {
             return;
         }
         let dice = self.next_random();
         let place = if dice & 1 == 0 { first } else { last };
         let sample = (place.into(), self.counted);
-        match self.now.places.get_mut(slot(dice)).filter(|_| is_full) {
+        match self
+            .this_minute
+            .places
+            .get_mut(slot(dice))
+            .filter(|_| is_full)
+        {
             Some(old) => *old = sample,
-            None => self.now.places.push(sample),
+            None => self.this_minute.places.push(sample),
         }
     }
 
@@ -334,7 +339,7 @@ impl Samples {
     #[must_use]
     pub fn recent(&self, now_ms: u64) -> Vec<PlaceSample> {
         let minute = now_ms / MINUTE_MS;
-        let recent = [&self.before, &self.now]
+        let recent = [&self.last_minute, &self.this_minute]
             .into_iter()
             .filter(|of| of.minute + 1 >= minute);
         let sampled = recent.flat_map(|of| {
@@ -373,7 +378,7 @@ pub const HEAT_SPLIT_SHARE: f64 = 0.8;
 
 /// The time for which a partition stays unchanged after a split, in milliseconds: as long as the
 /// load is remembered.
-pub const REST_MS: u64 = 60_000;
+pub const SPLIT_COOLDOWN_MS: u64 = 60_000;
 
 const SECONDS: f64 = 60.0;
 
@@ -426,7 +431,7 @@ mod hot_tests {
         for (places, expected) in [(growing, true), (falling, true), (mixed, false)] {
             let samples = samples(&places);
             assert_eq!(
-                is_moving(&samples.iter().collect::<Vec<_>>(), &[50]),
+                follows_sort_keys(&samples.iter().collect::<Vec<_>>(), &[50]),
                 expected,
                 "{places:?}"
             );

@@ -31,7 +31,7 @@ const ON_DEMAND_PARTITIONS: u64 = 4;
 /// Returns the number of partitions for provisioned throughput: `ceil(RCU/3000 + WCU/1000)`, at
 /// least one (docs/requirements.md P-10).
 #[must_use]
-pub fn required(throughput: Option<ProvisionedThroughput>) -> usize {
+pub fn required_count(throughput: Option<ProvisionedThroughput>) -> usize {
     let count = match throughput {
         None => ON_DEMAND_PARTITIONS,
         Some(throughput) => {
@@ -52,7 +52,10 @@ pub fn load(
 ) -> Result<Arc<PartitionMap>, StoreError> {
     let map = match read.get(&StoreKey::Partitions(source).encode())? {
         Some(bytes) => stored_form::decode(bytes)?,
-        None => PartitionMap::even(required(table.throughput_of(source)), table.created_ms),
+        None => PartitionMap::even(
+            required_count(table.throughput_of(source)),
+            table.created_ms,
+        ),
     };
     Ok(Arc::new(map))
 }
@@ -79,11 +82,11 @@ pub fn store_maps(
             // A reader gets the error; a table with a damaged map can still be changed and dropped.
             Some(Err(_)) => continue,
             None => PartitionMap::even(
-                required(old.unwrap_or(new).throughput_of(source)),
+                required_count(old.unwrap_or(new).throughput_of(source)),
                 old.map_or(now_ms, |old| old.created_ms),
             ),
         };
-        map.grow_to(required(new.throughput_of(source)), now_ms);
+        map.grow_to(required_count(new.throughput_of(source)), now_ms);
         let bytes = stored_form::encode(&map)?;
         if before.is_none_or(|before| before != bytes) {
             batch.put(&key, &bytes)?;
@@ -106,12 +109,12 @@ struct SplitMemory {
     measured: HashMap<SourceId, u64>,
     /// The time at which a partition, by source and number, was last checked for its load, in
     /// milliseconds since the epoch.
-    tried: HashMap<(SourceId, u32), u64>,
+    last_checks: HashMap<(SourceId, u32), u64>,
 }
 
 impl SplitState {
     /// Records the commit of a round; returns true if it is another than that of the last round.
-    pub fn is_new(&self, commit: u64) -> bool {
+    pub fn replace_commit(&self, commit: u64) -> bool {
         self.0.lock().commit.replace(commit) != Some(commit)
     }
 
@@ -134,10 +137,10 @@ impl SplitState {
     /// Records a check of a hot partition; returns true if a check is due after `rest_ms`.
     pub fn is_due(&self, source: SourceId, partition: u32, now_ms: u64, rest_ms: u64) -> bool {
         let mut remembered = self.0.lock();
-        let last = remembered.tried.get(&(source, partition)).copied();
+        let last = remembered.last_checks.get(&(source, partition)).copied();
         let is_due = last.is_none_or(|last| now_ms.saturating_sub(last) >= rest_ms);
         if is_due {
-            remembered.tried.insert((source, partition), now_ms);
+            remembered.last_checks.insert((source, partition), now_ms);
         }
         is_due
     }
@@ -146,7 +149,9 @@ impl SplitState {
     pub fn retain(&self, is_live: impl Fn(SourceId) -> bool) {
         let mut remembered = self.0.lock();
         remembered.measured.retain(|source, _| is_live(*source));
-        remembered.tried.retain(|(source, _), _| is_live(*source));
+        remembered
+            .last_checks
+            .retain(|(source, _), _| is_live(*source));
     }
 }
 
@@ -171,8 +176,8 @@ mod partitions_tests {
                 read_capacity_units,
                 write_capacity_units,
             };
-            assert_eq!(required(Some(throughput)), expected, "{throughput:?}");
+            assert_eq!(required_count(Some(throughput)), expected, "{throughput:?}");
         }
-        assert_eq!(required(None), 4);
+        assert_eq!(required_count(None), 4);
     }
 }

@@ -175,7 +175,10 @@ impl<'r> RequestedProjection<'r> {
         attributes: Option<&'r Vec<String>>,
     ) -> Result<Self, ExpressionError> {
         if expression.is_some() && attributes.is_some() {
-            return Err(mixed_error("AttributesToGet", "ProjectionExpression"));
+            return Err(mixed_parameters_error(
+                "AttributesToGet",
+                "ProjectionExpression",
+            ));
         }
         Ok(Self {
             expression: expression.map(String::as_str),
@@ -218,7 +221,7 @@ impl<'r> RequestedProjection<'r> {
 
 /// Returns the error of two parameters that exclude each other.
 #[must_use]
-pub fn mixed_error(legacy: &str, expression: &str) -> ExpressionError {
+pub fn mixed_parameters_error(legacy: &str, expression: &str) -> ExpressionError {
     ExpressionError::Mixed {
         legacy: legacy.to_owned(),
         expressions: expression.to_owned(),

@@ -16,13 +16,13 @@ use crate::model::api::{AfterCommit, CommitEvent, CommitObserver};
 /// The registered observers. Without observers a write costs one load of a flag.
 #[derive(Default)]
 pub(super) struct Observers {
-    any: AtomicBool,
+    has_any: AtomicBool,
     list: RwLock<Vec<Arc<dyn CommitObserver>>>,
 }
 
 impl Observers {
     pub fn any(&self) -> bool {
-        self.any.load(Ordering::SeqCst)
+        self.has_any.load(Ordering::SeqCst)
     }
 
     pub fn add(&self, observer: &Arc<dyn CommitObserver>) {
@@ -36,7 +36,7 @@ impl Observers {
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<dyn CommitObserver>>)) {
         let mut list = self.list.write();
         change(&mut list);
-        self.any.store(!list.is_empty(), Ordering::SeqCst);
+        self.has_any.store(!list.is_empty(), Ordering::SeqCst);
     }
 
     /// Notifies the observers one after the other, then calls `then`.

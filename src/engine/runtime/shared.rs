@@ -12,7 +12,7 @@ use super::{batch::BatchState, observers::Observers, options::EngineOptions, war
 use crate::engine::{
     catalog::cache::{CatalogCache, TableWatchList},
     meter::EngineMeter,
-    partitions::{SplitState, content::StepViews},
+    partitions::{SplitState, content::OpenStepView},
     prelude::*,
     throttle::Throttle,
 };
@@ -92,7 +92,7 @@ impl EngineShared {
 
     /// Returns a function that opens a view of the last commit for each step of a walk over
     /// partitions.
-    pub(in crate::engine) fn views(&self) -> Box<StepViews<'_>> {
+    pub(in crate::engine) fn views(&self) -> Box<OpenStepView<'_>> {
         Box::new(|step| Ok(step(&*self.store.snapshot()?)?))
     }
 }

@@ -244,7 +244,7 @@ impl WriteJob for SubmittedChange {
             if let Some(listener) = &self.done.context.listener {
                 self.written
                     .iter()
-                    .for_each(|item| listener.wrote(&item.table, &item.key, item.version));
+                    .for_each(|item| listener.on_write(&item.table, &item.key, item.version));
             }
         }
         let (wait, done, observers) = (self.done.context.wait, self.done, &self.shared.observers);

@@ -127,7 +127,7 @@ pub fn index_error(table: &TableEntry, index: &str, otherwise: StatementError) -
 
 /// The order of ORDER BY.
 #[derive(Debug, Clone, Copy)]
-struct Order {
+struct ScanOrder {
     /// For several partitions, true if their keys descend.
     partitions_descending: Option<bool>,
     backward: bool,
@@ -137,7 +137,7 @@ fn check_order(
     statement: &SelectStatement,
     source: &ReadSource,
     reads: Option<&[KeyedRead]>,
-) -> Result<Option<Order>, StatementError> {
+) -> Result<Option<ScanOrder>, StatementError> {
     let terms = &statement.order;
     if terms.is_empty() {
         return Ok(None);
@@ -181,7 +181,7 @@ fn check_order(
     let partitions_descending = partition
         .and_then(|at| terms.get(at))
         .map(|term| term.descending);
-    Ok(Some(Order {
+    Ok(Some(ScanOrder {
         partitions_descending,
         backward,
     }))
@@ -213,7 +213,7 @@ fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), Query
 fn select_ranges(
     source: &ReadSource,
     reads: Option<Vec<KeyedRead>>,
-    order: Option<Order>,
+    order: Option<ScanOrder>,
 ) -> Vec<SelectRange> {
     let Some(mut reads) = reads else {
         return vec![SelectRange {

@@ -13,7 +13,7 @@ use super::{
     },
     history::{self, HistoryRecord},
     index::{self, IndexView, Transition},
-    index_lag::{self, LaggingWrite},
+    index_lag::{self, PendingIndexWrite},
     index_life::{self, violations},
     index_write::{WriteStamp, grow_collection},
     partitions::content,
@@ -120,7 +120,7 @@ pub fn replace_checked(
     let lags = index_lag::is_lagging(transaction.shared, table);
     if lags {
         let (time_ms, place) = (change.modified_ms, &stored.address.place()[..]);
-        let pending = LaggingWrite {
+        let pending = PendingIndexWrite {
             due_ms: 0,
             time_ms,
             place,

@@ -88,9 +88,9 @@ pub struct ParsedText {
     pub parameters: usize,
 }
 
-const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
-const LEFT_OVER: StatementError = StatementError::Syntax("Unexpected token after expression");
-const TARGET: StatementError = StatementError::Syntax("Expected identifier for simple path");
+const NO_VERB: StatementError = StatementError::Syntax("Expected data manipulation");
+const TRAILING_TOKEN: StatementError = StatementError::Syntax("Unexpected token after expression");
+const NO_TARGET: StatementError = StatementError::Syntax("Expected identifier for simple path");
 
 /// Parses a statement.
 ///
@@ -105,7 +105,7 @@ pub fn parse(text: &str) -> Result<ParsedText, StatementError> {
             statement,
             parameters: parser.parameters,
         }),
-        _ => Err(LEFT_OVER),
+        _ => Err(TRAILING_TOKEN),
     }
 }
 
@@ -133,7 +133,7 @@ impl PartiqlParser {
                 return Err(StatementError::Syntax("Expected SELECT in EXISTS"));
             }
             let select = self.select()?;
-            self.expect_symbol(Symbol::Close, LEFT_OVER)?;
+            self.expect_symbol(Symbol::Close, TRAILING_TOKEN)?;
             return Ok(ParsedStatement::Exists(select));
         }
         Err(self.bare_expression())
@@ -152,7 +152,7 @@ impl PartiqlParser {
         if is_test && self.is_at_end() {
             StatementError::BareTypeTest
         } else {
-            VERB
+            NO_VERB
         }
     }
 
@@ -272,7 +272,7 @@ impl PartiqlParser {
             return Err(StatementError::Syntax("Expected INTO after INSERT"));
         }
         // INSERT has no alias: a word here is left over, and reported as such.
-        let source = self.source_without_alias(TARGET)?;
+        let source = self.source_without_alias(NO_TARGET)?;
         if source.index.is_some() {
             return Err(StatementError::InsertIndex);
         }
@@ -280,7 +280,7 @@ impl PartiqlParser {
             return Err(if self.is_at_end() {
                 StatementError::Syntax("Expected VALUE")
             } else {
-                LEFT_OVER
+                TRAILING_TOKEN
             });
         }
         let value = self.sum()?;
@@ -294,7 +294,7 @@ impl PartiqlParser {
     }
 
     fn update(&mut self) -> Result<ParsedStatement, StatementError> {
-        let source = self.source(TARGET)?;
+        let source = self.source(NO_TARGET)?;
         let changes = self.changes()?;
         let condition = self.condition()?;
         Ok(ParsedStatement::Update {
@@ -307,7 +307,7 @@ impl PartiqlParser {
 
     /// Parses `FROM t WHERE … SET …` after FROM.
     fn update_from(&mut self) -> Result<ParsedStatement, StatementError> {
-        let source = self.source(TARGET)?;
+        let source = self.source(NO_TARGET)?;
         let condition = self.condition()?;
         let changes = self.changes()?;
         Ok(ParsedStatement::Update {
@@ -349,7 +349,7 @@ impl PartiqlParser {
         if !self.accept_word("FROM") {
             return Err(StatementError::Syntax("Expected FROM after DELETE"));
         }
-        let source = self.source(TARGET)?;
+        let source = self.source(NO_TARGET)?;
         let condition = self.condition()?;
         Ok(ParsedStatement::Delete {
             source,

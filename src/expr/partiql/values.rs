@@ -47,7 +47,7 @@ impl LiteralPath<'_> {
         }
     }
 
-    fn below<'w>(&'w self, step: LiteralStep<'w>) -> LiteralPath<'w> {
+    fn child<'w>(&'w self, step: LiteralStep<'w>) -> LiteralPath<'w> {
         LiteralPath {
             above: Some(self),
             step,
@@ -132,7 +132,7 @@ impl<'p> ParameterValues<'p> {
             ExpressionNode::List(elements) => {
                 let elements = elements.iter().enumerate();
                 let values = elements.map(|(index, element)| {
-                    self.value_below(element, &way.below(LiteralStep::Index(index)))
+                    self.value_below(element, &way.child(LiteralStep::Index(index)))
                 });
                 values.collect::<Result<_, _>>().map(AttributeValue::L)
             }
@@ -163,7 +163,7 @@ impl<'p> ParameterValues<'p> {
             };
             check_attribute_name(name)?;
             let value = match is_map {
-                true => self.value_below(expression, &way.below(LiteralStep::Name(name)))?,
+                true => self.value_below(expression, &way.child(LiteralStep::Name(name)))?,
                 false => self.value_below(expression, way)?,
             };
             match map.entry(name.clone()) {

@@ -42,7 +42,7 @@ impl Update {
                 .push(Some(change).filter(|change| exists || matches!(change, PathChange::Put(_))));
         }
         let mut new = old.clone();
-        changes.change_map(&mut new.0, &self.touched.heads)?;
+        changes.change_map(&mut new.0, &self.touched.roots)?;
         debug_assert!(
             changes.0.iter().all(Option::is_none),
             "every change is carried out once"

@@ -223,14 +223,14 @@ impl<M> ErrorLog<M> {
     }
 
     /// Returns the number of failures recorded so far: for [`ErrorLog::has_new`].
-    pub fn kept(&self) -> u64 {
+    pub fn recorded_count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
     /// True if a failure of this thread was recorded after the first `since` ones.
     pub fn has_new(&self, thread: u32, since: u64) -> bool {
         let state = self.state.lock();
-        let new = usize::try_from(self.kept() - since).unwrap_or(usize::MAX);
+        let new = usize::try_from(self.recorded_count() - since).unwrap_or(usize::MAX);
         state
             .all
             .iter()

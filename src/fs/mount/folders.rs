@@ -28,18 +28,18 @@ pub struct EmptyFolders {
     /// milliseconds since the epoch.
     aliases: HashMap<TableName, HashMap<Digest, (String, u64)>>,
     /// The number of folders made by mkdir, and of those kept after an unlink.
-    made: usize,
-    emptied: usize,
+    made_count: usize,
+    emptied_count: usize,
 }
 
 impl EmptyFolders {
     /// Adds a folder, for mkdir; returns false when there are too many.
     pub fn add(&mut self, table: &TableName, partition: AttributeValue, now_ms: u64) -> bool {
-        if self.made >= FOLDERS_MAX {
+        if self.made_count >= FOLDERS_MAX {
             return false;
         }
         self.remove(table, &partition);
-        self.made += 1;
+        self.made_count += 1;
         self.tables.entry(table.clone()).or_default().insert(
             partition,
             EmptyFolder {
@@ -58,12 +58,12 @@ impl EmptyFolders {
         name: &str,
         now_ms: u64,
     ) -> bool {
-        if self.made >= FOLDERS_MAX {
+        if self.made_count >= FOLDERS_MAX {
             return false;
         }
         let aliases = self.aliases.entry(table.clone()).or_default();
         if aliases.insert(digest, (name.to_owned(), now_ms)).is_none() {
-            self.made += 1;
+            self.made_count += 1;
         }
         true
     }
@@ -77,7 +77,7 @@ impl EmptyFolders {
             self.aliases.remove(table);
         }
         let (name, _) = removed?;
-        self.made -= 1;
+        self.made_count -= 1;
         Some(name)
     }
 
@@ -107,10 +107,10 @@ impl EmptyFolders {
 
     /// Keeps a folder after an unlink in it, although it may now be empty.
     pub fn keep_emptied(&mut self, table: &TableName, partition: &AttributeValue, now_ms: u64) {
-        if self.emptied >= EMPTIED_MAX || self.since(table, partition).is_some() {
+        if self.emptied_count >= EMPTIED_MAX || self.since(table, partition).is_some() {
             return;
         }
-        self.emptied += 1;
+        self.emptied_count += 1;
         self.tables.entry(table.clone()).or_default().insert(
             partition.clone(),
             EmptyFolder {
@@ -130,10 +130,10 @@ impl EmptyFolders {
             self.tables.remove(table);
         }
         match removed {
-            Some(EmptyFolder { by_mkdir: true, .. }) => self.made -= 1,
+            Some(EmptyFolder { by_mkdir: true, .. }) => self.made_count -= 1,
             Some(EmptyFolder {
                 by_mkdir: false, ..
-            }) => self.emptied -= 1,
+            }) => self.emptied_count -= 1,
             None => return false,
         }
         true
@@ -153,15 +153,15 @@ impl EmptyFolders {
 
     /// Removes the folders of a dropped table.
     pub fn drop_table(&mut self, table: &TableName) {
-        self.made -= self
+        self.made_count -= self
             .aliases
             .remove(table)
             .map_or(0, |aliases| aliases.len());
         for folder in self.tables.remove(table).unwrap_or_default().into_values() {
             if folder.by_mkdir {
-                self.made -= 1;
+                self.made_count -= 1;
             } else {
-                self.emptied -= 1;
+                self.emptied_count -= 1;
             }
         }
     }
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(folders.since(&table, &u9), Some(7));
         folders.forget(&table, &u9);
         assert_eq!(folders.since(&table, &u9), None);
-        assert_eq!((folders.made, folders.emptied), (0, 0));
+        assert_eq!((folders.made_count, folders.emptied_count), (0, 0));
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         folders.add_alias(&table, [8; 16], "l%~x", 7);
         folders.drop_table(&table);
         assert_eq!(
-            (folders.made, folders.alias_since(&table, &[8; 16])),
+            (folders.made_count, folders.alias_since(&table, &[8; 16])),
             (0, None)
         );
     }
@@ -315,6 +315,6 @@ mod tests {
         folders.add(&table, u9.clone(), 1);
         folders.drop_table(&table);
         assert!(folders.of(&table).is_empty());
-        assert_eq!((folders.made, folders.emptied), (0, 0));
+        assert_eq!((folders.made_count, folders.emptied_count), (0, 0));
     }
 }

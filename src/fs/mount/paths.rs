@@ -12,7 +12,7 @@ use crate::fs::{
         kind_name, names, table_name,
     },
     prelude::*,
-    query::{Child, QueryKind, QueryPath},
+    query::{QueryChild, QueryKind, QueryPath},
     write::scratch::FileId,
 };
 
@@ -137,7 +137,7 @@ fn query_parent_ino(path: &QueryPath) -> u64 {
         let above = names
             .iter()
             .try_fold(start, |path, name| match path.child(name.as_bytes()) {
-                Ok(Child::Dir(path)) => Some(path),
+                Ok(QueryChild::Dir(path)) => Some(path),
                 _ => None,
             });
         debug_assert!(above.is_some(), "fewer clauses of a path are one too");

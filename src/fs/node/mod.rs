@@ -152,7 +152,7 @@ impl Node {
 
     /// Returns the amount of data that its attributes and its text read.
     #[must_use]
-    pub fn effort(&self) -> ReadCost {
+    pub fn read_cost(&self) -> ReadCost {
         match self {
             Self::QueryResult(..) => ReadCost::Computed,
             Self::Special(special) => special.cost,
@@ -163,7 +163,7 @@ impl Node {
     /// True if its bytes are made on demand: its size is not known before.
     #[must_use]
     pub fn is_computed(&self) -> bool {
-        self.effort() == ReadCost::Computed
+        self.read_cost() == ReadCost::Computed
     }
 
     /// True if a program may write the file.
@@ -191,7 +191,7 @@ impl Node {
     /// True if its attributes or its text need more than a bounded number of records.
     #[must_use]
     pub fn reads_table(&self) -> bool {
-        matches!(self.effort(), ReadCost::Table | ReadCost::TableLive)
+        matches!(self.read_cost(), ReadCost::Table | ReadCost::TableLive)
     }
 
     /// Returns the table that this node belongs to.

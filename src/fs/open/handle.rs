@@ -95,7 +95,7 @@ pub struct HandleTable {
     handles: RwLock<HashMap<u64, Arc<OpenHandle>>>,
     /// The number of handles by inode number, with those that are being opened.
     open_counts: Mutex<HashMap<u64, u32>>,
-    last: AtomicU64,
+    last_number: AtomicU64,
     budget: MemoryBudget,
     /// The bytes that the handles of each user hold; `None` if all callers are one user.
     users: Option<Mutex<HashMap<u32, MemoryBudget>>>,
@@ -105,7 +105,7 @@ impl HandleTable {
     /// Makes an empty table. `is_shared` is true if several users may call.
     #[must_use]
     pub fn new(budget: MemoryBudget, is_shared: bool) -> Self {
-        let (handles, open_counts, last, users) = (
+        let (handles, open_counts, last_number, users) = (
             RwLock::default(),
             Mutex::default(),
             AtomicU64::new(0),
@@ -114,7 +114,7 @@ impl HandleTable {
         Self {
             handles,
             open_counts,
-            last,
+            last_number,
             budget,
             users,
         }
@@ -165,7 +165,7 @@ impl HandleTable {
             since_ms,
             memory: Mutex::new(held),
         };
-        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
         *self.open_counts.lock().entry(ino).or_default() += 1;
         self.handles.write().insert(number, Arc::new(opened));
         Ok(number)

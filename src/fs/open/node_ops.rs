@@ -53,7 +53,7 @@ impl NodeOps for ForeignOps {
 pub struct NodeFacts<'n> {
     pub kind: NodeKind,
     pub table: Option<&'n TableName>,
-    pub effort: ReadCost,
+    pub cost: ReadCost,
     pub is_writable: bool,
     /// The name under which a text that reads a table is shared.
     pub identity: &'n str,
@@ -69,7 +69,7 @@ impl NodeData for Node {
         NodeFacts {
             kind: self.kind(),
             table: self.table(),
-            effort: self.effort(),
+            cost: self.read_cost(),
             is_writable: self.is_writable(),
             identity: "",
         }
@@ -81,7 +81,7 @@ impl NodeData for SpecialNode {
         NodeFacts {
             kind: self.kind,
             table: self.table(),
-            effort: self.cost,
+            cost: self.cost,
             is_writable: self.is_writable,
             identity: self.identity(),
         }
@@ -114,7 +114,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
             NodeKind::Directory => Ok(Attr::directory(modified_ms)),
             NodeKind::Symlink => Ok(Attr::symlink(&self.link_target(at, mount)?, modified_ms)),
             NodeKind::File => {
-                let size = match facts.effort {
+                let size = match facts.cost {
                     ReadCost::Blocking | ReadCost::Computed => 0,
                     ReadCost::Bounded => self.text(at, mount)?.len() as u64,
                     ReadCost::Table | ReadCost::TableLive => {
@@ -157,7 +157,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// The database failed, or the node does not exist.
-    fn hidden(&self, _at: &At, _mount: &Mount) -> Result<Vec<&'static str>> {
+    fn unlisted_names(&self, _at: &At, _mount: &Mount) -> Result<Vec<&'static str>> {
         Ok(Vec::new())
     }
 
@@ -185,7 +185,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     fn shared_text(&self, at: &At, mount: &Mount) -> Result<Arc<FileText>> {
         let make = || FileText::new(self.text(at, mount)?, &mount.open_budget);
         let facts = at.facts();
-        match facts.effort {
+        match facts.cost {
             ReadCost::Table => mount
                 .table_texts
                 .get(facts.identity, || mount.db.commit_id(), make),

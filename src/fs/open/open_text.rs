@@ -30,7 +30,7 @@ impl fmt::Debug for CallQueue {
 
 impl CallQueue {
     #[must_use]
-    pub fn is_taken(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         self.is_busy
     }
 

@@ -79,7 +79,7 @@ pub fn run_text_call<T: ExecuteText>(
 ) {
     let caller = host.mount.caller;
     let mut state = open.state.lock();
-    if state.queue.is_taken() {
+    if state.queue.is_busy() {
         let (host, again) = (host.clone(), Arc::clone(open));
         state
             .queue

@@ -1,7 +1,7 @@
 //! Tests of every clause, good and bad, with its message and hint.
 
 use super::{
-    Child, ResultKind,
+    QueryChild, ResultKind,
     test_tables::{game_scores, table, walk},
 };
 use crate::fs::prelude::*;
@@ -9,9 +9,9 @@ use crate::fs::prelude::*;
 /// Returns `dir`, `file`, `-> target`, `ENOENT`, or the message.
 fn outcome(path: &str) -> String {
     match walk(&game_scores(), path) {
-        Ok(Child::Dir(_)) => "dir".to_owned(),
-        Ok(Child::Result(..)) => "file".to_owned(),
-        Ok(Child::Link { target }) => format!("-> {target}"),
+        Ok(QueryChild::Dir(_)) => "dir".to_owned(),
+        Ok(QueryChild::Result(..)) => "file".to_owned(),
+        Ok(QueryChild::Link { target }) => format!("-> {target}"),
         Err(FsError::NotFound) => "ENOENT".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -481,7 +481,7 @@ fn links_of_a_table_without_sort_key_lie_beside_each_other() {
         "query/@pk=Dog/000001,Dog.json",
         "scan/typed/000001,Dog.json",
     ] {
-        let Ok(Child::Link { target }) = walk(&pets, path) else {
+        let Ok(QueryChild::Link { target }) = walk(&pets, path) else {
             panic!("{path}")
         };
         assert_eq!(target, "../../items/Dog.json");
@@ -494,7 +494,8 @@ fn links_of_a_table_without_sort_key_lie_beside_each_other() {
 
 #[test]
 fn help_uses_the_tables_own_names() {
-    let Ok(Child::Result(path, _)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help") else {
+    let Ok(QueryChild::Result(path, _)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help")
+    else {
         panic!("no help")
     };
     let text = super::help::text(&path, None);

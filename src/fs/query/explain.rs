@@ -12,7 +12,7 @@ use super::{
     clause,
     context::QueryKind,
     query_path::{CONSISTENT, PartitionClause, QueryPath},
-    request::Resolved,
+    request::ResolvedClauses,
     row_stream::{RowStep, SHARD_ITEMS},
     spelling::show_range,
 };
@@ -85,7 +85,7 @@ impl CostEstimate {
 
 fn estimate(
     path: &QueryPath,
-    resolved: &[Resolved],
+    resolved: &[ResolvedClauses],
     db: &dyn Browse,
 ) -> Result<CostEstimate, FsError> {
     let (read, is_all) = dry_run(path, db)?;
@@ -127,7 +127,7 @@ fn dry_run(path: &QueryPath, db: &dyn Browse) -> Result<(RowStep, bool), FsError
 /// unit and page counted in full.
 fn upper_bound(
     path: &QueryPath,
-    resolved: &[Resolved],
+    resolved: &[ResolvedClauses],
     db: &dyn Browse,
 ) -> Result<QueryCost, FsError> {
     let (requests, unit) = (resolved.len() as u64, READ_UNIT_BYTES as u64);
@@ -185,7 +185,7 @@ fn upper_bound(
 /// Returns the entries and bytes of the collections, or of the whole source.
 fn totals(
     path: &QueryPath,
-    resolved: &[Resolved],
+    resolved: &[ResolvedClauses],
     source: &SourceName,
     db: &dyn Browse,
 ) -> Result<SourceStats, FsError> {
@@ -227,7 +227,7 @@ fn fetched_attributes(path: &QueryPath) -> Vec<&str> {
         .collect()
 }
 
-fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
+fn key_condition(path: &QueryPath, resolved: &ResolvedClauses) -> Option<String> {
     let partition = resolved.partition.as_ref()?;
     let shown = path.key_clauses(partition).into_iter().map(|clause| {
         let values: Vec<String> = clause

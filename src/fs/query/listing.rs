@@ -17,7 +17,7 @@ use std::{collections::VecDeque, ops::ControlFlow};
 use super::{
     context::{self, QueryKind},
     query_path::{PartitionClause, QueryPath},
-    request::{QueryBounds, Resolved, read_rows},
+    request::{QueryBounds, ResolvedClauses, read_rows},
     row_stream::{IsWanted, QueryPages, RowStream},
     token::{decode_cursor, encode_cursor, entry_cursor},
 };
@@ -155,7 +155,7 @@ impl QueryPath {
     /// Starts a query that continues after a key.
     fn run_from(
         &self,
-        resolved: &Resolved,
+        resolved: &ResolvedClauses,
         db: &dyn Browse,
         after: Option<&ListPosition>,
     ) -> Result<ListingRun, FsError> {

@@ -59,6 +59,6 @@ pub use clause::is_word;
 pub use context::QueryKind;
 pub use help::{all_names, first_entry};
 pub use listing::{ListingCache, VisitLink};
-pub use query_path::{CLAUSES_MAX, Child, QueryPath, ResultKind};
+pub use query_path::{CLAUSES_MAX, QueryChild, QueryPath, ResultKind};
 pub use result_file::ResultReader;
 pub use row_stream::IsWanted;

@@ -235,7 +235,7 @@ impl Clauses {
 
 /// The meaning of a name below a [`QueryPath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Child {
+pub enum QueryChild {
     /// One more clause.
     Dir(QueryPath),
     /// A file that holds a result of the query so far.
@@ -286,7 +286,7 @@ impl QueryPath {
     /// [`FsError::TooManyClauses`]; [`FsError::Clause`] (EINVAL) for a name that is no clause or
     /// not allowed here, and for a result of an incomplete query; [`FsError::NotFound`] for names
     /// that programs probe for and for links of an incomplete query.
-    pub fn child(&self, name: &[u8]) -> Result<Child, FsError> {
+    pub fn child(&self, name: &[u8]) -> Result<QueryChild, FsError> {
         let name = std::str::from_utf8(name)
             .map_err(|_| ClauseFault::new("a clause is UTF-8 text", "write bytes as %XX"))?;
         if is_probe(name) {
@@ -296,7 +296,7 @@ impl QueryPath {
             if kind != ResultKind::Help {
                 self.clauses.check_complete(self.context())?;
             }
-            return Ok(Child::Result(self.clone(), kind));
+            return Ok(QueryChild::Result(self.clone(), kind));
         }
         if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('=') {
             let complete = self.clauses.check_complete(self.context()).is_ok();
@@ -304,7 +304,7 @@ impl QueryPath {
                 .link_target(name)
                 .filter(|_| complete)
                 .ok_or(FsError::NotFound)?;
-            return Ok(Child::Link { target });
+            return Ok(QueryChild::Link { target });
         }
         if self.names.len() >= CLAUSES_MAX {
             return Err(FsError::TooManyClauses);
@@ -312,7 +312,7 @@ impl QueryPath {
         let clauses = self.clauses.with(name, self.context())?;
         let mut names = self.names.clone();
         names.push(Arc::from(name));
-        Ok(Child::Dir(Self {
+        Ok(QueryChild::Dir(Self {
             names,
             clauses,
             ..self.clone()

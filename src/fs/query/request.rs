@@ -86,7 +86,7 @@ pub(super) struct KeyClause<'a> {
 
 /// A query's partition key and the check of its tokens, after all look-ups in the database.
 #[derive(Debug, Clone)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedClauses {
     /// `None` for a scan.
     pub partition: Option<PartitionKey>,
     pub check: TokenCheck,
@@ -117,7 +117,7 @@ impl QueryPath {
         &self,
         db: &dyn Browse,
         result: &'static str,
-    ) -> Result<Resolved, FsError> {
+    ) -> Result<ResolvedClauses, FsError> {
         if let PartitionClause::Shards(_) = self.clauses.partition {
             return Err(ClauseFault::several_requests(result).into());
         }
@@ -125,7 +125,7 @@ impl QueryPath {
     }
 
     /// Resolves a shortened partition key and the present time to live; one value for each shard.
-    pub(super) fn resolve(&self, db: &dyn Browse) -> Result<Vec<Resolved>, FsError> {
+    pub(super) fn resolve(&self, db: &dyn Browse) -> Result<Vec<ResolvedClauses>, FsError> {
         self.clauses.check_complete(self.context())?;
         let late = self.clauses.late_filters(self, db)?;
         let partitions = match (self.kind, &self.clauses.partition) {
@@ -146,16 +146,16 @@ impl QueryPath {
         };
         Ok(partitions
             .into_iter()
-            .map(|partition| Resolved {
+            .map(|partition| ResolvedClauses {
                 late_filters: late.clone(),
                 ..self.resolved(partition)
             })
             .collect())
     }
 
-    pub(super) fn resolved(&self, partition: Option<PartitionKey>) -> Resolved {
+    pub(super) fn resolved(&self, partition: Option<PartitionKey>) -> ResolvedClauses {
         let check = self.token_check(partition.as_deref());
-        Resolved {
+        ResolvedClauses {
             partition,
             check,
             late_filters: Vec::new(),
@@ -165,7 +165,7 @@ impl QueryPath {
     /// Returns the key that `after=` stands for.
     pub(super) fn start(
         &self,
-        resolved: &Resolved,
+        resolved: &ResolvedClauses,
         db: &dyn Browse,
     ) -> Result<Option<Item>, FsError> {
         let after = self.clauses.after.as_ref();
@@ -180,7 +180,7 @@ impl QueryPath {
     /// starting where the one before ended.
     pub(super) fn build_request(
         &self,
-        resolved: &Resolved,
+        resolved: &ResolvedClauses,
         start: Option<Item>,
     ) -> Result<ReadRequest, FsError> {
         let projection = self.clauses.select.clone().map(projected).transpose()?;
@@ -191,7 +191,11 @@ impl QueryPath {
     }
 
     /// Builds the request without its projection.
-    pub(super) fn base_request(&self, resolved: &Resolved, start: Option<Item>) -> ReadRequest {
+    pub(super) fn base_request(
+        &self,
+        resolved: &ResolvedClauses,
+        start: Option<Item>,
+    ) -> ReadRequest {
         let mut request = ReadRequest::scan(self.schema.name.clone(), self.index.clone());
         if let Some(partition) = resolved.partition.as_deref() {
             let conditions = self
@@ -221,7 +225,7 @@ impl QueryPath {
     /// Returns all filters; each must hold.
     pub(super) fn filters<'a>(
         &'a self,
-        resolved: &'a Resolved,
+        resolved: &'a ResolvedClauses,
     ) -> impl Iterator<Item = &'a WhereFilter> {
         self.clauses
             .filters
@@ -238,7 +242,7 @@ impl QueryPath {
         }
     }
 
-    pub(super) fn scope<'a>(&'a self, resolved: &'a Resolved) -> TokenScope<'a> {
+    pub(super) fn scope<'a>(&'a self, resolved: &'a ResolvedClauses) -> TokenScope<'a> {
         TokenScope {
             context: self.context(),
             partition: resolved.partition.as_deref(),
@@ -337,7 +341,7 @@ pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
 /// Returns the members of the request in the order of the API's own documents.
 pub(super) fn request_members(
     path: &QueryPath,
-    resolved: &Resolved,
+    resolved: &ResolvedClauses,
     start: Option<&Item>,
 ) -> Result<Value, FsError> {
     let mut expression = ExpressionBuilder::default();

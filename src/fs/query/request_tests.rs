@@ -2,7 +2,7 @@
 
 use super::{
     query_path::{PartitionClause, QueryPath},
-    request::{Resolved, count_only, request_members},
+    request::{ResolvedClauses, count_only, request_members},
     test_tables::{directory, game_scores},
     token::PageToken,
 };
@@ -18,7 +18,7 @@ fn n(text: &str) -> AttributeValue {
     AttributeValue::N(text.parse().expect("a number"))
 }
 
-fn resolved(path: &QueryPath) -> Resolved {
+fn resolved(path: &QueryPath) -> ResolvedClauses {
     path.resolved(match &path.clauses.partition {
         PartitionClause::Values(values) if !values.is_empty() => {
             Some(values.values().cloned().collect())
@@ -231,7 +231,7 @@ fn tokens_round_trip_and_belong_to_one_query() {
         assert_eq!(token.text(), text);
         assert!(matches!(
             path.child(format!("after={text}").as_bytes()),
-            Ok(super::Child::Dir(_))
+            Ok(super::QueryChild::Dir(_))
         ));
         let broken = format!("{}A", text.get(1..).expect("ASCII"));
         assert!(PageToken::parse(&broken).is_err());
@@ -337,7 +337,7 @@ proptest::proptest! {
         ] {
             let name = crate::codec::file_name::encode(&value);
             let path = directory(&schema, start).child(format!("{attribute}={name}").as_bytes());
-            let Ok(super::Child::Dir(path)) = path else { panic!("{attribute}={name}: {path:?}") };
+            let Ok(super::QueryChild::Dir(path)) = path else { panic!("{attribute}={name}: {path:?}") };
             let found = match &path.clauses.partition {
                 super::query_path::PartitionClause::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
                 _ => match path.clauses.sort.get(&0) {

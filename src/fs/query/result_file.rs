@@ -7,7 +7,7 @@ use super::{
     csv::{self, ColumnNames, Columns},
     explain, help,
     query_path::{QueryPath, ResultKind, TYPED},
-    request::{self, Resolved, read_rows, request_json},
+    request::{self, ResolvedClauses, read_rows, request_json},
     row_stream::{RowStep, RowStream},
     token::PageToken,
 };
@@ -298,7 +298,7 @@ fn next_text(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
 
 fn read(
     path: &QueryPath,
-    resolved: &Resolved,
+    resolved: &ResolvedClauses,
     db: &dyn Browse,
     bills: &mut Vec<Bill>,
     rows: &mut RowSink<'_>,
@@ -309,7 +309,7 @@ fn read(
 
 fn next_token(
     path: &QueryPath,
-    resolved: &Resolved,
+    resolved: &ResolvedClauses,
     page: &Page,
 ) -> Result<Option<String>, FsError> {
     page.last_evaluated_key

@@ -1,6 +1,6 @@
 //! Tables for the tests of this directory.
 
-use super::{Child, QueryKind, QueryPath};
+use super::{QueryChild, QueryKind, QueryPath};
 use crate::fs::prelude::*;
 use crate::model::{IndexName, IndexSchema, KeySchema, Projection, schema::BillingMode};
 
@@ -93,7 +93,7 @@ pub(super) fn table(
 
 /// Resolves the last name of a path below the table: `query/@pk=u1/count`,
 /// `gsi/GameTitleIndex/scan/limit=1`.
-pub(super) fn walk(schema: &Arc<TableSchema>, path: &str) -> Result<Child, FsError> {
+pub(super) fn walk(schema: &Arc<TableSchema>, path: &str) -> Result<QueryChild, FsError> {
     let mut names: Vec<&str> = path.split('/').collect();
     let index = match names.first() {
         Some(&("gsi" | "lsi")) => {
@@ -107,11 +107,13 @@ pub(super) fn walk(schema: &Arc<TableSchema>, path: &str) -> Result<Child, FsErr
         "query" => QueryKind::Query,
         _ => QueryKind::Scan,
     };
-    let mut child = Child::Dir(QueryPath::new(schema.clone(), index.as_ref(), kind)?);
+    let mut child = QueryChild::Dir(QueryPath::new(schema.clone(), index.as_ref(), kind)?);
     for name in names {
         child = match child {
-            Child::Dir(path) => path.child(name.as_bytes())?,
-            Child::Result(..) | Child::Link { .. } => panic!("{path}: a file has no children"),
+            QueryChild::Dir(path) => path.child(name.as_bytes())?,
+            QueryChild::Result(..) | QueryChild::Link { .. } => {
+                panic!("{path}: a file has no children")
+            }
         };
     }
     Ok(child)
@@ -120,7 +122,7 @@ pub(super) fn walk(schema: &Arc<TableSchema>, path: &str) -> Result<Child, FsErr
 /// Resolves a path as [`walk`] to a directory.
 pub(super) fn directory(schema: &Arc<TableSchema>, path: &str) -> QueryPath {
     match walk(schema, path) {
-        Ok(Child::Dir(path)) => path,
+        Ok(QueryChild::Dir(path)) => path,
         other => panic!("{path}: {other:?}"),
     }
 }

@@ -170,7 +170,7 @@ impl NodeOps<Node> for EntryNode {
         let text = FileText::new(text, &mount.open_budget)?;
         if at.is_writable() && !mount.options.last_writer_wins {
             host.read_versions
-                .read(mount.caller.pid, self, stat.version, &text);
+                .record_read(mount.caller.pid, self, stat.version, &text);
         }
         Ok(Handle::Text(text))
     }
@@ -233,7 +233,7 @@ impl NodeOps<Node> for EntryNode {
             return create(host, at, flags);
         }
         let (request, key) = target.key_request()?;
-        let made = wait(host.context(), |done| {
+        let made = run_blocking(host.context(), |done| {
             host.put_item(request, Some(key), mount.caller.pid, done)
         });
         let version = made.map_err(|error| match error {

@@ -8,7 +8,7 @@ use crate::fs::{
         dirent::{Cursor, Dirent, DirentBatch, DirentPlace},
         prelude::*,
     },
-    query::{Child, IsWanted, ListingCache, QueryKind, QueryPath, ResultKind, ResultReader},
+    query::{IsWanted, ListingCache, QueryChild, QueryKind, QueryPath, ResultKind, ResultReader},
 };
 
 /// Returns the `query/` or `scan/` directory of a table or index.
@@ -31,9 +31,9 @@ impl NodeOps<Node> for QueryPath {
 
     fn resolve(&self, _at: &Node, _mount: &Mount, name: &str) -> Result<Node> {
         Ok(match self.child(name.as_bytes())? {
-            Child::Dir(path) => Node::Query(Box::new(path)),
-            Child::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
-            Child::Link { .. } => Node::QueryLink(Box::new(self.clone()), name.to_owned()),
+            QueryChild::Dir(path) => Node::Query(Box::new(path)),
+            QueryChild::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
+            QueryChild::Link { .. } => Node::QueryLink(Box::new(self.clone()), name.to_owned()),
         })
     }
 
@@ -62,8 +62,8 @@ pub struct QueryLink<'n>(pub &'n QueryPath, pub &'n str);
 impl NodeOps<Node> for QueryLink<'_> {
     fn link_target(&self, _at: &Node, _mount: &Mount) -> Result<String> {
         match self.0.child(self.1.as_bytes())? {
-            Child::Link { target } => Ok(target),
-            Child::Dir(_) | Child::Result(..) => Err(FsError::NotFound),
+            QueryChild::Link { target } => Ok(target),
+            QueryChild::Dir(_) | QueryChild::Result(..) => Err(FsError::NotFound),
         }
     }
 }

@@ -126,12 +126,12 @@ struct OpenRequestFile {
     file: RequestFile,
     path: String,
     opener: u32,
-    state: Mutex<Exchange>,
+    state: Mutex<RequestExchange>,
 }
 
 /// The unfinished request of one descriptor, and the response to the one before.
 #[derive(Debug, Default)]
-struct Exchange {
+struct RequestExchange {
     /// The beginning of a request.
     request: Vec<u8>,
     brackets: BracketScanner,
@@ -145,7 +145,7 @@ struct Exchange {
     response_start: Option<u64>,
 }
 
-impl Exchange {
+impl RequestExchange {
     /// Takes the next bytes; returns the request if they complete it.
     fn feed(&mut self, offset: u64, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
         if self.is_running {
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn requests_are_taken_one_by_one() {
-        let mut state = Exchange::default();
+        let mut state = RequestExchange::default();
         let mut check = |data: &str, expected: Result<Option<&str>, ()>| {
             let offset = state.written;
             let taken = state.feed(offset, data.as_bytes());
@@ -385,10 +385,10 @@ mod tests {
 
     #[test]
     fn the_answer_is_read_where_the_request_ended_or_from_the_beginning() {
-        let mut state = Exchange {
+        let mut state = RequestExchange {
             response: Arc::new(b"answer".to_vec()),
             written: 10,
-            ..Exchange::default()
+            ..RequestExchange::default()
         };
         assert_eq!(
             (state.read(10, 3), state.read(13, 9), state.read(16, 9)),

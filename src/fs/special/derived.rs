@@ -35,14 +35,14 @@ pub static TABLE_FILES: [DerivedFile; 12] = [
                 .into_bytes(),
         )
     })
-    .with_effort(ReadCost::Table),
+    .with_cost(ReadCost::Table),
     DerivedFile::text("shapes.json", |mount, at| {
         Ok(pretty_json(&shapes::json(
             &*mount.shapes.get(&*mount.db, at.try_table()?)?,
             item_path,
         )))
     })
-    .with_effort(ReadCost::Table),
+    .with_cost(ReadCost::Table),
     DerivedFile::text("ttl", table_files::time_to_live)
         .with_command(CommandThread::Short, table_files::set_time_to_live),
     DerivedFile::text("capacity.json", |mount, at| {
@@ -67,11 +67,11 @@ pub static INDEX_FILES: [DerivedFile; 2] = [
     DerivedFile::text("violations.ndjson", |mount, at| {
         absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
     })
-    .with_effort(ReadCost::Table),
+    .with_cost(ReadCost::Table),
     DerivedFile::text("missing.ndjson", |mount, at| {
         absence::absences(at, |source, visit| mount.db.absences(source, false, visit))
     })
-    .with_effort(ReadCost::Table),
+    .with_cost(ReadCost::Table),
 ];
 
 /// Files in `partitions/`, never listed.
@@ -201,7 +201,7 @@ impl DerivedFile {
         }
     }
 
-    const fn with_effort(self, effort: ReadCost) -> Self {
+    const fn with_cost(self, effort: ReadCost) -> Self {
         Self { effort, ..self }
     }
 
@@ -221,7 +221,7 @@ impl DerivedFile {
 
     /// Marks a text that is made of the whole table and differs at each moment.
     const fn volatile(self) -> Self {
-        self.since_mount().with_effort(ReadCost::TableLive)
+        self.since_mount().with_cost(ReadCost::TableLive)
     }
 
     /// True if a draft has this file too.

@@ -238,8 +238,12 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
     });
     let steps: Vec<Value> = steps.collect::<Result<_, Error>>()?;
     let refusals = change.refusals.iter().map(|refusal| {
-        let SchemaRefusal { member, why, hint } = refusal;
-        json!({ "member": member, "why": why, "hint": hint })
+        let SchemaRefusal {
+            member,
+            reason,
+            hint,
+        } = refusal;
+        json!({ "member": member, "why": reason, "hint": hint })
     });
     Ok(pretty_json(&json!({
         "table": table.as_str(),
@@ -415,7 +419,7 @@ fn wire_error(error: wire::WireError) -> Error {
 fn refusal(member: String, error: &Error) -> SchemaRefusal {
     SchemaRefusal {
         member,
-        why: error.to_string(),
+        reason: error.to_string(),
         hint: "change what it says and plan again".to_owned(),
     }
 }

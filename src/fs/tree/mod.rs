@@ -152,7 +152,7 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
         return lister(mount, &now);
     }
     let hidden = if mount.options.show_all {
-        ask!(node, hidden(mount))?
+        ask!(node, unlisted_names(mount))?
     } else {
         Vec::new()
     };

@@ -42,7 +42,7 @@ impl NodeOps<Node> for Root {
         Ok(names)
     }
 
-    fn hidden(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
+    fn unlisted_names(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
         Ok(vec![SERVICE_NAME])
     }
 

@@ -40,11 +40,11 @@ impl NodeOps<Node> for Table<'_> {
         }
     }
 
-    fn hidden(&self, _at: &Node, mount: &Mount) -> Result<Vec<&'static str>> {
+    fn unlisted_names(&self, _at: &Node, mount: &Mount) -> Result<Vec<&'static str>> {
         if mount.is_draft(self.0)? {
             Ok(Vec::new())
         } else {
-            Ok(hidden_names(true))
+            Ok(unlisted_names(true))
         }
     }
 
@@ -103,8 +103,8 @@ impl NodeOps<Node> for Index<'_> {
         list(mount, self.0)
     }
 
-    fn hidden(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
-        Ok(hidden_names(false))
+    fn unlisted_names(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
+        Ok(unlisted_names(false))
     }
 
     fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
@@ -199,7 +199,7 @@ pub fn dir_names(is_table: bool) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the names that are listed only with `-o show_all`.
-fn hidden_names(is_table: bool) -> Vec<&'static str> {
+fn unlisted_names(is_table: bool) -> Vec<&'static str> {
     derived_files(is_table)
         .iter()
         .map(|file| file.name)

@@ -22,7 +22,7 @@ use crate::store::StoreInfo;
 
 /// One side of a copy.
 #[derive(Debug, Clone, Copy)]
-pub struct RangeEnd {
+pub struct CopyRangeEnd {
     pub ino: u64,
     pub handle: u64,
     pub offset: u64,
@@ -495,7 +495,13 @@ impl View {
     /// the source. Answered after the commit.
     ///
     /// `NotSupported` of any other copy: the kernel then reads and writes.
-    pub fn copy_file_range(&self, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
+    pub fn copy_file_range(
+        &self,
+        from: CopyRangeEnd,
+        to: CopyRangeEnd,
+        length: u64,
+        reply: Reply<u64>,
+    ) {
         let Some(handle) = self.handles.get(to.handle) else {
             return reply(Err(FsError::BadHandle));
         };
@@ -506,7 +512,7 @@ impl View {
             let state = open.state.lock();
             // A text that is begun, or being committed, is for the state machine: the kernel then
             // copies by read and write.
-            (state.writer.len() == 0 && !state.queue.is_taken())
+            (state.writer.len() == 0 && !state.queue.is_busy())
                 .then(|| state.writer.target().clone())
         };
         let (Some(target), 0, 0) = (target, from.offset, to.offset) else {
@@ -528,7 +534,7 @@ impl View {
     }
 
     /// Returns the item as the source's handle has it, and the length of its text in bytes.
-    fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64)> {
+    fn whole_item(&self, from: CopyRangeEnd, length: u64) -> Result<(Item, u64)> {
         let handle = self.handles.get(from.handle).ok_or(FsError::BadHandle)?;
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);

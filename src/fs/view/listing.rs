@@ -160,7 +160,7 @@ impl View {
         let caller = self.caller();
         self.with_stream(handle, offset, |stream| {
             if offset > 0 {
-                self.kernel_cache.name_readers.looked(caller.pid);
+                self.kernel_cache.name_readers.record_look(caller.pid);
             }
             let cache = &self.kernel_cache;
             stream.want_items(cache.is_on() && !cache.name_readers.reads_only_names(caller.pid));

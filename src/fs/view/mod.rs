@@ -23,9 +23,9 @@ mod rekey;
 mod rename;
 mod timed_call;
 
-pub use io::RangeEnd;
+pub use io::CopyRangeEnd;
 pub use kernel_cache::{Invalidation, KernelCache, NodeName};
-pub use open::Created;
+pub use open::CreateReply;
 pub use rename::RenameFlags;
 pub use timed_call::TimedCall;
 
@@ -372,7 +372,7 @@ impl View {
         let node = tree::resolve(self.mount(), parent, name)?;
         // A lookup of an item is a look at it: the thread uses more than names.
         if cached_item(&node).is_some() {
-            self.kernel_cache.name_readers.looked(caller.pid);
+            self.kernel_cache.name_readers.record_look(caller.pid);
         }
         // Before the attributes are read: a commit after the mark notifies the kernel, one before
         // it is seen.
@@ -539,7 +539,7 @@ impl View {
         }
         // A writer of a file in the trash works on a copy in memory until it is moved; fstat shows
         // that copy.
-        if let Some(id) = self.written_copy(caller.pid, node, ino) {
+        if let Some(id) = self.trash_copy(caller.pid, node, ino) {
             return Ok(scratch::attr(self.mount(), id)?.with_ino(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
@@ -592,7 +592,7 @@ impl View {
     }
 
     /// Returns the copy in memory that a writer of a file in the trash writes.
-    fn written_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
+    fn trash_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
         trash_key(node)?;
         match *self.handles.last_for(ino, pid)?.0 {
             Handle::Scratch(id) => Some(id),

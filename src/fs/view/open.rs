@@ -15,7 +15,7 @@ use crate::fs::{
 
 /// The answer of CREATE: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Created {
+pub struct CreateReply {
     pub attr: Attr,
     pub handle: u64,
 }
@@ -48,7 +48,9 @@ impl View {
             return self.open_computed(node);
         }
         if matches!(node, Node::Entry(_)) && node.is_writable() {
-            self.kernel_cache.name_readers.looked(self.caller().pid);
+            self.kernel_cache
+                .name_readers
+                .record_look(self.caller().pid);
         }
         tree::open_reader(&self.host, node)
     }
@@ -73,14 +75,20 @@ impl View {
     ///
     /// # Errors
     /// `Exists` with O_EXCL, or the name can be no file there.
-    pub fn create(&self, parent: u64, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created> {
+    pub fn create(
+        &self,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        flags: OpenFlags,
+    ) -> Result<CreateReply> {
         let parent = self.node(parent)?;
         let created = self.create_in(&parent, name, mode, flags);
         let created = created.and_then(|(attr, handle)| {
             let handle = self
                 .handles
                 .insert(handle, attr.ino, self.caller(), now_ms())?;
-            Ok(Created { attr, handle })
+            Ok(CreateReply { attr, handle })
         });
         self.clear_missed(&parent, name, created)
     }

@@ -44,7 +44,7 @@ impl View {
             ino,
             name: name.map(Box::from),
             started: Instant::now(),
-            failures_before: self.mount().error_log.kept(),
+            failures_before: self.mount().error_log.recorded_count(),
         }
     }
 }

@@ -210,7 +210,7 @@ pub enum TextVerdict {
 #[derive(Debug)]
 pub struct LineCheck<K> {
     /// The subject that `judge` is given.
-    kind: K,
+    subject: K,
     judge: fn(&K, &str) -> TextVerdict,
     /// True if text may follow a good one.
     may_continue: bool,
@@ -223,9 +223,9 @@ pub struct LineCheck<K> {
 impl<K> LineCheck<K> {
     /// Makes a check that refuses text after a good one.
     #[must_use]
-    pub fn once(kind: K, judge: fn(&K, &str) -> TextVerdict) -> Self {
+    pub fn once(subject: K, judge: fn(&K, &str) -> TextVerdict) -> Self {
         Self {
-            kind,
+            subject,
             judge,
             may_continue: false,
             is_continued: false,
@@ -237,10 +237,10 @@ impl<K> LineCheck<K> {
     /// Makes a check in which text after a good one belongs to it; the whole is judged again at the
     /// end.
     #[must_use]
-    pub fn continued(kind: K, judge: fn(&K, &str) -> TextVerdict) -> Self {
+    pub fn continued(subject: K, judge: fn(&K, &str) -> TextVerdict) -> Self {
         Self {
             may_continue: true,
-            ..Self::once(kind, judge)
+            ..Self::once(subject, judge)
         }
     }
 
@@ -253,7 +253,7 @@ impl<K> LineCheck<K> {
 
     fn judge(&self) -> TextVerdict {
         match std::str::from_utf8(&self.text) {
-            Ok(text) => (self.judge)(&self.kind, text),
+            Ok(text) => (self.judge)(&self.subject, text),
             Err(error) if error.error_len().is_none() => TextVerdict::Incomplete(not_utf8()),
             Err(_) => TextVerdict::Invalid(not_utf8()),
         }

@@ -50,13 +50,13 @@ pub enum StepScope {
 pub struct SchemaRefusal {
     /// `KeySchema`
     pub member: String,
-    pub why: String,
+    pub reason: String,
     pub hint: String,
 }
 
 impl std::fmt::Display for SchemaRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}; {}", self.member, self.why, self.hint)
+        write!(f, "{}: {}; {}", self.member, self.reason, self.hint)
     }
 }
 
@@ -125,7 +125,7 @@ pub fn fill_defaults(stored: &Value, wanted: &mut Map<String, Value>) {
 /// Returns the steps from `stored` to `wanted`, both as `schema.json` shows a table. `wanted` was
 /// completed and is a well-formed request.
 #[must_use]
-pub fn change(stored: &Value, wanted: &Value, table_arn: &str) -> SchemaChange {
+pub fn diff_schemas(stored: &Value, wanted: &Value, table_arn: &str) -> SchemaChange {
     debug_assert!(wanted.get("TableName").is_some_and(Value::is_string));
     let mut differences = SchemaDiff {
         stored,
@@ -196,7 +196,7 @@ impl SchemaDiff<'_> {
     fn refuse(&mut self, member: &str, why: impl Into<String>, hint: impl Into<String>) {
         self.out.refusals.push(SchemaRefusal {
             member: member.to_owned(),
-            why: why.into(),
+            reason: why.into(),
             hint: hint.into(),
         });
     }
@@ -665,7 +665,9 @@ impl SchemaTarget {
                     expiry,
                 }
             }
-            Some(stored) => SchemaRequest::Change(change(stored, &json, &arn::table(&self.table))),
+            Some(stored) => {
+                SchemaRequest::Change(diff_schemas(stored, &json, &arn::table(&self.table)))
+            }
         };
         Ok(Commit { request, warnings })
     }

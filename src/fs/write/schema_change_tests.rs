@@ -40,7 +40,7 @@ fn check(edit: impl FnOnce(&mut Map<String, Value>), expected: &[&str]) {
     edit(&mut wanted);
     fill_defaults(&stored, &mut wanted);
     let wanted = Value::Object(wanted);
-    let change = change(&stored, &wanted, ARN);
+    let change = diff_schemas(&stored, &wanted, ARN);
     let steps = change.steps.iter().map(|step| {
         let mut request = step.request.clone();
         let members = request.as_object_mut().unwrap();

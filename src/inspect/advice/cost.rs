@@ -11,14 +11,14 @@ use crate::model::schema::{BillingMode, ProvisionedThroughput};
 const SECONDS_MIN: f64 = 3600.0;
 /// The parts of the provisioned units that the busiest minute uses: from HIGH on the units are too
 /// few, below LOW too many.
-const HIGH: f64 = 0.8;
-const LOW: f64 = 0.2;
+const HIGH_UTILIZATION: f64 = 0.8;
+const LOW_UTILIZATION: f64 = 0.2;
 /// Provisioned units that cost next to nothing.
 const UNITS_MIN: u64 = 10;
 /// The target utilization of auto scaling.
-const TARGET: f64 = 0.7;
+const TARGET_UTILIZATION: f64 = 0.7;
 /// The part of the present cost below which the other billing mode is worth a hint.
-const CHEAPER: f64 = 0.7;
+const CHEAPER_SHARE: f64 = 0.7;
 /// The savings a month that are worth a hint.
 const SAVED_MIN: f64 = 1.0;
 
@@ -34,7 +34,7 @@ struct ModeCosts {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn units_for(peak: f64) -> u64 {
     // A cast from float to integer saturates, it never wraps.
-    ((peak / TARGET).ceil() as u64).max(1)
+    ((peak / TARGET_UTILIZATION).ceil() as u64).max(1)
 }
 
 fn throughput_for(source: &SourceTraffic) -> ProvisionedThroughput {
@@ -111,9 +111,11 @@ fn provisioned_advice(
         ),
     };
     let share = peak / given.max(1) as f64;
-    let is_high = share >= HIGH && throttles == 0;
-    let is_low =
-        share < LOW && given > UNITS_MIN && traffic.seconds() >= SECONDS_MIN && throttles == 0;
+    let is_high = share >= HIGH_UTILIZATION && throttles == 0;
+    let is_low = share < LOW_UTILIZATION
+        && given > UNITS_MIN
+        && traffic.seconds() >= SECONDS_MIN
+        && throttles == 0;
     if !is_high && !is_low {
         return None;
     }
@@ -149,7 +151,7 @@ fn provisioned_advice(
         remedy: format!(
             "Set about {} ({:.0} % used in the busiest minute) in `{name}/schema.json`; `ddbfs autoscale` tells what a scaling policy would have done with `{name}/metrics.ndjson`.",
             units_for(peak),
-            TARGET * 100.0
+            TARGET_UTILIZATION * 100.0
         ),
     })
 }
@@ -176,7 +178,7 @@ pub fn billing_mode(facts: &TableFacts) -> Vec<Advice> {
     let is_told = !provisioned(facts).is_empty();
     if is_told
         || traffic.load().weight() == 0.0
-        || cost > months.now * CHEAPER
+        || cost > months.now * CHEAPER_SHARE
         || months.now - cost < SAVED_MIN
     {
         return Vec::new();

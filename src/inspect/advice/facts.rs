@@ -42,7 +42,7 @@ pub struct TableFacts {
     pub sizes: ItemSizes,
     pub sample: Vec<Item>,
     /// Present for a table with local indexes and items.
-    pub growth: Option<Growth>,
+    pub growth: Option<CollectionGrowth>,
     /// `None` if the database counts no load.
     pub traffic: Option<Traffic>,
 }
@@ -247,7 +247,7 @@ const GROWTH_PERIOD_MS: u64 = 7 * DAY_MS;
 
 /// The fullest item collection and its growth.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Growth {
+pub struct CollectionGrowth {
     pub partition: PartitionKey,
     /// The bytes of its items and their local index entries, with the overhead of each.
     pub billed_bytes: u64,
@@ -261,7 +261,7 @@ pub struct Growth {
     pub now_ms: u64,
 }
 
-impl Growth {
+impl CollectionGrowth {
     /// Returns the time at which the collection is full at this pace, in milliseconds since the
     /// epoch.
     #[must_use]
@@ -284,7 +284,7 @@ impl Growth {
 fn read_growth(
     database: &dyn Browse,
     description: &TableDescription,
-) -> Result<Option<Growth>, Error> {
+) -> Result<Option<CollectionGrowth>, Error> {
     let schema = &description.schema;
     let has_local = schema.indexes_of(IndexKind::Local).next().is_some();
     let Some(layout) = database.layout().filter(|_| has_local) else {
@@ -327,7 +327,7 @@ fn read_growth(
     // Index entries grow with their items.
     let scaled = u128::from(new) * u128::from(largest.billed_bytes) / u128::from(all.max(1));
     let a_day = u64::try_from(scaled * u128::from(DAY_MS) / u128::from(over_ms.max(1))).ok();
-    Ok(Some(Growth {
+    Ok(Some(CollectionGrowth {
         partition,
         billed_bytes: largest.billed_bytes,
         items: largest.items,

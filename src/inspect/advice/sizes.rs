@@ -1,7 +1,7 @@
 //! Rules of advice on the sizes of items, and on item collections that grow without end. Each rule
 //! is a function from [`TableFacts`] to a list of [`Advice`].
 
-use super::facts::{DAY_MS, Growth, TableFacts};
+use super::facts::{CollectionGrowth, DAY_MS, TableFacts};
 use super::format::{Advice, AdviceLevel, bytes, collection, day, item_stem, plural, value};
 use crate::model::IndexKind;
 use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};
@@ -129,7 +129,7 @@ pub fn unbounded_collections(facts: &TableFacts) -> Vec<Advice> {
     }]
 }
 
-fn path(facts: &TableFacts, growth: &Growth) -> String {
+fn path(facts: &TableFacts, growth: &CollectionGrowth) -> String {
     growth
         .partition
         .first()
@@ -137,7 +137,7 @@ fn path(facts: &TableFacts, growth: &Growth) -> String {
 }
 
 /// Returns the fullest collection and its pace.
-pub fn fullest(facts: &TableFacts, growth: &Growth) -> String {
+pub fn fullest(facts: &TableFacts, growth: &CollectionGrowth) -> String {
     let locals = facts
         .description
         .schema
@@ -156,7 +156,7 @@ pub fn fullest(facts: &TableFacts, growth: &Growth) -> String {
     )
 }
 
-fn pace(growth: &Growth) -> String {
+fn pace(growth: &CollectionGrowth) -> String {
     let since = day(growth.since_ms);
     if growth.billed_bytes >= growth.bytes_max {
         return "It is full: every write that makes it larger is refused.".to_owned();

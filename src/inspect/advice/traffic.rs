@@ -18,13 +18,13 @@ const VALUES_MIN: u64 = 10;
 /// The minimum of evaluated items to judge reads as wasteful.
 const EVALUATED_MIN: u64 = 1000;
 /// The ratio of evaluated to returned items from which reads are wasteful.
-const WASTE_TIMES: u64 = 10;
+const WASTE_RATIO: u64 = 10;
 /// The part of the load that makes a key hot, and the part for one that comes near to the limits of
 /// a partition.
 const HOT_SHARE: f64 = 0.2;
 const NEAR_HOT_SHARE: f64 = 0.05;
 /// The ratio of a hot key's share of the load to its share of the data.
-const TIMES_DATA: f64 = 1.5;
+const LOAD_TO_DATA_RATIO: f64 = 1.5;
 /// The part of a partition's limits from which a key is close to being throttled.
 const NEAR_SHARE: f64 = 0.5;
 
@@ -58,7 +58,7 @@ fn hot_key(keyed: &KeySource<'_>, traffic: &Traffic, of: &SourceTraffic) -> Opti
     let is_near = of_partition >= NEAR_SHARE || hot.load.throttles() > 0;
     let share = hot.load.weight() / all.weight().max(1.0);
     let hot_share = if is_near { NEAR_HOT_SHARE } else { HOT_SHARE };
-    let is_hot = share >= hot_share.max(share_of_data(keyed, hot) * TIMES_DATA);
+    let is_hot = share >= hot_share.max(share_of_data(keyed, hot) * LOAD_TO_DATA_RATIO);
     if all.weight() < WEIGHT_MIN || keyed.source.stats.partition_keys < VALUES_MIN || !is_hot {
         return None;
     }
@@ -221,7 +221,7 @@ fn wasted(
     kind: &str,
     reads: &ReadCounts,
 ) -> Option<Advice> {
-    if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_TIMES > reads.evaluated {
+    if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_RATIO > reads.evaluated {
         return None;
     }
     let name = facts.name();

@@ -12,7 +12,7 @@ const DAY_MS: u64 = 86_400_000;
 /// Seconds since the epoch from 2001 to 2100: ten digits.
 const EPOCH_SECONDS: std::ops::Range<u64> = 1_000_000_000..4_102_444_800;
 /// The maximum distance between a time and that of its item's change for both to count as the same.
-const NEAR_MS: u64 = 2 * DAY_MS;
+const SAME_TIME_MS: u64 = 2 * DAY_MS;
 /// Parts of an attribute's name that mark a time.
 const TIME_WORDS: [&str; 8] = [
     "time", "date", "day", "hour", "month", "epoch", "created", "updated",
@@ -32,7 +32,8 @@ pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
     let is_time = |(text, modified_ms): &&(String, u64)| {
         let text = text.get(start..).unwrap_or_default();
         is_date(text)
-            || epoch_ms(text).is_some_and(|ms| is_named || ms.abs_diff(*modified_ms) <= NEAR_MS)
+            || epoch_ms(text)
+                .is_some_and(|ms| is_named || ms.abs_diff(*modified_ms) <= SAME_TIME_MS)
     };
     !texts.is_empty() && texts.iter().filter(is_time).count() * 100 >= texts.len() * ALIKE_PERCENT
 }

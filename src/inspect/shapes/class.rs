@@ -92,14 +92,14 @@ const BASE64_BYTES_MIN: usize = 16;
 
 /// True for a structural separator: a key is always cut there.
 #[must_use]
-fn is_strong(byte: u8) -> bool {
-    byte.is_ascii_punctuation() && !is_weak(byte) && !matches!(byte, b'+' | b'\'' | b'"')
+fn is_structural(byte: u8) -> bool {
+    byte.is_ascii_punctuation() && !may_be_in_name(byte) && !matches!(byte, b'+' | b'\'' | b'"')
 }
 
 /// True for a separator that may also be within a name: `ORDER_ITEM`, `in-progress`, `Meteor
 /// Blasters`.
 #[must_use]
-fn is_weak(byte: u8) -> bool {
+fn may_be_in_name(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.' | b' ')
 }
 
@@ -115,7 +115,7 @@ fn recognize(text: &str) -> Option<(PartClass, usize)> {
     let ends = |length: usize| {
         bytes
             .get(length)
-            .is_none_or(|&next| is_strong(next) || is_weak(next))
+            .is_none_or(|&next| is_structural(next) || may_be_in_name(next))
     };
     FORMS
         .iter()
@@ -357,11 +357,15 @@ fn first_part(text: &str) -> (KeySegment<'_>, usize) {
     while text
         .as_bytes()
         .get(length)
-        .is_some_and(|byte| is_weak(*byte))
+        .is_some_and(|byte| may_be_in_name(*byte))
     {
         let next = &text[length + 1..];
         if length > NAME_BYTES_MAX {
-            length += next.bytes().take_while(|byte| !is_strong(*byte)).count() + 1;
+            length += next
+                .bytes()
+                .take_while(|byte| !is_structural(*byte))
+                .count()
+                + 1;
         } else if recognize(next).is_some() {
             break;
         } else {
@@ -381,7 +385,7 @@ fn first_part(text: &str) -> (KeySegment<'_>, usize) {
 /// characters.
 fn word(text: &str) -> usize {
     text.bytes()
-        .take_while(|byte| !is_strong(*byte) && !is_weak(*byte))
+        .take_while(|byte| !is_structural(*byte) && !may_be_in_name(*byte))
         .count()
 }
 

@@ -25,53 +25,53 @@ pub const PATTERNS_MAX: usize = 64;
 
 /// A step of generalization: how different the keys of one pattern may be.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct GeneralizeStep {
     /// The maximum of different names in one place at which they are constants.
-    few: usize,
+    names_max: usize,
     /// The part of the items of its place, in percent, that makes one of many names a constant.
     percent: u64,
     /// The maximum of parts of a key.
     parts: usize,
 }
 
-const STEPS: [Step; 8] = [
-    Step {
-        few: 16,
+const STEPS: [GeneralizeStep; 8] = [
+    GeneralizeStep {
+        names_max: 16,
         percent: 10,
         parts: 12,
     },
-    Step {
-        few: 8,
+    GeneralizeStep {
+        names_max: 8,
         percent: 10,
         parts: 12,
     },
-    Step {
-        few: 4,
+    GeneralizeStep {
+        names_max: 4,
         percent: 20,
         parts: 8,
     },
-    Step {
-        few: 0,
+    GeneralizeStep {
+        names_max: 0,
         percent: 50,
         parts: 6,
     },
-    Step {
-        few: 0,
+    GeneralizeStep {
+        names_max: 0,
         percent: 101,
         parts: 4,
     },
-    Step {
-        few: 0,
+    GeneralizeStep {
+        names_max: 0,
         percent: 101,
         parts: 2,
     },
-    Step {
-        few: 0,
+    GeneralizeStep {
+        names_max: 0,
         percent: 101,
         parts: 1,
     },
-    Step {
-        few: 0,
+    GeneralizeStep {
+        names_max: 0,
         percent: 101,
         parts: 0,
     },
@@ -79,10 +79,10 @@ const STEPS: [Step; 8] = [
 
 /// The minimum mean number of items for each name at which names are constants: at the end of a
 /// key, and before a separator.
-const OFTEN_AT_END: u64 = 20;
-const OFTEN: u64 = 3;
+const ITEMS_PER_LAST_NAME: u64 = 20;
+const ITEMS_PER_NAME: u64 = 3;
 /// The factor by which a class must be rarer than a wider class to be merged into it.
-const CHANCE: u64 = 4;
+const CHANCE_FACTOR: u64 = 4;
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -300,7 +300,7 @@ impl PatternNode {
         }
     }
 
-    fn generalize(&mut self, step: Step, depth: usize, is_last: bool) {
+    fn generalize(&mut self, step: GeneralizeStep, depth: usize, is_last: bool) {
         if depth >= step.parts {
             self.merge_rest();
         }
@@ -363,7 +363,7 @@ impl PatternNode {
                 .filter(|_| matches!(edge.token, PatternToken::Numbered(_)))?;
             let is_rare = |of: &HashMap<u8, u64>| {
                 of.get(&edge.separator)
-                    .is_some_and(|items| numbered * CHANCE <= *items)
+                    .is_some_and(|items| numbered * CHANCE_FACTOR <= *items)
             };
             random
                 .iter()
@@ -383,7 +383,7 @@ impl PatternNode {
 
     /// Turns names that are no constants into words. Names in capitals are treated apart from
     /// others: most often they are types of items.
-    fn join_names(&mut self, step: Step, is_last: bool) {
+    fn join_names(&mut self, step: GeneralizeStep, is_last: bool) {
         let mut families: HashMap<(u8, bool), (usize, u64)> = HashMap::new();
         for edge in &self.edges {
             if let Some(name) = edge.token.name() {
@@ -398,14 +398,14 @@ impl PatternNode {
             let name = edge.token.name()?;
             let (names, of_family) = families[&(edge.separator, is_capital(name))];
             let often = if edge.separator == END {
-                OFTEN_AT_END
+                ITEMS_PER_LAST_NAME
             } else {
-                OFTEN
+                ITEMS_PER_NAME
             };
             let is_certain = !is_last || is_capital(name) || of_family >= often * names as u64;
             let is_heavy =
                 edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
-            let is_constant = names <= step.few && is_certain || is_heavy;
+            let is_constant = names <= step.names_max && is_certain || is_heavy;
             (!is_constant).then(|| PatternToken::Class(kind_of_name(name)))
         });
     }
@@ -446,7 +446,7 @@ impl PatternNode {
             let wider = |count: &&(u8, PartClass, u64)| {
                 count.0 == edge.separator
                     && class.may_belong_to(count.1)
-                    && edge.node.items * CHANCE <= count.2
+                    && edge.node.items * CHANCE_FACTOR <= count.2
             };
             counts
                 .iter()

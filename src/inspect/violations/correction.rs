@@ -157,11 +157,11 @@ pub fn correct<R: Read, W: Write>(
     for (record, row) in rows {
         let done = row.and_then(|row| match action {
             CorrectionAction::Update => {
-                update(database, table, schema, index, &row).map_err(sentence)
+                update(database, table, schema, index, &row).map_err(error_sentence)
             }
             CorrectionAction::Delete => delete_listed(database, table, schema, &row)
                 .map(|()| true)
-                .map_err(sentence),
+                .map_err(error_sentence),
         });
         match done {
             Ok(true) => tally.corrected += 1,
@@ -176,7 +176,7 @@ pub fn correct<R: Read, W: Write>(
     Ok(tally)
 }
 
-fn sentence(error: Error) -> String {
+fn error_sentence(error: Error) -> String {
     match error {
         Error::ConditionalCheckFailed { .. } => {
             "there is no item with this key any more".to_owned()

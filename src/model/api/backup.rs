@@ -76,7 +76,7 @@ declare! { $ backup
         required backup_type: BackupType,
         required created_ms: u64 as Seconds = "BackupCreationDateTime",
         /// Present for a failed backup.
-        group failure: Option<JobFailure> as Failed,
+        group failure: Option<JobFailure> as JobFailureMembers,
     }
 
     /// The request of DescribeBackup and DeleteBackup.

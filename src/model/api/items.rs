@@ -193,7 +193,7 @@ impl TableKeys {
 declare! { $ batches
     BatchGetItemRequest = "BatchGetItemInput" by check_get {
         /// By table, in the order sent; at most 100 keys in all.
-        group request_items: Vec<TableKeys> as Gets,
+        group request_items: Vec<TableKeys> as GetsByTable,
         /// The fault of the keys, if any: reported after the expressions were checked.
         later fault: Option<Box<Error>> as Duplicates,
         default return_consumed_capacity: ReturnConsumedCapacity,
@@ -204,7 +204,7 @@ declare! { $ batches
         /// `ReturnItemCollectionMetrics` is SIZE.
         default return_item_collection_metrics: bool as Size,
         /// By table, in the order sent; at most 25 requests in all.
-        group request_items: Vec<TableWrites> as Writes,
+        group request_items: Vec<TableWrites> as WritesByTable,
     }
 }
 

@@ -220,7 +220,7 @@ impl<T: 'static> Done<T> {
 pub trait WriteListener: Send + Sync {
     /// Reports that the item now has this version, which it may have had before, or `None` if it
     /// was deleted. Must not block.
-    fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>);
+    fn on_write(&self, table: &TableName, key: &Key, version: Option<Version>);
 }
 
 /// A written item.

@@ -384,7 +384,7 @@ impl CommitJournal {
                 .as_ref()
                 .map_or(0, |log| log.bytes_since(state.checkpoint_at)),
         );
-        self.pace.checkpointed(&opened);
+        self.pace.set_checkpointed(&opened);
         *self.checkpoint_at.lock() = Some(Instant::now());
         self.has_pin.store(true, Ordering::Release);
         self.checkpoints.fetch_add(1, Ordering::AcqRel);

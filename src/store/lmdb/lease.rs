@@ -109,7 +109,7 @@ impl StoreLease {
             if Instant::now() > deadline {
                 return Err(self.timeout_error(directory));
             }
-            self.request().map_err(failed)?;
+            self.request_release().map_err(failed)?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(REQUEST_PERIOD_MAX);
         }
@@ -206,7 +206,7 @@ impl StoreLease {
 
     /// Asks the holder to give way: sets the file's mode to what it is, which changes nothing and
     /// is observed.
-    pub fn request(&self) -> io::Result<()> {
+    pub fn request_release(&self) -> io::Result<()> {
         self.locks
             .file()
             .set_permissions(Permissions::from_mode(FILE_MODE))

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_an_unknown_line_is_a_mark() {
+    fn a_written_mark_is_read_and_an_unknown_line_is_a_mark() {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(read(&file).unwrap(), None);
         let dir = tempfile::tempdir().unwrap();

@@ -144,7 +144,7 @@ impl LeaseLoop {
         // Tested each time, as the file may have been removed: a process that cannot observe
         // requests must not take the lease.
         while self.wakes.try_recv().is_ok() {}
-        self.lease.request()?;
+        self.lease.request_release()?;
         if self
             .wakes
             .recv_timeout(self.lease.limits().watch_wait)

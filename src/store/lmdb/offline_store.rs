@@ -36,7 +36,7 @@ type Overlay = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 pub struct OfflineStore {
     data: File,
     mapped: MappedFile,
-    head: MetaPage,
+    meta_page: MetaPage,
     overlay: Overlay,
     /// The number of the last commit.
     number: u64,
@@ -84,9 +84,10 @@ impl OfflineStore {
         }
         sigbus::install(&directory.data_file());
         let newest = || {
-            pages::meta_pages(&data).map(|heads| heads.into_iter().max_by_key(|head| head.commit))
+            pages::meta_pages(&data)
+                .map(|heads| heads.into_iter().max_by_key(|meta_page| meta_page.commit))
         };
-        let (head, (overlay, number)) = match &survey.start {
+        let (meta_page, (overlay, number)) = match &survey.start {
             // Both are complete without the log.
             RecoverySource::Data | RecoverySource::PageCache => (newest(), (Overlay::new(), None)),
             RecoverySource::Checkpoint(checkpoint) => {
@@ -97,21 +98,21 @@ impl OfflineStore {
                 )
             }
         };
-        let head = head
+        let meta_page = meta_page
             .map_err(|damage| damage_error(&directory, &damage))?
             .ok_or(StoreError::Corrupt("no head"))?;
         // Before it is mapped.
-        pages::walk_from(&data, head, WalkReach::Bounded)
+        pages::walk_from(&data, meta_page, WalkReach::Bounded)
             .map_err(|damage| damage_error(&directory, &damage))?;
         let mapped = MappedFile::open(&data).map_err(failed)?;
         let (number, has_log) = (
-            number.unwrap_or(head.commit),
+            number.unwrap_or(meta_page.commit),
             survey.start == RecoverySource::PageCache,
         );
         Ok(Some(Self {
             data,
             mapped,
-            head,
+            meta_page,
             overlay,
             number,
             has_log,
@@ -124,7 +125,7 @@ impl OfflineStore {
     fn tree(&self) -> PageTree<'_> {
         PageTree {
             bytes: self.mapped.bytes(),
-            head: self.head,
+            meta_page: self.meta_page,
         }
     }
 }
@@ -255,7 +256,7 @@ impl Store for OfflineStore {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        pages::walk_from(&self.data, self.head, WalkReach::Whole)
+        pages::walk_from(&self.data, self.meta_page, WalkReach::Whole)
             .map_err(|damage| damage_error(&self.directory, &damage))?;
         let dir = self.directory.path();
         if !self.has_log {

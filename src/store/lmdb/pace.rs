@@ -78,7 +78,7 @@ impl CheckpointPace {
     }
 
     /// Notes that a checkpoint was made, and the pages in use at that time.
-    pub fn checkpointed(&self, opened: &OpenEnvironment) {
+    pub fn set_checkpointed(&self, opened: &OpenEnvironment) {
         let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
         self.freed_bytes_max.store(
             (live_bytes * FREED_PART.0 / FREED_PART.1).max(FREED_BYTES_MIN),

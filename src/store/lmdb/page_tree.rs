@@ -12,7 +12,7 @@ use crate::store::{Direction, StoreError};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageTree<'m> {
     pub bytes: &'m [u8],
-    pub head: MetaPage,
+    pub meta_page: MetaPage,
 }
 
 /// A callback for each entry.
@@ -40,7 +40,7 @@ impl<'m> PageTree<'m> {
         direction: Direction,
         visit: &mut PageVisit<'_, 'm>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        self.head
+        self.meta_page
             .main
             .root
             .map_or(Ok(ControlFlow::Continue(())), |root| {
@@ -49,14 +49,14 @@ impl<'m> PageTree<'m> {
     }
 
     fn page(&self, page: u64) -> Result<&'m [u8], StoreError> {
-        self.part(page, 0, self.head.page_bytes)
+        self.part(page, 0, self.meta_page.page_bytes)
     }
 
     fn part(&self, page: u64, at: usize, bytes: usize) -> Result<&'m [u8], StoreError> {
         // Checked, as the page number comes from the file.
         let begin = usize::try_from(page)
             .ok()
-            .and_then(|page| page.checked_mul(self.head.page_bytes)?.checked_add(at));
+            .and_then(|page| page.checked_mul(self.meta_page.page_bytes)?.checked_add(at));
         let part = begin.and_then(|begin| self.bytes.get(begin..begin.checked_add(bytes)?));
         part.ok_or(StoreError::Corrupt("a page is missing"))
     }
@@ -69,7 +69,7 @@ impl<'m> PageTree<'m> {
         direction: Direction,
         visit: &mut PageVisit<'_, 'm>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        let (bytes, is_leaf) = (self.page(page)?, level == self.head.main.depth);
+        let (bytes, is_leaf) = (self.page(page)?, level == self.meta_page.main.depth);
         let nodes = nodes(bytes, is_leaf, false).map_err(StoreError::Corrupt)?;
         // An entry of a leaf has its own key. An entry of a branch covers the keys from its own
         // (the first has none) up to the next entry's.
@@ -107,7 +107,7 @@ impl<'m> PageTree<'m> {
             }];
             let (key, link) = &nodes[at];
             let flow = match link {
-                NodeTarget::Child(child) if level < self.head.main.depth => {
+                NodeTarget::Child(child) if level < self.meta_page.main.depth => {
                     self.walk_page(*child, level + 1, range, direction, visit)?
                 }
                 NodeTarget::Child(_) => {

@@ -189,7 +189,7 @@ type AnalysisResult = (Option<RecoverySource>, Option<u64>, Option<String>);
 impl CheckpointState<'_> {
     fn analyze(&self) -> Result<AnalysisResult, StoreError> {
         let (checkpoint, last) = (&self.checkpoint, self.last);
-        let traces = self.reader.traces(checkpoint.epoch, last)?;
+        let traces = self.reader.stray_records(checkpoint.epoch, last)?;
         let newest = self.head.max(traces.last).max(Some(last));
         if let Some(head) = self.head {
             // A checkpoint is written after the sync of its pages, so this is an older data file.
@@ -252,7 +252,7 @@ impl CheckpointState<'_> {
                 self.dir
             )
         } else if let Some(position) = last_position
-            && !self.reader.has(*position, *epoch, *number)?
+            && !self.reader.has_record(*position, *epoch, *number)?
         {
             format!(
                 "log.0 and log.1 in {:?} are not those that the checkpoint tells of: they lack the record of commit {number}",

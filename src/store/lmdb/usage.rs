@@ -13,8 +13,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 const MAGIC: [u8; 8] = *b"ddbfsuse";
-const AT: u64 = 2048;
-const BYTES: usize = 32;
+const USAGE_AT: u64 = 2048;
+const USAGE_BYTES: usize = 32;
 /// The offset at which the bytes of the CRC begin.
 const CHECKED_AT: usize = 12;
 const IN_USE: u32 = 1;
@@ -43,8 +43,8 @@ impl FileUsage {
     }
 
     fn read_once(file: &File) -> io::Result<Option<Self>> {
-        let mut bytes = [0; BYTES];
-        match file.read_exact_at(&mut bytes, AT) {
+        let mut bytes = [0; USAGE_BYTES];
+        match file.read_exact_at(&mut bytes, USAGE_AT) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
@@ -81,7 +81,7 @@ impl FileUsage {
             Self::InUse => (IN_USE, 0, 0),
             Self::Closed { epoch, number } => (CLOSED, epoch, number),
         };
-        let mut bytes = [0; BYTES];
+        let mut bytes = [0; USAGE_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[CHECKED_AT..16].copy_from_slice(&state.to_le_bytes());
         bytes[16..24].copy_from_slice(&epoch.to_le_bytes());
@@ -89,7 +89,7 @@ impl FileUsage {
         let crc = crc32fast::hash(&bytes[CHECKED_AT..]);
         bytes[8..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
         // Within one sector: a power cut leaves the old note or the new one.
-        file.write_all_at(&bytes, AT)?;
+        file.write_all_at(&bytes, USAGE_AT)?;
         file.sync_data()
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         }
         for at in 8..32 {
             closed.write(&file).unwrap();
-            file.write_all_at(&[0xA5], AT + at).unwrap();
+            file.write_all_at(&[0xA5], USAGE_AT + at).unwrap();
             let error = FileUsage::read(&file).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{at}");
         }

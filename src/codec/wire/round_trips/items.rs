@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{Body, Context, batches, decode_response, pages};
-use super::{answered, answered_by, asked, document, index_name, table};
+use super::{check_request, check_response, check_response_with, document, index_name, table};
 use crate::codec::json::document::Document;
 use crate::codec::record::ResultRow;
 use crate::codec::test_items::{item, value};
@@ -94,7 +94,7 @@ proptest! {
                 return_item_collection_metrics: flag,
                 ..PutItemRequest::new(table("Orders"), item.clone())
             };
-            asked(&put);
+            check_request(&put);
             let delete = DeleteItemRequest {
                 condition: condition.clone(),
                 placeholders: placeholders.clone(),
@@ -102,7 +102,7 @@ proptest! {
                 return_values: put.return_values,
                 ..DeleteItemRequest::new(table("Orders"), item.clone())
             };
-            asked(&delete);
+            check_request(&delete);
             let by_attributes = matches!(condition, ConditionParameter::Legacy(_)).then(|| {
                 let add = AttributeUpdate { attribute: "a".to_owned(), action: AttributeAction::Add, value: Some(value.clone()) };
                 let delete = AttributeUpdate { attribute: "b".to_owned(), action: AttributeAction::Delete, value: None };
@@ -119,7 +119,7 @@ proptest! {
                     placeholders,
                 )
             };
-            asked(&update);
+            check_request(&update);
         }
     }
 
@@ -134,27 +134,27 @@ proptest! {
             item_collection_metrics: item_collection_metrics.clone(),
             version: 0,
         };
-        answered(&put);
+        check_response(&put);
         let delete = DeleteItemResponse {
             attributes: attributes.clone(),
             consumed_capacity: consumed(),
             item_collection_metrics: item_collection_metrics.clone(),
             existed: has_item,
         };
-        answered(&delete);
+        check_response(&delete);
         let update = UpdateItemResponse { attributes: attributes.clone(), consumed_capacity: consumed(), item_collection_metrics, version: None };
-        answered(&update);
+        check_response(&update);
         let get = GetItemResponse { item: attributes, consumed_capacity: consumed() };
-        answered(&get);
+        check_response(&get);
     }
 
     #[test]
     fn reads(item in item(), value in value(), flag: bool) {
         let attributes_to_get = Some(vec!["a".to_owned(), "é".to_owned()]);
         let get = GetItemRequest { consistent_read: flag, return_consumed_capacity: DETAIL, ..GetItemRequest::new(table("Orders"), item.clone()) };
-        asked(&get);
+        check_request(&get);
         let get = GetItemRequest { attributes_to_get: attributes_to_get.clone(), ..get };
-        asked(&get);
+        check_request(&get);
         for (filter, placeholders) in conditions(&value, false) {
             let is_legacy = placeholders.values.is_none();
             let key = LegacyCondition {
@@ -178,7 +178,7 @@ proptest! {
                 return_consumed_capacity: DETAIL,
                 ..QueryRequest::new(table("Orders"), "", placeholders.clone())
             };
-            asked(&query);
+            check_request(&query);
             let scan = ScanRequest {
                 index_name: query.index_name,
                 filter: query.filter,
@@ -191,7 +191,7 @@ proptest! {
                 exclusive_start_key: query.exclusive_start_key,
                 ..ScanRequest::new(table("Orders"))
             };
-            asked(&scan);
+            check_request(&scan);
         }
     }
 
@@ -224,7 +224,7 @@ proptest! {
         };
         let whole = TableKeys { attributes_to_get: flag.then(|| vec!["a".to_owned()]), ..TableKeys::new(table("Other"), vec![other.clone()]) };
         let get = BatchGetItemRequest { request_items: vec![keys, whole], fault: None, return_consumed_capacity: DETAIL };
-        asked(&get);
+        check_request(&get);
         let page = BatchGetItemPage {
             unprocessed_keys: vec![vec![], vec![other.clone()]],
             consumed_capacity: vec![consumed(), ConsumedCapacity::default()],
@@ -248,13 +248,13 @@ proptest! {
             return_consumed_capacity: DETAIL,
             return_item_collection_metrics: flag,
         };
-        asked(&write);
+        check_request(&write);
         let response = BatchWriteItemResponse {
             consumed_capacity: vec![consumed(), consumed()],
             unprocessed_items: vec![vec![], requests],
             item_collection_metrics: vec![vec![metrics(&one)], vec![]],
         };
-        answered_by(
+        check_response_with(
             &response,
             |it, out| it.write_body(&context, out),
             |json| batches::read_write_response(json, &write),
@@ -269,10 +269,10 @@ proptest! {
             ..TransactGet::new(table("Orders"), item.clone())
         };
         let get = TransactGetItemsRequest { transact_items: vec![get], fault: None, return_consumed_capacity: DETAIL };
-        asked(&get);
+        check_request(&get);
         let consumed = vec![(table("Orders"), consumed())];
         let response = TransactGetItemsResponse { responses: vec![Some(item.clone()), None], consumed_capacity: consumed.clone() };
-        answered(&response);
+        check_response(&response);
 
         let key = || item.clone();
         let actions = [
@@ -294,13 +294,13 @@ proptest! {
             return_consumed_capacity: DETAIL,
             return_item_collection_metrics: flag,
         };
-        asked(&write);
+        check_request(&write);
         let response = TransactWriteItemsResponse {
             consumed_capacity: consumed,
             item_collection_metrics: vec![(table("Orders"), vec![metrics(&item)])],
             is_replay: flag,
         };
-        answered(&response);
+        check_response(&response);
     }
 
     #[test]
@@ -315,7 +315,7 @@ proptest! {
             return_old_on_condition_failure: flag,
             ..ExecuteStatementRequest::new("SELECT * FROM \"Orders\"")
         };
-        asked(&request);
+        check_request(&request);
         let response = ExecuteStatementResponse {
             items: vec![item.clone()],
             next_token: flag.then(|| "next".to_owned()),
@@ -323,19 +323,19 @@ proptest! {
             table_name: table("Orders"),
             consumed_capacity: consumed(),
         };
-        answered(&response);
+        check_response(&response);
 
         let one = TransactStatement { statement: "x".to_owned(), parameters: parameters.clone(), return_old_on_condition_failure: flag };
         let request =
             ExecuteTransactionRequest { statements: vec![one], client_request_token: flag.then(|| "t".to_owned()), return_consumed_capacity: DETAIL };
-        asked(&request);
+        check_request(&request);
         let consumed_capacity = vec![(table("Orders"), consumed())];
         let response = ExecuteTransactionResponse {
             responses: vec![None, Some(item.clone())],
             consumed_capacity: consumed_capacity.clone(),
             is_read: flag,
         };
-        answered(&response);
+        check_response(&response);
 
         let one = BatchStatement {
             statement: "x".to_owned(),
@@ -344,7 +344,7 @@ proptest! {
             return_old_on_condition_failure: flag,
         };
         let request = BatchExecuteStatementRequest { statements: vec![one], return_consumed_capacity: DETAIL };
-        asked(&request);
+        check_request(&request);
         let outcomes = [
             Ok(Some(item.clone())),
             Ok(None),
@@ -355,7 +355,7 @@ proptest! {
         ];
         let member = |outcome| BatchStatementResponse { table_name: flag.then(|| table("Orders")), outcome };
         let response = BatchExecuteStatementResponse { responses: outcomes.into_iter().map(member).collect(), consumed_capacity };
-        answered(&response);
+        check_response(&response);
     }
 
     /// Rounds times of records to whole seconds.
@@ -374,7 +374,7 @@ proptest! {
             new_image,
         };
         let response = GetRecordsResponse { records: vec![record], next_shard_iterator: of_service.then(|| "next".to_owned()) };
-        answered(&response);
+        check_response(&response);
     }
 }
 
@@ -398,17 +398,17 @@ fn streams() {
             shard_id: shard_id.clone(),
             position,
         };
-        asked(&request);
+        check_request(&request);
     }
     let response = GetShardIteratorResponse {
         shard_iterator: "iterator".to_owned(),
     };
-    answered(&response);
+    check_response(&response);
     let request = GetRecordsRequest {
         shard_iterator: "iterator".to_owned(),
         limit: Some(3),
     };
-    asked(&request);
+    check_request(&request);
 
     let request = DescribeStreamRequest {
         stream: stream.clone(),
@@ -416,7 +416,7 @@ fn streams() {
         exclusive_start_shard_id: Some(shard_id.clone()),
         children_of: Some(shard_id.clone()),
     };
-    asked(&request);
+    check_request(&request);
     let elsewhere = Context {
         home: "arn:aws:dynamodb:eu-west-1:1:".to_owned(),
         ..context()
@@ -451,19 +451,19 @@ fn streams() {
         ],
         last_evaluated_shard_id: Some(shard_id.clone()),
     };
-    answered(&response);
+    check_response(&response);
 
     let request = ListStreamsRequest {
         table_name: Some(table("Orders")),
         limit: Some(1),
         exclusive_start: Some(stream.clone()),
     };
-    asked(&request);
+    check_request(&request);
     let response = ListStreamsResponse {
         streams: vec![stream.clone()],
         last_evaluated: Some(stream),
     };
-    answered(&response);
+    check_response(&response);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) fn document(write: impl FnOnce(&mut Vec<u8>)) -> Document {
 }
 
 #[track_caller]
-pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
+pub(super) fn check_request<R: Declared + PartialEq + Debug>(made: &R) {
     assert_eq!(
         &request::<R>(document(|out| encode_request(made, out)).root()).unwrap(),
         made
@@ -29,9 +29,9 @@ pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
 
 /// Checks responses about the table Orders.
 #[track_caller]
-pub(super) fn answered<R: Declared + PartialEq + Debug>(response: &R) {
+pub(super) fn check_response<R: Declared + PartialEq + Debug>(response: &R) {
     let context = Context::of_table("Orders", ReturnConsumedCapacity::Indexes);
-    answered_by(
+    check_response_with(
         response,
         |it, out| encode(it, &context, out),
         decode_response,
@@ -39,7 +39,7 @@ pub(super) fn answered<R: Declared + PartialEq + Debug>(response: &R) {
 }
 
 #[track_caller]
-pub(super) fn answered_by<R: PartialEq + Debug, E: Debug>(
+pub(super) fn check_response_with<R: PartialEq + Debug, E: Debug>(
     response: &R,
     write: impl FnOnce(&R, &mut Vec<u8>),
     read: impl FnOnce(Json<'_>) -> Result<R, E>,

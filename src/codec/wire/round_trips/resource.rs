@@ -1,7 +1,7 @@
 //! Round trips of requests and responses of tables as resources, of backups and of imports.
 
 use super::super::{encode_request, request};
-use super::{answered, asked, document, index_name, table};
+use super::{check_request, check_response, document, index_name, table};
 use crate::model::api::backup::*;
 use crate::model::api::resource::*;
 use crate::model::api::transfer::*;
@@ -20,16 +20,16 @@ fn tags_and_policies() {
             ("b".to_owned(), String::new()),
         ],
     ] {
-        answered(&ListTagsResponse { tags });
+        check_response(&ListTagsResponse { tags });
     }
-    answered(&PutPolicyResponse {
+    check_response(&PutPolicyResponse {
         revision_id: "1".to_owned(),
     });
     for revision_id in [None, Some("1".to_owned())] {
-        answered(&DeletePolicyResponse { revision_id });
+        check_response(&DeletePolicyResponse { revision_id });
     }
-    asked(&DescribeLimitsRequest {});
-    answered(&Limits {
+    check_request(&DescribeLimitsRequest {});
+    check_response(&Limits {
         account_units: 80_000,
         table_units: 40_000,
     });
@@ -41,7 +41,7 @@ fn insights() {
         table: table("Orders"),
         index: Some(index_name()),
     };
-    asked(&target);
+    check_request(&target);
     let told = ToldInsights {
         target,
         rules: Some(vec!["PKC".to_owned()]),
@@ -49,14 +49,14 @@ fn insights() {
         changed_ms: Some(1_700_000_000_125),
         mode: Some(InsightsMode::ThrottledKeys),
     };
-    answered(&told);
+    check_response(&told);
     let summary = ToldInsights {
         rules: None,
         changed_ms: None,
         mode: None,
         ..told
     };
-    answered(&ListInsightsResponse {
+    check_response(&ListInsightsResponse {
         summaries: vec![summary],
     });
 }
@@ -67,7 +67,7 @@ fn backups() {
         table_name: table("Orders"),
         backup_name: "daily".to_owned(),
     };
-    asked(&request);
+    check_request(&request);
     let details = BackupDetails {
         arn: ARN.to_owned(),
         name: "daily".to_owned(),
@@ -77,7 +77,7 @@ fn backups() {
         created_ms: 1_700_000_000_125,
         failure: None,
     };
-    answered(&CreateBackupResponse {
+    check_response(&CreateBackupResponse {
         details: details.clone(),
     });
     let failure = Some(JobFailure {
@@ -95,7 +95,7 @@ fn backups() {
         table_name: table("Orders"),
         table_id: "id".to_owned(),
     };
-    answered(&ListBackupsResponse {
+    check_response(&ListBackupsResponse {
         backups: vec![summary(details), summary(failed)],
         last_evaluated_arn: Some(ARN.to_owned()),
     });
@@ -109,7 +109,7 @@ fn windows_of_recovery() {
         latest_ms: 1_700_000_001_000,
     };
     for window in [None, Some(window)] {
-        answered(&ContinuousBackups { window });
+        check_response(&ContinuousBackups { window });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::shape::Members;
 use super::super::{encode_request, table_description};
-use super::{answered, asked, document, index_name, table};
+use super::{check_request, check_response, document, index_name, table};
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::{IndexChange, IndexUpdate, ProjectionType, StreamSpecification};
 use crate::model::api::*;
@@ -95,7 +95,7 @@ fn changes_of_tables() {
         deletion_protection: true,
         settings: settings(),
     };
-    asked(&create);
+    check_request(&create);
     let plain = CreateTableRequest {
         billing_mode: None,
         throughput: Some(UNITS),
@@ -105,7 +105,7 @@ fn changes_of_tables() {
         settings: TableSettings::default(),
         ..create
     };
-    asked(&plain);
+    check_request(&plain);
 
     let change = IndexChange {
         name: index_name(),
@@ -146,7 +146,7 @@ fn changes_of_tables() {
         warm: Some(throughput_settings(9).warm),
         ..UpdateTableRequest::new(table("Orders"))
     };
-    asked(&update);
+    check_request(&update);
     let update = UpdateTableRequest {
         stream: Some(StreamSpecification {
             enabled: true,
@@ -158,23 +158,23 @@ fn changes_of_tables() {
         }),
         ..UpdateTableRequest::new(table("Orders"))
     };
-    asked(&update);
+    check_request(&update);
     let delete = DeleteTableRequest::new(table("Orders"));
-    asked(&delete);
+    check_request(&delete);
     let describe = DescribeTableRequest {
         table_name: table("Orders"),
     };
-    asked(&describe);
+    check_request(&describe);
     let list = ListTablesRequest {
         exclusive_start_table_name: Some("Orders".to_owned()),
         limit: Some(4),
     };
-    asked(&list);
+    check_request(&list);
     let list = ListTablesResponse {
         table_names: vec!["Orders".to_owned()],
         last_evaluated_table_name: Some("Orders".to_owned()),
     };
-    answered(&list);
+    check_response(&list);
 }
 
 /// Returns a description without tags, policy, distinct partition keys and violations, which are
@@ -286,13 +286,13 @@ fn descriptions() {
             at_ms: 0,
             ..table_description
         };
-        answered(&DescribeTableResponse {
+        check_response(&DescribeTableResponse {
             table: table_description.clone(),
         });
-        answered(&CreateTableResponse {
+        check_response(&CreateTableResponse {
             table_description: table_description.clone(),
         });
-        answered(&UpdateTableResponse {
+        check_response(&UpdateTableResponse {
             table_description: table_description.clone(),
         });
         let going = TableDescription {
@@ -328,13 +328,13 @@ fn times_to_live() {
         table_name: table("Orders"),
         specification: specification.clone(),
     };
-    asked(&request);
+    check_request(&request);
     let response = UpdateTimeToLiveResponse { specification };
-    answered(&response);
+    check_response(&response);
     let request = DescribeTimeToLiveRequest {
         table_name: table("Orders"),
     };
-    asked(&request);
+    check_request(&request);
     for (status, name) in [
         (TimeToLiveStatus::Enabled, Some("ttl")),
         (TimeToLiveStatus::Disabled, None),
@@ -344,6 +344,6 @@ fn times_to_live() {
             status,
             attribute_name: name.map(str::to_owned),
         };
-        answered(&response);
+        check_response(&response);
     }
 }

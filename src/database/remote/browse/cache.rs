@@ -5,7 +5,7 @@
 //! |---|---|
 //! | a read that began before an own write may end after it, with the old item | reads and writes are numbered: a result that began earlier than the cached one is not cached |
 //! | of two concurrent own writes of one item the last is unknown | then nothing is cached, and the next reader asks |
-//! | an eventually consistent read may not show an own write yet | for [`EVENTUAL_MS`] it replaces none |
+//! | an eventually consistent read may not show an own write yet | for [`EVENTUAL_CONSISTENCY_MS`] it replaces none |
 //! | a write of an item changes entries of indexes | it invalidates all entries of the table's indexes |
 //! | the cache is bounded, and an evicted entry may have been an own write | reads that began before such a write are not cached |
 //!
@@ -28,7 +28,7 @@ use crate::model::clock::Clock;
 
 /// The time for which an eventually consistent read may not show a write: the service says that it
 /// is usually less than a second.
-const EVENTUAL_MS: u64 = 5_000;
+const EVENTUAL_CONSISTENCY_MS: u64 = 5_000;
 /// The accounted size of an entry beside its record and its key.
 const ENTRY_OVERHEAD_BYTES: usize = 300;
 /// The limit of versions with a remembered time of their first sight.
@@ -183,7 +183,7 @@ impl EntryCache {
             // Cached by a read or write that began later.
             Some(held) if held.began.number > began.number => false,
             Some(held) if held.is_own && !is_consistent => {
-                began.at_ms >= held.began.at_ms.saturating_add(EVENTUAL_MS)
+                began.at_ms >= held.began.at_ms.saturating_add(EVENTUAL_CONSISTENCY_MS)
             }
             Some(_) => true,
             // An own write of this entry may have been evicted since the read began.
@@ -225,7 +225,7 @@ impl EntryCache {
         state.entries.peek(place).is_some_and(|held| {
             held.is_own
                 && matches!(held.state, WriteResult::Nothing)
-                && now_ms < held.began.at_ms.saturating_add(EVENTUAL_MS)
+                && now_ms < held.began.at_ms.saturating_add(EVENTUAL_CONSISTENCY_MS)
         })
     }
 
@@ -597,7 +597,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn who_asks_meanwhile_waits_for_the_same_answer_and_later_ones_do_not() {
+    fn concurrent_callers_share_one_request() {
         let flights = Arc::new(SingleFlight::<u8, u32>::default());
         let ((began, has_begun), (end, ends)) = (channel(), channel::<()>());
         let of_first = Arc::clone(&flights);
@@ -638,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_is_of_who_asked_alone() {
+    fn an_interrupt_ends_only_its_own_caller() {
         let flights = SingleFlight::<u8, u32>::default();
         let landing = flights.begin(&1).ok().unwrap();
         std::thread::scope(|scope| {

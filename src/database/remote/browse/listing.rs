@@ -166,7 +166,7 @@ impl RemoteDatabase {
     pub(super) fn prefetch_size(&self, place: &EntryPlace) -> Option<u32> {
         let worth = self
             .file_prefetch
-            .follow(place, self.options.clock.now_ms());
+            .record_read(place, self.options.clock.now_ms());
         // At most as many again as were read: a reader that stops here has cost at most twice its
         // reads.
         (self.options.prefetches && worth > 0).then(|| worth.min(PREFETCH_ITEMS_MAX))
@@ -205,7 +205,7 @@ impl RemoteDatabase {
     pub(super) fn prefetch_siblings(&self, readable: &ReadableSource, partition: &PartitionKey) {
         if self.options.prefetches && !self.options.ttl.is_zero() {
             self.folder_prefetch
-                .follow(&readable.source, partition)
+                .record_listing(&readable.source, partition)
                 .into_iter()
                 .for_each(|next| self.prefetch_folder(readable, next));
         }

@@ -121,7 +121,7 @@ impl OwnWrites {
                 &self.listener,
                 version.is_some() || matches!(left[0], WriteResult::Nothing),
             ) {
-                listener.wrote(&target.table.source.table, &target.key, version);
+                listener.on_write(&target.table.source.table, &target.key, version);
             }
             first = first.or(version);
             places.extend(target.places().into_iter().zip(left));

@@ -75,7 +75,7 @@ impl FilePrefetch {
     /// Records a read of an item; returns how many from it on are worth a prefetch: as many again
     /// as were read of this folder in order, or twice as many as of the one before; 0 while too few
     /// were.
-    pub fn follow(&self, place: &EntryPlace, now_ms: u64) -> u32 {
+    pub fn record_read(&self, place: &EntryPlace, now_ms: u64) -> u32 {
         let (source, key) = place;
         let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else {
             return 0;
@@ -155,7 +155,11 @@ impl FolderPrefetch {
     }
 
     /// Records the listing of a folder; returns the folders to prefetch.
-    pub fn follow(&self, source: &SourceName, partition: &PartitionKey) -> Vec<PartitionKey> {
+    pub fn record_listing(
+        &self,
+        source: &SourceName,
+        partition: &PartitionKey,
+    ) -> Vec<PartitionKey> {
         let mut sources = self.0.lock();
         let Some(shown) = sources.get_mut(source) else {
             return Vec::new();
@@ -236,7 +240,7 @@ mod tests {
             partition: AttributeValue::S(folder.to_owned()),
             sort: Some(AttributeValue::S(format!("{file:04}"))),
         };
-        readers.follow(&(source, EntryKey { index: None, base }), now_ms)
+        readers.record_read(&(source, EntryKey { index: None, base }), now_ms)
     }
 
     #[test]

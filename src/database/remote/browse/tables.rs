@@ -18,7 +18,8 @@ use crate::model::error::{RemoteError, StoreError};
 const TABLES_MAX: usize = 100_000;
 
 /// The error of a broken cache, which must not look like an account without tables.
-const OTHER_ANSWER: Error = Error::Store(StoreError::Corrupt("the cached definitions of tables"));
+const WRONG_CACHE_ENTRY: Error =
+    Error::Store(StoreError::Corrupt("the cached definitions of tables"));
 
 /// A service with the caller that asks it.
 #[derive(Clone, Copy)]
@@ -104,7 +105,7 @@ impl TableCache {
             Ok(CachedAnswer::Names(Arc::new(self.list(asker)?)))
         })? {
             CachedAnswer::Names(names) => Ok(names),
-            CachedAnswer::Table(_) | CachedAnswer::TimeToLive(_) => Err(OTHER_ANSWER),
+            CachedAnswer::Table(_) | CachedAnswer::TimeToLive(_) => Err(WRONG_CACHE_ENTRY),
         }
     }
 
@@ -176,7 +177,7 @@ impl TableCache {
         })?;
         match known {
             CachedAnswer::Table(table) => Ok(table),
-            CachedAnswer::Names(_) | CachedAnswer::TimeToLive(_) => Err(OTHER_ANSWER),
+            CachedAnswer::Names(_) | CachedAnswer::TimeToLive(_) => Err(WRONG_CACHE_ENTRY),
         }
     }
 
@@ -193,7 +194,7 @@ impl TableCache {
                 .map(CachedAnswer::TimeToLive)
         })? {
             CachedAnswer::TimeToLive(response) => Ok(response),
-            CachedAnswer::Names(_) | CachedAnswer::Table(_) => Err(OTHER_ANSWER),
+            CachedAnswer::Names(_) | CachedAnswer::Table(_) => Err(WRONG_CACHE_ENTRY),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The operations that the client cannot send and decode by their declarations alone (marked `Own`
 //! in the table of operations): one function each, under the name of its method in `Database`.
 
-use super::{Client, DETAIL, check_fault};
+use super::{CAPACITY_DETAIL, Client, check_fault};
 use crate::codec::json::document::Json;
 use crate::codec::json::edit;
 use crate::codec::wire::items::RETRIED;
@@ -99,7 +99,7 @@ pub fn delete_table(
 
 pub fn get_item(client: &Client, request: GetItemRequest) -> Result<GetItemResponse, Error> {
     let request = GetItemRequest {
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
@@ -120,7 +120,7 @@ pub fn delete_item(
     // The returned old attributes show if there was an item, and cost nothing.
     let request = DeleteItemRequest {
         return_values: ReturnValues::AllOld,
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     let answer: DeleteItemResponse = client.call_declared("DeleteItem", &request)?;
@@ -136,7 +136,7 @@ pub fn update_item(
 ) -> Result<UpdateItemResponse, Error> {
     check_precondition(request.precondition)?;
     let request = UpdateItemRequest {
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     let is_whole = request.return_values == UpdateReturnValues::AllNew;
@@ -153,7 +153,7 @@ pub fn batch_write_item(
     request: BatchWriteItemRequest,
 ) -> Result<BatchWriteItemResponse, Error> {
     let request = BatchWriteItemRequest {
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     client.call(
@@ -169,7 +169,7 @@ pub fn transact_get_items(
 ) -> Result<TransactGetItemsResponse, Error> {
     check_fault(request.fault.clone())?;
     let request = TransactGetItemsRequest {
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     let answer: TransactGetItemsResponse = client.call_declared("TransactGetItems", &request)?;
@@ -198,7 +198,7 @@ pub fn transact_write_items(
         .iter()
         .try_for_each(|write| check_precondition(write.precondition))?;
     let request = TransactWriteItemsRequest {
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     client.call_declared("TransactWriteItems", &request)
@@ -274,7 +274,7 @@ pub fn batch_execute_statement(
         .collect();
     let request = BatchExecuteStatementRequest {
         statements,
-        return_consumed_capacity: DETAIL,
+        return_consumed_capacity: CAPACITY_DETAIL,
     };
     let answer = match request.statements.len() {
         0 => BatchExecuteStatementResponse {
@@ -361,7 +361,7 @@ pub fn put_item(client: &Client, request: PutItemRequest) -> Result<PutItemRespo
     client.call_declared(
         "PutItem",
         &PutItemRequest {
-            return_consumed_capacity: DETAIL,
+            return_consumed_capacity: CAPACITY_DETAIL,
             ..request
         },
     )

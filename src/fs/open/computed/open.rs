@@ -11,7 +11,7 @@ pub struct OpenComputed {
     pub computation: Arc<Computation>,
     /// Makes the producer again, for a reader that goes beyond the bytes that the computation keeps
     /// and then back.
-    make: MakeProducer,
+    make_producer: MakeProducer,
     /// The path below the mount, for people.
     pub path: String,
     reading: Mutex<ComputedReader>,
@@ -44,10 +44,10 @@ pub struct ComputedRead {
 
 impl OpenComputed {
     #[must_use]
-    pub fn new(computation: Arc<Computation>, make: MakeProducer, path: String) -> Self {
+    pub fn new(computation: Arc<Computation>, make_producer: MakeProducer, path: String) -> Self {
         Self {
             computation,
-            make,
+            make_producer,
             path,
             reading: Mutex::default(),
         }
@@ -125,7 +125,7 @@ impl OpenComputed {
             .filter(|window| window.start() <= offset);
         let window = match window {
             Some(window) => window,
-            None => Box::new(ComputedWindow::new((self.make)(mount)?)),
+            None => Box::new(ComputedWindow::new((self.make_producer)(mount)?)),
         };
         let window = reading.window.insert(window);
         let bytes = window.read(mount, offset, size, wanted)?;

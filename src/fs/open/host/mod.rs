@@ -67,7 +67,7 @@ pub struct HostState {
     pub workers: Arc<Workers>,
     waiting_reads: Arc<WaitingReads>,
     /// Releases the calls that wait for a service elsewhere.
-    pub releases: CancelSource,
+    pub cancel_source: CancelSource,
     pub read_versions: Arc<ReadVersions>,
     pub deletes: Arc<DeferredDelete>,
     pub rm_guard: RmGuard,
@@ -83,7 +83,7 @@ impl Host {
             attr,
             creations: Creations::default(),
             waiting_reads: Arc::default(),
-            releases: CancelSource::default(),
+            cancel_source: CancelSource::default(),
             deletes: DeferredDelete::new(
                 mount.clone(),
                 Arc::clone(&workers),
@@ -103,7 +103,7 @@ impl Host {
     #[must_use]
     pub fn with_caller(&self, caller: Caller) -> Self {
         // A long call of a service elsewhere is given up when its caller is killed.
-        let asking = self.releases.token(caller.pid, |thread| {
+        let asking = self.cancel_source.token(caller.pid, |thread| {
             has_pending_signal(thread) != Some(true)
         });
         let own = &self.own_mount;
@@ -169,14 +169,14 @@ impl Host {
     /// Ends every read that waits now, as at the end of a file.
     pub fn release_waiting(&self) {
         self.waiting_reads.release();
-        self.releases.cancel_all();
+        self.cancel_source.cancel_all();
     }
 
     /// Ends every read that waits, now and from now on, as at the end of a file, and every call
     /// that now waits for a service elsewhere: the mount is to go.
     pub fn end_waiting(&self) {
         self.waiting_reads.end();
-        self.releases.cancel_all();
+        self.cancel_source.cancel_all();
     }
 
     /// Keeps a failed call for `.ddb/errors/last`, with its own report or the sentence of its
@@ -231,7 +231,7 @@ impl Host {
             wait: self.mount.caller.wait,
             ..CallContext::default()
         };
-        match wait(context, |done| {
+        match run_blocking(context, |done| {
             self.mount.db.start(Call::DeleteTable(request, done))
         }) {
             Ok(_) => {}
@@ -256,7 +256,7 @@ struct NoteRenewer {
 }
 
 impl WriteListener for NoteRenewer {
-    fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>) {
+    fn on_write(&self, table: &TableName, key: &Key, version: Option<Version>) {
         let Some(host) = self.host.upgrade() else {
             return;
         };

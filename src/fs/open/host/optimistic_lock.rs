@@ -119,7 +119,13 @@ impl ReadVersions {
     }
 
     /// Notes that a thread read this text of an item of a table.
-    pub fn read(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<FileText>) {
+    pub fn record_read(
+        &self,
+        thread: u32,
+        entry: &EntryNode,
+        version: Version,
+        text: &Arc<FileText>,
+    ) {
         self.record(
             entry_ino(&entry.source, &entry.key, TextForm::PlainJson),
             thread,

@@ -80,7 +80,7 @@ impl Vetoes {
 
     /// True if a process that may not delete in that table was given the reason before. Marks it as
     /// given: the process's first failure says why, and those that follow are of the same attempt.
-    fn mark_told(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
+    fn mark_reported(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         self.list
             .lock()
             .get_mut(&(table.clone(), pid), now_ms)
@@ -145,7 +145,7 @@ impl RmGuard {
         let table = path.split('/').next().unwrap_or_default();
         let was_told = |table: TableName| {
             self.vetoes
-                .mark_told(&table, tgid_of(mount.caller.pid), now_ms())
+                .mark_reported(&table, tgid_of(mount.caller.pid), now_ms())
         };
         self.vetoes.is_any() && TableName::new(table).is_ok_and(was_told)
     }
@@ -330,8 +330,8 @@ mod tests {
         assert!(vetoes.is_vetoed(&orders, 7, now));
         assert!(!vetoes.is_vetoed(&pets, 7, now));
         assert!(!vetoes.is_vetoed(&orders, 8, now));
-        assert!(!vetoes.mark_told(&pets, 7, now) && !vetoes.mark_told(&orders, 8, now));
-        assert!(!vetoes.mark_told(&orders, 7, now) && vetoes.mark_told(&orders, 7, now));
+        assert!(!vetoes.mark_reported(&pets, 7, now) && !vetoes.mark_reported(&orders, 8, now));
+        assert!(!vetoes.mark_reported(&orders, 7, now) && vetoes.mark_reported(&orders, 7, now));
         assert!(!vetoes.is_vetoed(&orders, 7, now + VETO_MS));
         assert_eq!(vetoes.add(&orders, 7, now), []);
         vetoes.lift(7);

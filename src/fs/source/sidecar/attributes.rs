@@ -76,10 +76,10 @@ fn member(
 }
 
 /// Changes the item by an update of its own.
-fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
+fn update(place: &EntryNode, host: &Host, edit: AttributeEdit) -> Result<(), FsError> {
     let schema = host.mount.schema(place.table())?;
     let request = edit.request(place, &schema.key);
-    wait(host.context(), |done| {
+    run_blocking(host.context(), |done| {
         host.mount.db.start(Call::UpdateItem(request, done))
     })?;
     Ok(())
@@ -123,7 +123,7 @@ struct AttributeFile {
     entry: EntryNode,
     path: DocumentPath,
     /// The type that the name requires.
-    forced: Option<ValueKind>,
+    forced_type: Option<ValueKind>,
 }
 
 impl AttributeFolder {
@@ -131,7 +131,7 @@ impl AttributeFolder {
         &self,
         at: &Special,
         path: DocumentPath,
-        forced: Option<ValueKind>,
+        forced_type: Option<ValueKind>,
         name: &str,
     ) -> Node {
         at.child(
@@ -139,7 +139,7 @@ impl AttributeFolder {
             AttributeFile {
                 entry: self.entry.clone(),
                 path,
-                forced,
+                forced_type,
             },
         )
         .writable()
@@ -219,7 +219,7 @@ impl NodeOps for AttributeFolder {
         update(
             &self.entry,
             host,
-            Edit::set(
+            AttributeEdit::set(
                 path,
                 AttributeValue::M(BTreeMap::new()),
                 EditCondition::Absent,
@@ -245,7 +245,7 @@ impl NodeOps for AttributeFolder {
         update(
             &self.entry,
             host,
-            Edit {
+            AttributeEdit {
                 path,
                 value: None,
                 condition: EditCondition::Empty,
@@ -274,7 +274,7 @@ impl NodeOps for AttributeFile {
         let (item, _) = entry::load(mount, &entry)?;
         let value = self.path.resolve_in(&item);
         let kind = self
-            .forced
+            .forced_type
             .unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(entry.table())?.key.clone();
         let target = AttributeTarget {
@@ -296,7 +296,7 @@ impl NodeOps for AttributeFile {
 
     /// Removes the attribute, member or element.
     fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
-        let edit = || Edit {
+        let edit = || AttributeEdit {
             path: self.path.clone(),
             value: None,
             condition: EditCondition::Exists,
@@ -322,7 +322,7 @@ impl TextTarget for AttributeTarget {
         text: &[u8],
         _precondition: Option<Precondition>,
     ) -> Result<Commit<UpdateItemRequest>> {
-        let edit = Edit::set(
+        let edit = AttributeEdit::set(
             self.path.clone(),
             self.kind.parse(text)?,
             EditCondition::ItemExists,
@@ -372,13 +372,13 @@ enum EditCondition {
 
 /// A change of one attribute: a new value, or its removal.
 #[derive(Debug)]
-struct Edit {
+struct AttributeEdit {
     path: DocumentPath,
     value: Option<AttributeValue>,
     condition: EditCondition,
 }
 
-impl Edit {
+impl AttributeEdit {
     fn set(path: DocumentPath, value: AttributeValue, condition: EditCondition) -> Self {
         Self {
             path,

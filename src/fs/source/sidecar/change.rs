@@ -16,7 +16,7 @@ use crate::codec::{
 };
 use crate::expr::{
     PlaceholderScope, condition,
-    literals::{self, ExtractedUpdate},
+    literals::{self, ApiUpdate},
     update,
 };
 use crate::fs::{
@@ -360,11 +360,11 @@ fn judge(_: &(), text: &str) -> TextVerdict {
     }
 }
 
-fn extract(text: &str) -> Result<ExtractedUpdate> {
+fn extract(text: &str) -> Result<ApiUpdate> {
     literals::update(text).map_err(|error| FsError::Body(error.to_string()))
 }
 
-fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
+fn parse(extracted: &ApiUpdate) -> Result<(), Error> {
     let mut scope = PlaceholderScope::new(&extracted.placeholders);
     if let Some(text) = &extracted.update {
         update::parse(text, &mut scope)?;
@@ -376,7 +376,7 @@ fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
 }
 
 /// True if the error is the end of the text.
-fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
+fn ends_early(error: &Error, extracted: &ApiUpdate) -> bool {
     let last = if extracted.condition.is_some() {
         ExpressionParameter::Condition
     } else {

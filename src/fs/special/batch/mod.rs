@@ -197,7 +197,7 @@ impl OpenBatch {
     fn enqueue(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         let again = host.clone();
         let mut turns = self.turns.lock();
-        if turns.is_taken() {
+        if turns.is_busy() {
             let this = Arc::clone(&self);
             turns.push(Box::new(move || this.enqueue(&again, call, reply)));
             return;
@@ -462,7 +462,7 @@ impl OpenBatch {
         debug_assert!(!numbers.is_empty(), "a transaction without lines is `None`");
         let first = numbers.first().copied().unwrap_or_default();
         let count = numbers.len() as u64;
-        match wait(by.clone(), |done| {
+        match run_blocking(by.clone(), |done| {
             host.mount
                 .db
                 .start(api::Call::TransactWriteItems(request, done))

@@ -26,7 +26,7 @@ pub fn render(
     source: Option<&SourceName>,
     text: &str,
 ) -> Result<Vec<u8>> {
-    let example = Example::choose(mount, source)?;
+    let example = HelpExample::choose(mount, source)?;
     let depth = path.matches('/').count();
     let values = example.values(mount, source.map(|_| depth))?;
     let tables = source.map_or_else(
@@ -50,7 +50,7 @@ struct IndexExample {
 }
 
 #[derive(Debug)]
-struct Example {
+struct HelpExample {
     table: TableName,
     key: KeySchema,
     /// `None` if the mount has no table.
@@ -59,7 +59,7 @@ struct Example {
     index: Option<IndexExample>,
 }
 
-impl Example {
+impl HelpExample {
     /// Returns an example of the table that the directory belongs to, else of the one that shows
     /// most.
     fn choose(mount: &Mount, source: Option<&SourceName>) -> Result<Self, FsError> {

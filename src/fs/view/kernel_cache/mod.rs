@@ -325,29 +325,29 @@ const READER_MS: u64 = 60_000;
 #[derive(Debug, Default)]
 pub struct NameOnlyReaders {
     /// The number of times that a thread got attributes in vain.
-    unused: FastEmpty<TtlMap<u32, u8, THREADS_MAX, READER_MS>>,
+    skip_counts: FastEmpty<TtlMap<u32, u8, THREADS_MAX, READER_MS>>,
 }
 
 impl NameOnlyReaders {
     /// Notes that a thread got attributes and goes on by names.
     pub fn skipped_attributes(&self, thread: u32) {
         let now_ms = now_ms();
-        self.unused.update(|unused| {
+        self.skip_counts.update(|unused| {
             let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
             unused.insert(thread, before.saturating_add(1), now_ms)
         });
     }
 
     /// Notes that a thread looks at an item.
-    pub fn looked(&self, thread: u32) {
-        if !self.unused.is_empty() {
-            self.unused.update(|unused| unused.remove(&thread));
+    pub fn record_look(&self, thread: u32) {
+        if !self.skip_counts.is_empty() {
+            self.skip_counts.update(|unused| unused.remove(&thread));
         }
     }
 
     /// True if attributes are useless to this thread.
     pub fn reads_only_names(&self, thread: u32) -> bool {
-        self.unused.is_any(|unused| {
+        self.skip_counts.is_any(|unused| {
             unused
                 .get(&thread, now_ms())
                 .is_some_and(|times| *times >= UNUSED_MAX)
@@ -422,7 +422,7 @@ mod tests {
             [7, 8].map(|thread| readers.reads_only_names(thread)),
             [true, false]
         );
-        readers.looked(7);
+        readers.record_look(7);
         assert!(!readers.reads_only_names(7));
     }
 

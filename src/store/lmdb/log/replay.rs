@@ -86,7 +86,12 @@ impl LogReader {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn has(&self, position: LogPosition, epoch: u64, number: u64) -> Result<bool, StoreError> {
+    pub fn has_record(
+        &self,
+        position: LogPosition,
+        epoch: u64,
+        number: u64,
+    ) -> Result<bool, StoreError> {
         let Some(file) = self.file(position) else {
             return Ok(false);
         };
@@ -150,7 +155,7 @@ impl LogReader {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn traces(&self, epoch: u64, last: u64) -> Result<StrayRecords, StoreError> {
+    pub fn stray_records(&self, epoch: u64, last: u64) -> Result<StrayRecords, StoreError> {
         let mut traces = StrayRecords::default();
         for (which, file) in self.files.iter().enumerate() {
             let Some(file) = file else { continue };

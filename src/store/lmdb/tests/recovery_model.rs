@@ -206,7 +206,7 @@ impl StoreWorld {
             self.data.sync();
         }
         let now = self.data_file();
-        self.data.become_this(&now);
+        self.data.set_content(&now);
         if is_new && is_last {
             self.data.sync();
         }
@@ -317,7 +317,7 @@ impl StoreWorld {
         self.seen.closed += 1;
         (self.checkpoint, self.in_flight) = (None, None);
         let now = self.data_file();
-        self.data.become_this(&now);
+        self.data.set_content(&now);
         self.data.sync();
         self.safe = self.last;
         self.logs.follow_removals(&self.path());
@@ -407,7 +407,7 @@ impl StoreWorld {
         let mut data = fs::read(tried.path().join("data.mdb")).expect("a data file");
         // The file says that it is closed only when all of it is on disk.
         data[USAGE].copy_from_slice(&self.data.now[USAGE]);
-        self.data.become_this(&data);
+        self.data.set_content(&data);
         self.data = FileModel::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
         fs::write(self.dir.path().join("data.mdb"), &self.data.now).expect("a data file");
         Ok(())

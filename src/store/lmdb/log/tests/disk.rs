@@ -77,7 +77,7 @@ impl FileModel {
     }
 
     /// Changes the content, by writes of whole blocks.
-    pub fn become_this(&mut self, bytes: &[u8]) {
+    pub fn set_content(&mut self, bytes: &[u8]) {
         for (block, bytes) in bytes.chunks(self.block_bytes).enumerate() {
             let at = block * self.block_bytes;
             if self.now.get(at..at + bytes.len()) != Some(bytes) {

@@ -406,7 +406,7 @@ fn records_behind_a_hole_are_found() {
     let whole = std::fs::read(&path).expect("a log file");
     let traces = |last| {
         LogReader::open(dir.path())
-            .and_then(|reader| reader.traces(EPOCH, last))
+            .and_then(|reader| reader.stray_records(EPOCH, last))
             .expect("a readable log")
     };
     assert_eq!(traces(5).last, None);
@@ -416,7 +416,7 @@ fn records_behind_a_hole_are_found() {
     // Another epoch's record, and one that is not whole.
     assert_eq!(
         LogReader::open(dir.path())
-            .and_then(|reader| reader.traces(EPOCH + 1, 0))
+            .and_then(|reader| reader.stray_records(EPOCH + 1, 0))
             .expect("a readable log")
             .last,
         None
