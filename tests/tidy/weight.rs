@@ -7,7 +7,7 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 158),
+    ("cli", 159),
     ("codec", 299),
     ("database", 254),
     ("engine", 491),
@@ -15,7 +15,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("fs", 625),
     ("fuse", 37),
     ("http", 61),
-    ("inspect", 106),
+    ("inspect", 107),
     ("model", 155),
     ("protocol", 14),
     ("store", 180),

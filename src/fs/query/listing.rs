@@ -69,7 +69,7 @@ impl ListingCache {
 
 impl QueryPath {
     /// Lists the directory: `000001,<name>.json` in result order, each a symlink
-    /// ([`super::Child::Link`]), strictly after `after`, a position that an earlier call gave.
+    /// ([`super::QueryChild::Link`]), strictly after `after`, a position that an earlier call gave.
     /// Lists nothing while the query is incomplete. Uses constant memory.
     ///
     /// # Errors
