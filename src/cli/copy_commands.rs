@@ -4,6 +4,7 @@
 //! page. `database::copies` has the copying itself.
 
 use std::fmt::Display;
+use std::fs;
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -470,11 +471,16 @@ fn parse(text: &str) -> Result<(TableLocation, TableName), CliError> {
 /// A table that is only read, and its open data directory.
 pub struct LocatedTable {
     pub side: CopySide,
-    _opened: Option<OpenData>,
+    opened: Option<Arc<OpenData>>,
 }
 
-/// Finds a table by `[PLACE/]TABLE`.
-pub fn locate(text: &str, args: &CopyArgs) -> Result<LocatedTable, CliError> {
+/// Finds a table by `[PLACE/]TABLE`. It shares the data directory of `other` if that is the same: a
+/// process opens a directory once.
+pub fn locate(
+    text: &str,
+    args: &CopyArgs,
+    other: Option<&LocatedTable>,
+) -> Result<LocatedTable, CliError> {
     let (place, table) = parse(text)?;
     match place {
         TableLocation::Service { endpoint, region } => {
@@ -482,13 +488,19 @@ pub fn locate(text: &str, args: &CopyArgs) -> Result<LocatedTable, CliError> {
             args.service.region = region.or(args.service.region);
             Ok(LocatedTable {
                 side: service_table(&args, endpoint.as_deref(), table)?,
-                _opened: None,
+                opened: None,
             })
         }
         TableLocation::Data(dir) => {
-            let opened = data_dir::open_passive(
-                &dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())),
-            )?;
+            let data = dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into()));
+            let path = fs::canonicalize(data_dir::resolve(&data)?).ok();
+            let shared = other
+                .and_then(|other| other.opened.as_ref())
+                .filter(|opened| path.is_some() && fs::canonicalize(&opened.dir).ok() == path);
+            let opened = match shared {
+                Some(opened) => Arc::clone(opened),
+                None => Arc::new(data_dir::open_passive(&data)?),
+            };
             data_dir::warn_unfinished(&*opened.database, &table)?;
             let side = CopySide {
                 name: text.to_owned(),
@@ -496,7 +508,7 @@ pub fn locate(text: &str, args: &CopyArgs) -> Result<LocatedTable, CliError> {
             };
             Ok(LocatedTable {
                 side,
-                _opened: Some(opened),
+                opened: Some(opened),
             })
         }
     }

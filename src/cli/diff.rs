@@ -51,8 +51,10 @@ pub struct DiffArgs {
 }
 
 pub fn run(args: &DiffArgs) -> Result<CommandResult, CliError> {
-    let find = |text: &str| copy_commands::locate(text, &args.copy);
-    let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
+    let found = copy_commands::locate(&args.one, &args.copy, None).and_then(|one| {
+        let two = copy_commands::locate(&args.two, &args.copy, Some(&one))?;
+        Ok([one, two])
+    });
     let compared = found.and_then(|found: [LocatedTable; 2]| {
         compare(args, found.each_ref().map(|found| found.side.clone()))
     });

@@ -55,7 +55,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  ddbfs sample                                  create the example tables
+  ddbfs sample; mkdir -p mnt                    create the example tables
   ddbfs mount ./mnt &                           tables are directories, items are JSON files
   ls mnt; cat mnt/Pets/items/Dog/Fido.json
   echo '{\"Age\":3}' > mnt/Pets/items/Dog/Rex.json      a PutItem

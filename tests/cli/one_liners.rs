@@ -141,7 +141,7 @@ const LINES: &[(&str, Prints, &str, &str)] = &[
         "9\n",
     ),
     (
-        r"sort -t$'\t' -k7,7nr Sales/partitions/heat.tsv | head -5",
+        r"grep -v '^#' Sales/partitions/heat.tsv | sort -t$'\t' -k7,7nr | head -5",
         With(&["p0"]),
         "",
         "",

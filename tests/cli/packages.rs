@@ -35,7 +35,7 @@ fn works(install: &str, prefix: &str, zsh: &str) {
     let page = ok("MANWIDTH=100 man -M $P/share/man ddbfs | cat");
     assert!(
         page.contains(
-            "         ddbfs sample                                  create the example tables\n"
+            "         ddbfs sample; mkdir -p mnt                    create the example tables\n"
         ),
         "{page}"
     );

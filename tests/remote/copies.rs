@@ -425,6 +425,11 @@ fn a_push_overwrites_nothing_unless_told_so() {
         same("Thread", &there("Thread"), &[]),
         (0, String::new(), String::new())
     );
+    // Two tables of one data directory.
+    assert_eq!(
+        same("Thread", "Thread", &[]),
+        (0, String::new(), String::new())
+    );
     let found = bed
         .database
         .scan(&ScanRequest::new(table("Thread")))
