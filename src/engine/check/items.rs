@@ -318,7 +318,6 @@ impl ViewCheck<'_> {
 /// The entries of one partition key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryGroup {
-    // The partition key attributes.
     pub digest: Digest,
     /// The partition key attributes.
     pub partition: Item,

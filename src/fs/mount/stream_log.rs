@@ -75,6 +75,7 @@ const PAGE_RECORDS: u32 = 1_000;
 /// Records from one mark to the next: a read renders up to so many before its offset, and drops
 /// them.
 const MARK_RECORDS: u32 = 64;
+
 /// The most pages without records in a row that are read before the next record.
 const EMPTY_PAGES_MAX: u32 = 100;
 /// The maximum number of logs with marks.
@@ -209,15 +210,16 @@ impl StreamLog {
             let page = records.next(db, MARK_RECORDS)?;
             // A short read would be the end of the file. A service may return pages without records
             // before the next record.
-            empty_pages = if page.is_empty() { empty_pages + 1 } else { 0 };
-            if page.is_empty() && empty_pages < EMPTY_PAGES_MAX && !records.is_ended() {
-                continue;
-            }
             if page.is_empty() {
+                empty_pages += 1;
+                if empty_pages < EMPTY_PAGES_MAX && !records.is_ended() {
+                    continue;
+                }
                 return Err(FsError::Database(
                     StoreError::Corrupt("a stream lacks records that it had").into(),
                 ));
             }
+            empty_pages = 0;
             for record in page {
                 text.clear();
                 write_line(&record, &mut text);

@@ -315,6 +315,13 @@ fn a_table_by_its_arn() {
     ] {
         service.check(operation, &request, "OK");
     }
+    // Asked of this server alone. A refusal here, while the other engine has ended its backup and
+    // deletes the table, would be a difference; a refusal there alone is repeated.
+    until("the backup is available", || {
+        let request = api("ListBackups", &named(json!({})).to_string());
+        let listed = exchange(service.server.local_addr(), &request).json();
+        listed["BackupSummaries"][0]["BackupStatus"] == "AVAILABLE"
+    });
     until("the backup has ended", || {
         !service
             .outcome("DeleteTable", &named(json!({})))
