@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
@@ -103,6 +104,21 @@ impl fmt::Debug for RunningServer {
     }
 }
 
+/// The number of connections that wait to be accepted. Linux drops the SYN of more, and a client
+/// sends it again after a second: std's 128 are too few for a burst of a client with many threads.
+const BACKLOG: i32 = 1024;
+
+/// Binds a socket that listens and does not block.
+fn listen(addr: SocketAddr) -> io::Result<StdListener> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
+    // As std's listener: a server that was just stopped leaves its port in TIME_WAIT.
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&addr.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
 impl Server {
     /// Listens and serves on threads of its own.
     ///
@@ -121,8 +137,7 @@ impl Server {
         }
         // Bound here and not by the accept loop, so that an address in use is an error of the
         // start.
-        let listener = StdListener::bind(options.addr)?;
-        listener.set_nonblocking(true)?;
+        let listener = listen(options.addr)?;
         let addr = listener.local_addr()?;
         // A key opens the port to its holders; an address of other machines opens it to all.
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
