@@ -9,6 +9,7 @@
 //! | a process in the middle of execve closes its files while Linux blocks reads of its `stat`: a wait for that read blocks the process for ever | `stat` is read on another thread, and waited for a limited time |
 //! | `/proc` may be of another pid namespace (`unshare --pid` without a mount) | each thread counts as a process |
 
+use std::io;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -46,30 +47,66 @@ pub struct Caller {
 pub struct Process {
     /// The number of its first thread.
     pub id: u32,
-    /// Start time, in clock ticks since boot.
+    /// Start time, in clock ticks since boot; [`UNKNOWN_START`] if it could not be read.
     pub start_ticks: u64,
 }
 
+/// A start time that could not be read in time, or not at all without a free descriptor.
+const UNKNOWN_START: u64 = 0;
+
 impl Process {
-    /// Returns the process of a thread; `None` when it is gone, or in another pid namespace.
+    /// Returns the process of a thread; `None` when it is gone, or in another pid namespace. If
+    /// `/proc` cannot be read now, as much as is known: a process that counted as gone would undo
+    /// what others wrote.
     pub fn of_thread(thread: u32) -> Option<Self> {
-        if !*IS_SAME_PID_NS {
-            return Some(Self {
-                id: thread,
-                start_ticks: 0,
-            });
-        }
-        let id = status_field(thread, "Tgid:")?;
-        Some(Self {
+        let unknown = |id| Self {
             id,
-            start_ticks: stat_field(id, START_TIME_FIELD)?,
-        })
+            start_ticks: UNKNOWN_START,
+        };
+        if thread == 0 {
+            return None;
+        }
+        if !*IS_SAME_PID_NS {
+            return Some(unknown(thread));
+        }
+        let id = match read_proc(thread, "status") {
+            Ok(status) => number_of(&status, "Tgid:")?,
+            Err(error) if is_gone(&error) => return None,
+            Err(_) => return Some(unknown(thread)),
+        };
+        match read_stat(id) {
+            Ok(fields) => Some(Self {
+                id,
+                start_ticks: field(&fields, START_TIME_FIELD)?,
+            }),
+            Err(error) if is_gone(&error) => None,
+            Err(_) => Some(unknown(id)),
+        }
+    }
+
+    /// True if this is the process `other`, as far as their start times are known.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_unknown = |process: &Self| process.start_ticks == UNKNOWN_START;
+        self.id == other.id
+            && (self.start_ticks == other.start_ticks || is_unknown(self) || is_unknown(other))
     }
 
     /// True if the process still runs, or if that cannot be determined.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        !*IS_SAME_PID_NS || stat_field(self.id, START_TIME_FIELD) == Some(self.start_ticks)
+        if !*IS_SAME_PID_NS {
+            return true;
+        }
+        match read_stat(self.id) {
+            Ok(fields) => field(&fields, START_TIME_FIELD).is_some_and(|start_ticks| {
+                self.is_same(&Self {
+                    id: self.id,
+                    start_ticks,
+                })
+            }),
+            Err(error) => !is_gone(&error),
+        }
     }
 }
 
@@ -94,7 +131,9 @@ impl ProcessCache {
             return known;
         }
         let process = Process::of_thread(thread)?;
-        self.cache.lock().insert(thread, process, now_ms);
+        if process.start_ticks != UNKNOWN_START || !*IS_SAME_PID_NS {
+            self.cache.lock().insert(thread, process, now_ms);
+        }
         Some(process)
     }
 }
@@ -113,7 +152,11 @@ fn status_field(pid: u32, name: &str) -> Option<u32> {
     if pid == 0 {
         return None;
     }
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    number_of(&read_proc(pid, "status").ok()?, name)
+}
+
+/// Parses the first number in a line of a process's status.
+fn number_of(status: &str, name: &str) -> Option<u32> {
     status.lines().find_map(|line| {
         line.strip_prefix(name)?
             .split_whitespace()
@@ -121,6 +164,23 @@ fn status_field(pid: u32, name: &str) -> Option<u32> {
             .parse()
             .ok()
     })
+}
+
+/// Reads a file of `/proc/<pid>`.
+///
+/// # Errors
+/// Those of [`is_gone`] if there is no such process; others if it cannot be read now, as without a
+/// free descriptor.
+fn read_proc(pid: u32, file: &str) -> io::Result<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/{file}"))
+}
+
+/// True if a read of `/proc` says that the process has ended.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOENT | libc::ESRCH | libc::ENOTDIR)
+    )
 }
 
 /// Returns a numeric field of `/proc/<pid>/stat`, counted from the state field.
@@ -157,23 +217,33 @@ pub fn may_have_open(thread: u32, ino: u64) -> bool {
             .any(|(at, info)| at == FDS_MAX || other(info).is_none())
 }
 
-/// Returns the fields of `/proc/<pid>/stat` from the state on. The state follows the command's name
-/// in parentheses.
+/// Returns the fields of `/proc/<pid>/stat` from the state on; `None` when they cannot be read.
 fn stat_fields(pid: u32) -> Option<String> {
     if pid == 0 {
         return None;
     }
+    read_stat(pid).ok()
+}
+
+/// Reads the fields of `/proc/<pid>/stat` from the state on. The state follows the command's name
+/// in parentheses.
+///
+/// # Errors
+/// As [`read_proc`]; `TimedOut` after `STAT_TIMEOUT`.
+fn read_stat(pid: u32) -> io::Result<String> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     let read = move || {
         // The receiver is gone when the read took too long.
-        let _ = sender.send(std::fs::read_to_string(format!("/proc/{pid}/stat")));
+        let _ = sender.send(read_proc(pid, "stat"));
     };
     std::thread::Builder::new()
         .name("ddbfs-stat".to_owned())
-        .spawn(read)
-        .ok()?;
-    let stat = receiver.recv_timeout(STAT_TIMEOUT).ok()?.ok()?;
-    stat.rsplit_once(')').map(|(_, fields)| fields.to_owned())
+        .spawn(read)?;
+    let stat = receiver
+        .recv_timeout(STAT_TIMEOUT)
+        .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    let fields = stat.rsplit_once(')').map(|(_, fields)| fields.to_owned());
+    fields.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// True if this thread is exiting because of a signal and closes its files as it exits; false when
@@ -287,7 +357,12 @@ mod tests {
             start_ticks: me.start_ticks - 1,
             ..me
         };
-        assert!(me != before && !before.is_running());
+        assert!(me != before && !me.is_same(&before) && !before.is_running());
+        let unknown = Process {
+            start_ticks: UNKNOWN_START,
+            ..me
+        };
+        assert!(me.is_same(&unknown) && unknown.is_same(&me) && unknown.is_running());
     }
 
     #[test]

@@ -400,10 +400,10 @@ impl NoteTable {
 
     /// Returns the note of a process, if it still counts.
     fn find(&mut self, item: u64, process: Process, now: Instant) -> Option<&mut ReadNote> {
-        let is_it = |note: &&mut ReadNote| note.process == process;
+        let is_it = |note: &&mut ReadNote| note.process.is_same(&process);
         let note = self.notes.get_mut(&item)?.iter_mut().find(is_it)?;
         if now.duration_since(note.at) >= NOTE_AGE_MAX {
-            self.retain(item, |note| note.process != process);
+            self.retain(item, |note| !note.process.is_same(&process));
             return None;
         }
         self.notes.get_mut(&item)?.iter_mut().find(is_it)
@@ -422,7 +422,7 @@ impl NoteTable {
                     };
                 }
             }
-            None => self.retain(item, |note| note.process != process),
+            None => self.retain(item, |note| !note.process.is_same(&process)),
         }
         self.writers.insert(item, writer, now_ms());
     }
