@@ -10,8 +10,8 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database, EntryRange, SourceName};
 use ddbfs::engine::{Engine, EngineOptions};
 use ddbfs::model::api::{
-    Call, CreateTableRequest, Done, GetItemRequest, Placeholders, PutItemRequest, QueryRequest,
-    ScanRequest,
+    Call, Completion, CreateTableRequest, GetItemRequest, Placeholders, PutItemRequest,
+    QueryRequest, ScanRequest,
 };
 use ddbfs::model::{AttributeValue, Item, Number, TableName};
 use ddbfs::store::Store;
@@ -266,14 +266,14 @@ fn fill(bed: &Bed, table: &TableName, count: u64) -> Fallible<()> {
             // A full channel would block the writer thread: keep well under its bound.
             database.start(Call::PutItem(
                 request,
-                Done::detached(move |outcome| drop(sender.send(outcome.map(drop)))),
+                Completion::detached(move |outcome| drop(sender.send(outcome.map(drop)))),
             ));
             if n % 2048 == 2047 {
                 let (done, wait) = std::sync::mpsc::sync_channel(1);
                 let request = PutItemRequest::new(table.clone(), item(n / 100, n % 100));
                 database.start(Call::PutItem(
                     request,
-                    Done::detached(move |_| done.send(()).unwrap_or_default()),
+                    Completion::detached(move |_| done.send(()).unwrap_or_default()),
                 ));
                 let _ = wait.recv();
             }

@@ -15,13 +15,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use super::exit::say;
+use super::exit::print_line;
 use super::load::InFlight;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::database::{EntryKey, EntryRange, ListPosition, SourceName, TextForm};
 use crate::inspect::violations::value;
-use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
+use crate::model::api::{Call, Completion, DeleteItemRequest, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
 
@@ -127,7 +127,7 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
         format!("{manifest:#}\n").as_bytes(),
     )?;
     sync_dirs(&[&dir.join("data"), &dir, &args.to])?;
-    say!(
+    print_line!(
         "{} items, {} bytes, archived in {}",
         written.versions.len(),
         written.item_bytes,
@@ -141,7 +141,7 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
         left,
         failed,
     } = delete(&database, &table, &schema.key, written.versions);
-    say!("{deleted} items deleted, {left} changed meanwhile and left")?;
+    print_line!("{deleted} items deleted, {left} changed meanwhile and left")?;
     failed.map_or(
         Ok(if left == 0 {
             CommandResult::Done
@@ -269,7 +269,7 @@ fn delete(
         request.precondition = Some(Precondition::Version(version));
         in_flight.enter(bytes);
         let in_flight = in_flight.clone();
-        let done = Done::detached(move |outcome| {
+        let done = Completion::detached(move |outcome| {
             in_flight.update_tally(|deleted| match outcome {
                 Ok(_) => deleted.deleted += 1,
                 Err(Error::ConditionalCheckFailed { .. }) => deleted.left += 1,

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::exit::tell;
+use super::exit::print_text;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::codec::metrics::prices;
@@ -87,7 +87,7 @@ pub fn run(args: AutoscaleArgs) -> Result<CommandResult, CliError> {
         }
     }
     text += &summary(&minutes, policy, args.units);
-    tell(&text)?;
+    print_text(&text)?;
     Ok(CommandResult::Done)
 }
 

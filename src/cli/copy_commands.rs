@@ -14,7 +14,7 @@ use signal_hook::flag;
 
 use super::args::PriceArgs;
 use super::data_dir::OpenData;
-use super::exit::{tell, warn};
+use super::exit::{print_text, warn};
 use super::prelude::*;
 use super::progress::{BackfillProgress, ProgressLine};
 use super::remote::ServiceArgs;
@@ -189,7 +189,7 @@ pub fn run_copy(
     let goes_on = "the same command goes on from here";
     let told = match ended {
         Ok(CopyOutcome::Whole) if counts.rejected == 0 => {
-            return tell(&format!("{summary}\n")).map(|()| CommandResult::Done);
+            return print_text(&format!("{summary}\n")).map(|()| CommandResult::Done);
         }
         Ok(CopyOutcome::Whole) => format!(
             "{summary}; {} items are not taken by the table\n",
@@ -199,7 +199,7 @@ pub fn run_copy(
         Err(error) if counts.items == 0 => return Err(error.into()),
         Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
     };
-    tell(&told)?;
+    print_text(&told)?;
     Ok(CommandResult::Failed)
 }
 

@@ -8,7 +8,7 @@ use indicatif::HumanCount;
 use serde_json::Value;
 
 use super::copy_commands::{self, CopyArgs, LocatedTable};
-use super::exit::{print_bytes, say, tell, warn};
+use super::exit::{print_bytes, print_line, print_text, warn};
 use super::progress::ProgressLine;
 use crate::cli::prelude::*;
 use crate::codec::plain_json;
@@ -125,7 +125,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
         printed = if args.json {
             print_bytes(json_line(&comparison.key, difference).as_bytes())
         } else {
-            tell(&text(&comparison.key, difference))
+            print_text(&text(&comparison.key, difference))
         };
         if printed.is_ok() {
             ControlFlow::Continue(())
@@ -139,7 +139,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
     let [one, two] = &comparison.sides;
     let same = counts == [0; 3];
     if args.brief && !same {
-        say!("{} and {} differ", one.name, two.name)?;
+        print_line!("{} and {} differ", one.name, two.name)?;
     } else if !same {
         let [removed, added, changed] = counts;
         warn(format_args!(

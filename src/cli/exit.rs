@@ -50,14 +50,14 @@ impl CliError {
     }
 }
 
-/// Writes a line to standard output, as [`tell`] does.
-macro_rules! say {
-    ($($text:tt)*) => { $crate::cli::exit::tell(&format!("{}\n", format_args!($($text)*))) };
+/// Writes a line to standard output, as [`print_text`] does.
+macro_rules! print_line {
+    ($($text:tt)*) => { $crate::cli::exit::print_text(&format!("{}\n", format_args!($($text)*))) };
 }
-pub(super) use say;
+pub(super) use print_line;
 
 /// Writes text for people to standard output, without characters that control a terminal.
-pub fn tell(text: &str) -> Result<(), CliError> {
+pub fn print_text(text: &str) -> Result<(), CliError> {
     print_bytes(sanitize::lines(text, usize::MAX).as_bytes())
 }
 

@@ -6,11 +6,11 @@
 
 use clap::Subcommand;
 
-use super::exit::say;
+use super::exit::print_line;
 use super::progress::BackfillProgress;
 use crate::cli::prelude::*;
 use crate::fs::write::index_draft;
-use crate::model::Word;
+use crate::model::ApiEnum;
 use crate::model::api::tables::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
@@ -164,7 +164,7 @@ fn pause(
     } else {
         "goes on"
     };
-    say!("{table}: the propagation of writes to the global indexes {change}")?;
+    print_line!("{table}: the propagation of writes to the global indexes {change}")?;
     Ok(CommandResult::Done)
 }
 
@@ -238,20 +238,20 @@ fn report(
     index: &str,
 ) -> Result<CommandResult, CliError> {
     let Some(state) = index_state(database, table, index)? else {
-        say!("{index}: gone")?;
+        print_line!("{index}: gone")?;
         return Ok(CommandResult::Done);
     };
     let of = state
         .progress
         .map(|of| format!(", {} % of the backfill", of.percent()))
         .unwrap_or_default();
-    say!(
+    print_line!(
         "{index}: {}{of}, {} entries",
-        state.status.word(),
+        state.status.as_str(),
         state.item_count
     )?;
     if state.violations > 0 {
-        say!(
+        print_line!(
             "{} items are kept out by a value that cannot be its key: ddbfs violations tells which",
             state.violations
         )?;
@@ -277,18 +277,18 @@ fn status(database: &dyn Browse, table: &TableName) -> Result<CommandResult, Cli
             String::new()
         };
         let (status, entries, bytes) = (
-            state.status.word(),
+            state.status.as_str(),
             state.item_count,
             state.index_size_bytes,
         );
-        say!(
+        print_line!(
             "{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}",
             schema.name.as_str()
         )?;
     }
     if let Some(lag) = description.index_lag {
         let paused = if lag.is_paused { ", paused" } else { "" };
-        say!(
+        print_line!(
             "the global indexes lag by {} ms, {} writes{paused}",
             lag.lag_ms,
             lag.pending

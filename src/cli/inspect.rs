@@ -5,7 +5,7 @@
 use clap::Subcommand;
 
 use super::args::SizeArgs;
-use super::exit::{print_bytes, say};
+use super::exit::{print_bytes, print_line};
 use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::fs::mount::text_cache::pretty_json;
@@ -120,6 +120,6 @@ pub fn shards(args: ShardsArgs) -> Result<CommandResult, CliError> {
         })?,
         ShardsCommand::Suffix { value, of } => calculated_suffix(&value, of),
     };
-    say!("{answer}")?;
+    print_line!("{answer}")?;
     Ok(CommandResult::Done)
 }

@@ -8,12 +8,12 @@ use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use parking_lot::{Condvar, Mutex};
 
 use super::args::DurabilityArgs;
-use super::exit::say;
+use super::exit::print_line;
 use super::prelude::*;
 use super::progress::ProgressLine;
 use crate::codec::plain_json;
 use crate::engine::EngineOptions;
-use crate::model::api::{Call, Done, PutItemRequest, ScanRequest};
+use crate::model::api::{Call, Completion, PutItemRequest, ScanRequest};
 use crate::model::{Error, Item, TableName};
 
 /// The most puts in flight: enough to fill the next group commit while one is in progress.
@@ -71,7 +71,7 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     let (stored, bad) = loader.finish();
     drop(opened);
     read?;
-    say!("{stored} items loaded, {bad} bad lines")?;
+    print_line!("{stored} items loaded, {bad} bad lines")?;
     Ok(if bad == 0 {
         CommandResult::Done
     } else {
@@ -198,7 +198,7 @@ impl Loader {
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.start(Call::PutItem(
             PutItemRequest::new(self.table.clone(), item),
-            Done::detached(move |outcome| {
+            Completion::detached(move |outcome| {
                 match outcome {
                     Ok(_) => {
                         let stored = in_flight.update_tally(|tally| {

@@ -2,7 +2,7 @@
 //! log, and every index entry, collection and counter with the items. `ddbfs compact` returns free
 //! pages of the data file to the disk. `ddbfs sample` creates the example tables with their data.
 
-use super::exit::{say, tell};
+use super::exit::{print_line, print_text};
 use super::prelude::*;
 use crate::database::Database;
 use crate::database::samples::sample_tables;
@@ -31,7 +31,7 @@ pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
         "{} tables, {} items, {} index entries: {} differences\n",
         report.tables, report.items, report.index_entries, report.total
     );
-    tell(&text)?;
+    print_text(&text)?;
     Ok(if report.is_clean() {
         CommandResult::Done
     } else {
@@ -75,13 +75,13 @@ pub fn compact(args: &CompactArgs) -> Result<CommandResult, CliError> {
             "the copy needs {needed} on its disk, where {free} are free; free some space first"
         )));
     }
-    say!(
+    print_line!(
         "{} before; the copy takes up to {} of the {} free on the disk",
         megabytes(before),
         megabytes(needed),
         megabytes(free)
     )?;
-    say!("{} after", megabytes(compaction.run().map_err(store)?))?;
+    print_line!("{} after", megabytes(compaction.run().map_err(store)?))?;
     Ok(CommandResult::Done)
 }
 
@@ -104,7 +104,7 @@ pub fn sample(args: SampleArgs) -> Result<CommandResult, CliError> {
         // A table that exists is skipped, whatever it contains: its present content belongs to the
         // user.
         if opened.database.schema(&name)?.is_some() {
-            say!("{name}: there already, left as it is")?;
+            print_line!("{name}: there already, left as it is")?;
             continue;
         }
         opened.database.create_table(request)?;
@@ -114,7 +114,7 @@ pub fn sample(args: SampleArgs) -> Result<CommandResult, CliError> {
                 .database
                 .put_item(PutItemRequest::new(name.clone(), item))?;
         }
-        say!("{name}: {count} items")?;
+        print_line!("{name}: {count} items")?;
     }
     Ok(CommandResult::Done)
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::args::EngineArgs;
 use super::args::{self, DurabilityArgs};
-use super::exit::say;
+use super::exit::print_line;
 use super::mount_options::{self, ParsedOptions};
 use super::mount_reader::VERSION;
 use super::remote::{self, RemoteArgs};
@@ -185,11 +185,11 @@ fn run_here(
         "http": server.as_ref().map(|server| server.local_addr().to_string()),
     }));
     if is_background_child() {
-        say!("{READY}")?;
+        print_line!("{READY}")?;
     } else {
-        say!("mounted at {}, {}", args.mountpoint.display(), source.name)?;
+        print_line!("mounted at {}, {}", args.mountpoint.display(), source.name)?;
         if let Some(server) = &server {
-            say!("DynamoDB API on http://{}", server.local_addr())?;
+            print_line!("DynamoDB API on http://{}", server.local_addr())?;
         }
     }
     forward_end(signals, &mounted, &events);

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::args::{CacheArgs, DurabilityArgs, EngineArgs};
-use super::exit::say;
+use super::exit::print_line;
 use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
@@ -72,7 +72,7 @@ pub fn run(args: ServeArgs) -> Result<CommandResult, CliError> {
     )?;
     opened.warn_unfinished()?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
-    say!(
+    print_line!(
         "DynamoDB API on http://{}, data in {}",
         server.local_addr(),
         opened.dir.display()

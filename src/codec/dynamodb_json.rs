@@ -10,7 +10,7 @@ use super::json::{JsonError, JsonFault};
 use crate::model::attribute_value::{Map, check_attribute_name};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
-use crate::model::{AttributeType, AttributeValue, Item, Word};
+use crate::model::{ApiEnum, AttributeType, AttributeValue, Item};
 
 /// The notation of DynamoDB JSON.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ fn value(reader: &mut JsonReader<'_>, level: usize) -> Result<AttributeValue, Js
     reader.members(
         "a typed value like {\"S\":\"…\"}",
         |reader, name, offset| {
-            let Some(attribute_type) = AttributeType::of_word(&name) else {
+            let Some(attribute_type) = AttributeType::parse(&name) else {
                 return reader.skip_value();
             };
             let value = content(reader, attribute_type, level)?;

@@ -20,7 +20,7 @@ use super::json::write::{CountingSink, Delimiters, ItemWriter, Notation};
 use crate::model::attribute_value::{Map, check_attribute_name};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
-use crate::model::{AttributeType, AttributeValue, Item, Word};
+use crate::model::{ApiEnum, AttributeType, AttributeValue, Item};
 
 pub use super::json::{JsonError as PlainJsonError, JsonFault as PlainJsonFault};
 
@@ -111,10 +111,7 @@ pub fn parse_value(text: &[u8]) -> Result<AttributeValue, PlainJsonError> {
 pub fn looks_like_dynamodb_json(item: &Item) -> bool {
     let typed = |value: &AttributeValue| match value {
         AttributeValue::M(map) => {
-            map.len() == 1
-                && map
-                    .keys()
-                    .all(|name| AttributeType::of_word(name).is_some())
+            map.len() == 1 && map.keys().all(|name| AttributeType::parse(name).is_some())
         }
         _ => false,
     };
@@ -260,7 +257,7 @@ impl MergePatch {
                 members.len() == 1
                     && members
                         .keys()
-                        .all(|name| AttributeType::of_word(name).is_some())
+                        .all(|name| AttributeType::parse(name).is_some())
             }
             MemberPatch::Remove | MemberPatch::Set(_) => false,
         };

@@ -61,29 +61,29 @@ const NOT_REMOTE: Error =
     Error::Unavailable("this database is the service: nothing is passed on from it");
 
 /// Dispatches each operation to the engine's method of the same name.
-macro_rules! engine {
-    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+macro_rules! dispatch {
+    ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn start(&self, call: Call) {
             let engine = &self.engine;
-            match self.timed(call) { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
+            match self.timed(call) { $(Call::$name(request, done) => dispatch!(@$kind engine, $method, request, done),)* }
         }
     };
-    (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method(&$request)) };
+    (@Read $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.complete($engine.$method(&$request)) };
     // DeleteTable is the only control operation that invalidates the kernel's cache.
-    (@Controls $engine:ident, delete_table, $request:ident, $done:ident) => {{
+    (@Control $engine:ident, delete_table, $request:ident, $done:ident) => {{
         let deleted = $engine.delete_table($request, $done.context.wait);
-        $done.tell(deleted)
+        $done.complete(deleted)
     }};
-    (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method($request)) };
-    (@Passes $engine:ident, $method:ident, $request:ident, $done:ident) => {{
+    (@Control $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.complete($engine.$method($request)) };
+    (@PassThrough $engine:ident, $method:ident, $request:ident, $done:ident) => {{
         drop($request);
-        $done.tell(Err(NOT_REMOTE));
+        $done.complete(Err(NOT_REMOTE));
     }};
-    (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
+    (@Write $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
 }
 
 impl Database for LocalDatabase {
-    operations!(engine);
+    operations!(dispatch);
 
     fn batch_get_rows(
         &self,

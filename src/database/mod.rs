@@ -47,7 +47,7 @@ use crate::model::metrics::HashRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
 pub use crate::codec::record::{BatchRowSink, RowSink};
-pub use crate::model::api::Done;
+pub use crate::model::api::Completion;
 pub use entries::{
     CacheCounters, Collection, EntryKey, EntryRange, EntryStat, ListPosition, PartitionKey,
     SourceName, SourceStats, TextForm,
@@ -66,12 +66,12 @@ pub type Visit<'v, T> = dyn FnMut(T) -> ControlFlow<()> + 'v;
 /// The deferred charge of a page: consumed capacity that is counted when the page is delivered. It
 /// may be charged as often as the page is delivered.
 #[derive(Clone)]
-pub struct Bill(Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
+pub struct DeferredCharge(Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
 
-impl Bill {
+impl DeferredCharge {
     /// Creates a charge that is applied by this function.
-    pub fn new(settle: impl Fn() -> Result<(), Error> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(settle))
+    pub fn new(apply: impl Fn() -> Result<(), Error> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(apply))
     }
 
     /// Counts the consumed capacity.
@@ -84,15 +84,15 @@ impl Bill {
     }
 }
 
-impl std::fmt::Debug for Bill {
+impl std::fmt::Debug for DeferredCharge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Bill")
+        f.write_str("DeferredCharge")
     }
 }
 
 /// Generates a blocking method for each operation of the table.
-macro_rules! methods {
-    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+macro_rules! blocking_methods {
+    ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         $(#[doc = concat!(stringify!($name), ", waited for.")]
         fn $method(&self, request: $request) -> Result<$response, Error> {
             run_blocking(CallContext::default(), |done| self.start(Call::$name(request, done)))
@@ -116,7 +116,7 @@ pub trait Database: Send + Sync {
     fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error>;
     fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error>;
 
-    operations!(methods);
+    operations!(blocking_methods);
 
     /// Returns a handle to the same database with waits that this caller can cancel; `None` if the
     /// database never waits for a remote service, so that one handle serves all callers.
@@ -210,12 +210,12 @@ fn items_unless_count(select: Option<Select>, items: Vec<Item>) -> Option<Vec<It
 /// Runs an operation to its end: starts it with a callback, and waits for the callback.
 pub(crate) fn run_blocking<T: Send + 'static>(
     context: CallContext,
-    start: impl FnOnce(Done<T>),
+    start: impl FnOnce(Completion<T>),
 ) -> Result<T, Error> {
     // A buffer for the one message: the sender may be the writer thread, which must not block.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     // The receiver waits below, so it cannot be gone.
-    start(Done::new(context.blocking(), move |outcome| {
+    start(Completion::new(context.blocking(), move |outcome| {
         drop(sender.send(outcome))
     }));
     receiver
@@ -276,7 +276,7 @@ pub trait Browse: Database {
         &self,
         request: &ReadRequest,
         rows: &mut RowSink<'_>,
-    ) -> Result<(Page, Bill), Error>;
+    ) -> Result<(Page, DeferredCharge), Error>;
 
     /// True if the database takes writes.
     fn is_writable(&self) -> bool {
@@ -386,7 +386,7 @@ pub trait Browse: Database {
 
     /// Starts a delete that moves the item's text into the trash, both or neither; calls `done`
     /// after the commit.
-    fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>);
+    fn trash_item(&self, request: TrashRequest, done: Completion<DeleteItemResponse>);
 
     /// Lists the trash of a table by folder and name: of one folder, of no folder (`Some(None)`),
     /// or all.

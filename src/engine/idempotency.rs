@@ -14,7 +14,7 @@ use super::{
     base::stored_form::{decode_parts, encode_parts},
     runtime::prelude::*,
 };
-use crate::model::{api::Done, limits::CLIENT_TOKEN_VALID_MS};
+use crate::model::{api::Completion, limits::CLIENT_TOKEN_VALID_MS};
 
 /// The number of expired tokens removed at once.
 const REMOVED_MAX: usize = 64;
@@ -27,7 +27,7 @@ pub fn resume(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
         return Ok(());
     }
     let again = Arc::clone(shared);
-    let next = Done::detached(move |outcome: Result<(), Error>| {
+    let next = Completion::detached(move |outcome: Result<(), Error>| {
         // The next tokens remove the rest.
         if let Err(error) = outcome.and_then(|()| Ok(resume(&again)?)) {
             log::debug!("removal of expired client request tokens stopped: {error}");

@@ -80,5 +80,5 @@ pub(crate) mod write;
 pub use crate::model::clock;
 pub use base::keys;
 pub use runtime::{
-    BACKGROUND_PERIOD, BatchRowSink, Done, Engine, EngineOptions, RowSink, test_hooks,
+    BACKGROUND_PERIOD, BatchRowSink, Completion, Engine, EngineOptions, RowSink, test_hooks,
 };

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::runtime::prelude::*;
-use crate::model::api::Done;
+use crate::model::api::Completion;
 
 /// The value of a purge key.
 const MARK: &[u8] = &[1];
@@ -53,7 +53,7 @@ pub fn start_all(shared: &Arc<EngineShared>, sources: impl IntoIterator<Item = S
 /// Removes the data of a marked source in batches; no request waits for it.
 pub fn start(shared: Arc<EngineShared>, source: SourceId) {
     let again = Arc::clone(&shared);
-    let next = Done::detached(move |outcome: Result<bool, Error>| match outcome {
+    let next = Completion::detached(move |outcome: Result<bool, Error>| match outcome {
         Ok(true) => {
             again.batch_size.grow();
             start(again, source);

@@ -19,7 +19,7 @@ use super::predicate::{Predicate, SIZE};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::limits::IN_OPERANDS_MAX;
-use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
+use crate::model::{ApiEnum, AttributeType, AttributeValue, DocumentPath};
 
 /// The order in which the service lists the types if a literal type name is missing.
 const TYPE_NAMES: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
@@ -464,7 +464,7 @@ pub(super) fn checked_condition(
     operands: Vec<Operand>,
 ) -> Result<Condition, ExpressionFault> {
     debug_assert!(predicate.has_count(operands.len()), "{predicate:?}");
-    let word = predicate.word();
+    let word = predicate.as_str();
     let (first, others) = operands.split_first().unzip();
     let others: &[Operand] = others.unwrap_or_default();
     if predicate == Predicate::In && others.len() > IN_OPERANDS_MAX {
@@ -505,13 +505,13 @@ fn check_bounds(low: &AttributeValue, high: &AttributeValue) -> Result<(), Expre
 
 fn check_type_name(operand: &Operand) -> Result<(), ExpressionFault> {
     match operand {
-        Operand::Value(AttributeValue::S(text)) => match AttributeType::of_word(text) {
+        Operand::Value(AttributeValue::S(text)) => match AttributeType::parse(text) {
             Some(_) => Ok(()),
             None => Err(ExpressionFault::UnknownTypeName(text.clone())),
         },
         other => {
             let found = known_type(other).map_or(TYPE_NAMES, AttributeType::tag);
-            Err(operand_type(Predicate::AttributeType.word(), found))
+            Err(operand_type(Predicate::AttributeType.as_str(), found))
         }
     }
 }

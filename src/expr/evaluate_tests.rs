@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{AttributeType, Word};
+use crate::model::{ApiEnum, AttributeType};
 
 use AttributeValue as V;
 
@@ -104,8 +104,7 @@ mod reference {
                 let Some(V::S(name)) = of(&operands[1]) else {
                     panic!("the name of a type")
                 };
-                of(&operands[0]).map(|value| value.attribute_type())
-                    == AttributeType::of_word(&name)
+                of(&operands[0]).map(|value| value.attribute_type()) == AttributeType::parse(&name)
             }
             Condition::Test(Predicate::BeginsWith, operands) => {
                 match (of(&operands[0]), of(&operands[1])) {

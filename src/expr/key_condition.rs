@@ -213,7 +213,7 @@ fn condition_fault(condition: &Condition) -> ExpressionFault {
         Condition::Test(predicate, operands) => (*predicate, operands.as_slice()),
     };
     let (operator, attribute, values) = match (predicate, operands) {
-        (Predicate::Compare(Comparator::NotEqual), _) => return of_operator(predicate.word()),
+        (Predicate::Compare(Comparator::NotEqual), _) => return of_operator(predicate.as_str()),
         (Predicate::Compare(comparator), [left, right]) => match (left, right) {
             (Operand::Size(_) | Operand::Truth(_), _)
             | (_, Operand::Size(_) | Operand::Truth(_)) => {
@@ -228,9 +228,9 @@ fn condition_fault(condition: &Condition) -> ExpressionFault {
             (Operand::Path(_), _) => (comparator.sign(), left, std::slice::from_ref(right)),
         },
         (Predicate::Between | Predicate::BeginsWith, [attribute, values @ ..]) => {
-            (predicate.word(), attribute, values)
+            (predicate.as_str(), attribute, values)
         }
-        _ => return of_operator(predicate.word()),
+        _ => return of_operator(predicate.as_str()),
     };
     let of_attribute = match attribute {
         Operand::Path(path) if path.rest.is_empty() => None,

@@ -14,7 +14,7 @@ use crate::model::api::common::{
 };
 use crate::model::error::LegacyError;
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
-use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
+use crate::model::{ApiEnum, AttributeType, AttributeValue, DocumentPath};
 
 /// Returns the condition of `Expected` or a filter; `None` if it has no entry.
 ///
@@ -131,7 +131,7 @@ fn checked_arguments(
         (None, None) if *count.end() == 0 || given.exists.is_some() => &[],
         (None, None) => {
             return Err(LegacyError::ArgumentsMissing {
-                operator: operator.word(),
+                operator: operator.as_str(),
                 attribute: given.attribute.clone(),
             });
         }
@@ -145,7 +145,7 @@ fn checked_arguments(
     };
     if !count.contains(&arguments.len()) {
         return Err(LegacyError::ArgumentCount {
-            operator: operator.word(),
+            operator: operator.as_str(),
         });
     }
     let mut found = arguments.iter().map(AttributeValue::attribute_type);
@@ -155,7 +155,7 @@ fn checked_arguments(
         }
         if !of_types.accepts(0, actual) {
             return Err(LegacyError::ArgumentType {
-                operator: operator.word(),
+                operator: operator.as_str(),
                 actual,
             });
         }

@@ -5,7 +5,7 @@ use super::*;
 use crate::codec::plain_json;
 use crate::expr::key_condition::KeyConditionShape;
 use crate::model::api::common::ComparisonOperator as Op;
-use crate::model::{Item, KeySchema, Word};
+use crate::model::{ApiEnum, Item, KeySchema};
 
 fn item(text: &str) -> Item {
     plain_json::parse(format!("{{{text}}}").as_bytes())
@@ -125,7 +125,7 @@ fn table_of_bad_arguments() {
     ] {
         fails(
             comparison("n", operator, arguments),
-            &count(operator.word()),
+            &count(operator.as_str()),
         );
     }
     let of_type = |operator: &str, of: &str| {

@@ -42,14 +42,14 @@ pub(super) const SIZE: &str = "size";
 pub fn functions() -> impl Iterator<Item = &'static str> {
     FUNCTIONS
         .into_iter()
-        .map(Predicate::word)
+        .map(Predicate::as_str)
         .chain(std::iter::once(SIZE))
 }
 
 impl Predicate {
     /// Returns the comparator, keyword or name of the function.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Compare(comparator) => comparator.sign(),
             Self::Between => "BETWEEN",
@@ -66,12 +66,12 @@ impl Predicate {
     #[must_use]
     pub fn text(self, operands: &[String]) -> String {
         match (self, operands) {
-            (Self::Compare(_), [left, right]) => format!("{left} {} {right}", self.word()),
+            (Self::Compare(_), [left, right]) => format!("{left} {} {right}", self.as_str()),
             (Self::Between, [operand, bounds @ ..]) => {
                 format!("{operand} BETWEEN {}", bounds.join(" AND "))
             }
             (Self::In, [operand, list @ ..]) => format!("{operand} IN ({})", list.join(", ")),
-            _ => format!("{}({})", self.word(), operands.join(", ")),
+            _ => format!("{}({})", self.as_str(), operands.join(", ")),
         }
     }
 
@@ -80,7 +80,7 @@ impl Predicate {
     pub fn from_function(name: &str) -> Option<Self> {
         FUNCTIONS
             .into_iter()
-            .find(|function| function.word() == name)
+            .find(|function| function.as_str() == name)
     }
 
     /// Returns the number of operands of a function.

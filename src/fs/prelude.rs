@@ -5,7 +5,7 @@ pub(in crate::fs) use super::ttl_map::now_ms;
 pub use super::{error::FsError, process::Caller, ttl_map::TtlMap};
 pub use crate::codec::{digest::digest, plain_json};
 pub(crate) use crate::database::run_blocking;
-pub use crate::database::{Bill, Browse, EntryKey, PartitionKey, SourceName, TextForm};
+pub use crate::database::{Browse, DeferredCharge, EntryKey, PartitionKey, SourceName, TextForm};
 pub use crate::model::{
     AttributeValue, DocumentPath, Error, IndexKind, Item, Key, TableName, TableSchema,
     api::{Precondition, Version, WaitPolicy},

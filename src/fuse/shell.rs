@@ -133,7 +133,7 @@ trait FailReply: Send + 'static {
     fn refuse(self, errno: Errno);
 }
 
-macro_rules! refuse {
+macro_rules! fail_replies {
     ($($reply:ty),*) => {
         $(impl FailReply for $reply {
             fn refuse(self, errno: Errno) {
@@ -143,7 +143,7 @@ macro_rules! refuse {
     };
 }
 
-refuse!(
+fail_replies!(
     ReplyAttr,
     ReplyCreate,
     ReplyData,

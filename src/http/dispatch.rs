@@ -17,11 +17,13 @@ use tokio::task::block_in_place;
 
 use crate::codec::json::document::Document;
 use crate::database::Database;
-use crate::model::api::operation::Way;
+use crate::model::api::operation::OperationKind;
 use crate::model::api::{CallContext, CommitInline};
 use crate::protocol::memory::may_contain;
 use crate::protocol::operation::{BodyFn, closed_error};
-use crate::protocol::{Completion, Operation, OperationLength, RequestContext, RequestError};
+use crate::protocol::{
+    Operation, OperationLength, RequestContext, RequestError, ResponseCompletion,
+};
 
 /// A started request: the body of its answer, or the channel on which it will come.
 #[allow(missing_debug_implementations)]
@@ -55,24 +57,26 @@ pub fn start(
     };
     let (sender, mut receiver) = oneshot::channel();
     // A dropped receiver means that the client is gone.
-    let by = match operation.way {
-        Way::Writes if may_wait => CallContext::default().blocking(),
+    let by = match operation.kind {
+        OperationKind::Write if may_wait => CallContext::default().blocking(),
         // The runtime moves the other connections away from this thread.
-        Way::Writes => CallContext {
+        OperationKind::Write => CallContext {
             commit_inline: Some(CommitInline::Within(|commit| block_in_place(commit))),
             ..CallContext::default()
         },
-        Way::Reads | Way::Controls | Way::Passes => CallContext::default(),
+        OperationKind::Read | OperationKind::Control | OperationKind::PassThrough => {
+            CallContext::default()
+        }
     };
     let start = || {
         (operation.handler)(
             json,
             &context,
-            Completion::new(by, move |finish| drop(sender.send(finish))),
+            ResponseCompletion::new(by, move |finish| drop(sender.send(finish))),
         )
     };
-    match operation.way {
-        Way::Controls | Way::Passes if !may_wait => block_in_place(start),
+    match operation.kind {
+        OperationKind::Control | OperationKind::PassThrough if !may_wait => block_in_place(start),
         _ => start(),
     }?;
     match receiver.try_recv() {

@@ -34,7 +34,7 @@ use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
 use crate::database::Database;
-use crate::model::api::operation::Way;
+use crate::model::api::operation::OperationKind;
 use crate::model::arn::REGION;
 use crate::protocol::{self, Operation, memory};
 use crate::store::budget::{MEMORY_WAIT, MemoryBudgets, Permit};
@@ -298,7 +298,7 @@ impl HttpService {
     ) -> Result<Vec<u8>, HttpFailure> {
         let is_coded = body.coding.is_some();
         let is_short = LongRequests::is_short(operation, &body.sent, is_coded);
-        let is_read = operation.is_some_and(|operation| operation.way == Way::Reads);
+        let is_read = operation.is_some_and(|operation| operation.kind == OperationKind::Read);
         let of = if is_short && is_read {
             &self.memory.short_reads
         } else {

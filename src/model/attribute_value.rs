@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::api_enum::{Word, words};
+use super::api_enum::{ApiEnum, api_enums};
 use super::error::value::ValueError;
 use super::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
 use super::number::Number;
@@ -35,7 +35,7 @@ pub enum AttributeValue {
     M(Map),
 }
 
-words! {
+api_enums! {
     /// The type tag of a value, as the wire spells it.
     #[derive(Hash, PartialOrd, Ord)]
     AttributeType {
@@ -56,7 +56,7 @@ impl AttributeType {
     /// Returns the tag on the wire: `S`, `N`, `B`, `BOOL`, `NULL`, `SS`, `NS`, `BS`, `L`, `M`.
     #[must_use]
     pub fn tag(self) -> &'static str {
-        self.word()
+        self.as_str()
     }
 }
 
@@ -228,12 +228,9 @@ mod tests {
     #[test]
     fn tags_round_trip() {
         for tag in ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"] {
-            assert_eq!(
-                AttributeType::of_word(tag).map(AttributeType::tag),
-                Some(tag)
-            );
+            assert_eq!(AttributeType::parse(tag).map(AttributeType::tag), Some(tag));
         }
-        assert_eq!(AttributeType::of_word("X"), None);
+        assert_eq!(AttributeType::parse("X"), None);
     }
 
     fn strings(elements: &[&str]) -> Vec<String> {

@@ -144,7 +144,7 @@ impl CapacityUsage {
     }
 }
 
-macro_rules! metered {
+macro_rules! metered_operations {
     ($($name:ident)+) => {
         /// A data operation that is counted by itself.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +164,7 @@ macro_rules! metered {
     };
 }
 
-metered! {
+metered_operations! {
     GetItem PutItem UpdateItem DeleteItem
     Query Scan
     BatchGetItem BatchWriteItem

@@ -18,7 +18,7 @@ pub mod number;
 pub mod prices;
 pub mod schema;
 
-pub use api_enum::Word;
+pub use api_enum::ApiEnum;
 pub use attribute_value::{AttributeType, AttributeValue};
 pub use error::Error;
 pub use item::{DocumentPath, Item, Key, PathElement};

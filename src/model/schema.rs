@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::api_enum::words;
+use super::api_enum::api_enums;
 use super::attribute_value::AttributeType;
 use super::names::{IndexName, TableName};
 
-words! {
+api_enums! {
     /// HASH or RANGE, as DynamoDB's `KeyType` spells them.
     #[derive(Hash)]
     KeyType {
@@ -18,7 +18,7 @@ words! {
     }
 }
 
-words! {
+api_enums! {
     /// The type of a key attribute.
     #[derive(Hash, Serialize, Deserialize)]
     KeyAttributeType { B = "B", N = "N", S = "S" }
@@ -104,7 +104,7 @@ pub const ON_DEMAND_WARM: ProvisionedThroughput = ProvisionedThroughput {
     write_capacity_units: 4_000,
 };
 
-words! {
+api_enums! {
     /// PROVISIONED or PAY_PER_REQUEST.
     #[derive(Hash, Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -316,7 +316,7 @@ pub struct Encryption {
     pub kms_master_key_id: Option<String>,
 }
 
-words! {
+api_enums! {
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
     TableClass {

@@ -8,7 +8,7 @@ use crate::codec::wire::write::{self, ObjectWriter};
 use crate::codec::wire::{WireError, transactions};
 use crate::model::arn;
 use crate::model::error::exception::{INTERNAL, VALIDATION};
-use crate::model::error::{Cancellation, Layer, Throttled};
+use crate::model::error::{Cancellation, RequestParser, Throttled};
 use crate::model::{Error, Item};
 
 /// Exceptions of routing, JSON and authentication; their namespace is not that of DynamoDB.
@@ -139,11 +139,11 @@ impl RequestError {
     }
 
     fn text(&self, operation: Option<&Operation>) -> Option<String> {
-        let layer = operation.map_or(Layer::Older, |operation| operation.layer);
+        let parser = operation.map_or(RequestParser::Older, |operation| operation.parser);
         match self {
             Self::UnknownOperation | Self::Wire(WireError::NotAnObject) => None,
-            Self::Wire(error) => Some(error.text(layer)),
-            Self::Operation(error) => Some(error.text(layer)),
+            Self::Wire(error) => Some(error.text(parser)),
+            Self::Operation(error) => Some(error.text(parser)),
         }
     }
 }

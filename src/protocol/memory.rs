@@ -4,7 +4,7 @@
 
 use super::operation::{Operation, OperationLength};
 use crate::codec::json::document::REQUEST_BYTES_MAX;
-use crate::model::api::operation::Way;
+use crate::model::api::operation::OperationKind;
 
 /// The memory for a request and its parsed forms, in lengths of its body; a tree is at most four,
 /// the values more.
@@ -40,12 +40,12 @@ pub fn parsed_bytes(body_bytes: usize, is_coded: bool) -> usize {
 /// forms, the items that it reads, and its response.
 #[must_use]
 pub fn request_bytes(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> usize {
-    let read = match operation.map(|operation| (operation.length, operation.way)) {
+    let read = match operation.map(|operation| (operation.length, operation.kind)) {
         None => 0,
         Some((OperationLength::Long, _)) => REQUEST_BYTES_MAX,
         Some((OperationLength::LongByRows, _)) => ROWS_BYTES,
         Some((OperationLength::LongWithFilter, _)) => PAGE_BYTES,
-        Some((OperationLength::Short, Way::Reads)) => ITEM_BYTES,
+        Some((OperationLength::Short, OperationKind::Read)) => ITEM_BYTES,
         // An item is only returned if the request asks for it; a compressed body may ask.
         Some((OperationLength::Short, _)) if is_coded || may_contain(body, b"ReturnValues") => {
             ITEM_BYTES

@@ -22,7 +22,7 @@ use crate::database::Database;
 use crate::model::api::CallContext;
 
 pub use operation::{
-    ApiService, Completion, Operation, OperationLength, RequestContext, RequestError,
+    ApiService, Operation, OperationLength, RequestContext, RequestError, ResponseCompletion,
 };
 
 /// Returns all operations of the API, the most frequent ones first.

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Declared, WireError};
-use crate::database::{Database, Done};
+use crate::database::{Completion, Database};
 use crate::model::Error;
-use crate::model::api::operation::Way;
+use crate::model::api::operation::OperationKind;
 use crate::model::api::{Call, CallContext, VerbatimRequest};
-use crate::model::error::{Layer, StoreError};
+use crate::model::error::{RequestParser, StoreError};
 
 /// The API's service to which an operation belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,39 +59,39 @@ pub type BodyFn = Box<dyn FnOnce() -> Result<Vec<u8>, RequestError> + Send>;
 
 /// The completion of a started operation: a callback that is called once, on the thread that
 /// finished the operation.
-pub struct Completion {
+pub struct ResponseCompletion {
     context: CallContext,
     callback: Box<dyn FnOnce(BodyFn) + Send>,
 }
 
-impl std::fmt::Debug for Completion {
+impl std::fmt::Debug for ResponseCompletion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Answered")
     }
 }
 
-impl Completion {
-    /// Returns a completion that calls `hear`, which must not block.
+impl ResponseCompletion {
+    /// Returns a completion that calls `callback`, which must not block.
     #[must_use]
-    pub fn new(context: CallContext, hear: impl FnOnce(BodyFn) + Send + 'static) -> Self {
+    pub fn new(context: CallContext, callback: impl FnOnce(BodyFn) + Send + 'static) -> Self {
         Self {
             context,
-            callback: Box::new(hear),
+            callback: Box::new(callback),
         }
     }
 
     /// Returns the completion for the database; `write` appends the body of a response.
     #[must_use]
-    pub fn into_done<T: Send + 'static>(
+    pub fn into_completion<T: Send + 'static>(
         self,
         write: impl FnOnce(&T, &mut Vec<u8>) + Send + 'static,
-    ) -> Done<T> {
+    ) -> Completion<T> {
         let body = move |outcome: Result<T, Error>| {
             let mut out = Vec::new();
             write(&outcome?, &mut out);
             Ok(out)
         };
-        Done::new(self.context, move |outcome| {
+        Completion::new(self.context, move |outcome| {
             (self.callback)(Box::new(move || body(outcome)))
         })
     }
@@ -104,21 +104,23 @@ impl Completion {
 
 /// A function that starts an operation with the tree of a body. If it returns an error, nothing was
 /// started and the completion is not called.
-pub type Handler = fn(Document, &RequestContext<'_>, Completion) -> Result<(), RequestError>;
+pub type Handler =
+    fn(Document, &RequestContext<'_>, ResponseCompletion) -> Result<(), RequestError>;
 
 /// Starts the call of the request in a body, and has its response written.
 pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     json: Document,
     context: &RequestContext<'_>,
-    answered: Completion,
-    call: fn(Q, Done<R>) -> Call,
+    answered: ResponseCompletion,
+    call: fn(Q, Completion<R>) -> Call,
 ) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
     let written = wire::Context::of(json.root());
     drop(json);
     context.database.start(call(
         request,
-        answered.into_done(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out)),
+        answered
+            .into_completion(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out)),
     ));
     Ok(())
 }
@@ -142,24 +144,24 @@ pub struct Operation {
     /// The API's name.
     pub name: &'static str,
     pub service: ApiService,
-    pub way: Way,
+    pub kind: OperationKind,
     pub handler: Handler,
     /// The time that it may take on its thread.
     pub length: OperationLength,
     /// The layer that parses its values, which decides the text of some errors.
-    pub layer: Layer,
+    pub parser: RequestParser,
 }
 
 impl Operation {
     #[must_use]
-    pub const fn new(name: &'static str, way: Way, handler: Handler) -> Self {
+    pub const fn new(name: &'static str, kind: OperationKind, handler: Handler) -> Self {
         Self {
             name,
-            way,
+            kind,
             service: ApiService::DynamoDb,
             handler,
             length: OperationLength::Short,
-            layer: Layer::Older,
+            parser: RequestParser::Older,
         }
     }
 
@@ -192,8 +194,8 @@ impl Operation {
 
     /// Returns the operation as one that `layer` parses.
     #[must_use]
-    pub const fn read_by(self, layer: Layer) -> Self {
-        Self { layer, ..self }
+    pub const fn parsed_by(self, parser: RequestParser) -> Self {
+        Self { parser, ..self }
     }
 
     /// Returns the operation as one of DynamoDB Streams.
@@ -210,7 +212,7 @@ impl Operation {
     pub fn for_database(&self, database: &dyn Database) -> Self {
         if database.is_remote() {
             Self {
-                way: Way::Passes,
+                kind: OperationKind::PassThrough,
                 handler: pass,
                 ..*self
             }
@@ -235,7 +237,7 @@ impl Operation {
         (self.handler)(
             json,
             context,
-            Completion::new(by, move |finish: BodyFn| drop(sender.send(finish))),
+            ResponseCompletion::new(by, move |finish: BodyFn| drop(sender.send(finish))),
         )?;
         receiver
             .recv()
@@ -246,7 +248,7 @@ impl Operation {
 fn pass(
     json: Document,
     context: &RequestContext<'_>,
-    answered: Completion,
+    answered: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let request = VerbatimRequest {
         operation: context.operation,
@@ -255,7 +257,7 @@ fn pass(
     let write = |answer: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(answer);
     context
         .database
-        .start(Call::Verbatim(request, answered.into_done(write)));
+        .start(Call::Verbatim(request, answered.into_completion(write)));
     Ok(())
 }
 

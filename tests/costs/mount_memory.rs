@@ -49,7 +49,7 @@ fn begin(path: &Path, text: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-type Way<'a> = (
+type OperationKind<'a> = (
     &'a str,
     &'a [i32],
     Box<dyn Fn() -> std::io::Result<File> + 'a>,
@@ -65,7 +65,7 @@ fn what_is_kept_open_is_bounded_whatever_it_is() {
     let update = [b"SET a = \"".as_slice(), &vec![b'x'; 3 * 1024 * 1024]].concat();
     let get = br#"{"TableName":"Flat","Key":{"id":{"S":"large"}}}"#;
     let large = point.join("Flat/items/large.json");
-    let ways: Vec<Way<'_>> = vec![
+    let ways: Vec<OperationKind<'_>> = vec![
         ("opened for editing", &[ENFILE], Box::new(|| edit(&large))),
         (
             "an unfinished item",

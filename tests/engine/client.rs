@@ -522,7 +522,7 @@ fn started_requests_hold_nobody() {
         let item = Item::from([("pk", s("a")), ("sk", n(&number.to_string()))]);
         client.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
-            Done::detached(move |outcome| {
+            Completion::detached(move |outcome| {
                 one.send(outcome.map(|response: PutItemResponse| response.consumed_capacity.table))
                     .unwrap();
             }),
@@ -530,7 +530,7 @@ fn started_requests_hold_nobody() {
         let statement = ExecuteStatementRequest::new("x");
         client.start(Call::ExecuteStatement(
             statement,
-            Done::detached(move |outcome| {
+            Completion::detached(move |outcome| {
                 other
                     .send(
                         outcome.map(|response: ExecuteStatementResponse| {
@@ -573,7 +573,7 @@ fn a_request_that_is_lost_is_told() {
         let held = Held(sender);
         client.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), Item::default()),
-            Done::detached(move |_| drop(held)),
+            Completion::detached(move |_| drop(held)),
         ));
     }
     for _ in 0..40 {

@@ -556,7 +556,7 @@ fn one_batch_of_many_writers_counts_right() {
         let request = PutItemRequest::new(table("Tab"), item);
         database.start(Call::PutItem(
             request,
-            Done::detached(move |outcome| sender.send(outcome.is_ok()).unwrap()),
+            Completion::detached(move |outcome| sender.send(outcome.is_ok()).unwrap()),
         ));
     }
     let done = (0..500).filter(|_| receiver.recv().unwrap()).count();

@@ -648,7 +648,7 @@ fn removal_of_a_large_table_ends_after_a_restart() {
             ("a", s("x")),
         ]);
         let sender = sender.clone();
-        let done = Done::detached(move |outcome: Result<PutItemResponse, Error>| {
+        let done = Completion::detached(move |outcome: Result<PutItemResponse, Error>| {
             sender.send(outcome.is_ok()).unwrap()
         });
         database.start(Call::PutItem(PutItemRequest::new(table("Tab"), item), done));

@@ -536,21 +536,21 @@ struct Faulty;
 impl Database for Faulty {
     fn start(&self, call: Call) {
         match call {
-            Call::ListStreams(_, done) => done.tell(Err(StreamError::Trimmed.into())),
-            Call::GetRecords(_, done) => done.tell(Err(StreamError::ExpiredIterator.into())),
-            Call::DescribeTable(_, done) => done.tell(Err(Error::DeletionProtected)),
+            Call::ListStreams(_, done) => done.complete(Err(StreamError::Trimmed.into())),
+            Call::GetRecords(_, done) => done.complete(Err(StreamError::ExpiredIterator.into())),
+            Call::DescribeTable(_, done) => done.complete(Err(Error::DeletionProtected)),
             Call::ListTables(_, done) => {
-                done.tell(Ok(ListTablesResponse {
+                done.complete(Ok(ListTablesResponse {
                     table_names: vec![],
                     last_evaluated_table_name: Some("abc".to_owned()),
                 }));
             }
             Call::DeleteTable(_, done) => {
-                done.tell(Err(Error::Store(ddbfs::store::StoreError::NoSpace)))
+                done.complete(Err(Error::Store(ddbfs::store::StoreError::NoSpace)))
             }
             Call::PutItem(_, done) => {
                 let item = Box::new(Item::from([("pk", AttributeValue::S("a".to_owned()))]));
-                done.tell(Err(Error::ConditionalCheckFailed { item: Some(item) }));
+                done.complete(Err(Error::ConditionalCheckFailed { item: Some(item) }));
             }
             Call::DeleteItem(..)
             | Call::UpdateItem(..)

@@ -16,7 +16,7 @@ use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::TableName;
 use ddbfs::model::api::table_control::{TRASH_RETENTION_MS, TrashKey, TrashRequest};
-use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest, Done, Precondition};
+use ddbfs::model::api::{Completion, DeleteItemRequest, DeleteTableRequest, Precondition};
 use ddbfs::store::memory::MemoryStore;
 
 const TABLES: &str = "mkdir 'Flat@pk:S' 'Tab@pk:S,sk:S' && mkdir Tab/items/u1";
@@ -534,7 +534,7 @@ fn the_delete_that_parks_is_one_transaction() {
                 key: place,
                 content: b"text".to_vec(),
             },
-            Done::detached(move |ended| sender.send(ended).unwrap()),
+            Completion::detached(move |ended| sender.send(ended).unwrap()),
         );
         receiver.recv().unwrap()
     };

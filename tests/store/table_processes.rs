@@ -88,7 +88,7 @@ fn fill(database: &LocalDatabase, range: std::ops::Range<u32>, bytes: usize) {
         let sender = sender.clone();
         database.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
-            Done::detached(move |outcome| sender.send(outcome.map(drop)).unwrap()),
+            Completion::detached(move |outcome| sender.send(outcome.map(drop)).unwrap()),
         ));
     }
     (0..count).for_each(|_| receiver.recv().unwrap().unwrap());

@@ -26,7 +26,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::exit::tell;
+use super::exit::print_text;
 use super::prelude::*;
 use crate::model::metrics::Period;
 use find::MountFiles;
@@ -109,7 +109,7 @@ fn once(mut files: MountFiles, mut state: TopState) -> Result<CommandResult, Cli
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
-    tell(&plain::text(&shown, &details, state.spent.as_ref()))?;
+    print_text(&plain::text(&shown, &details, state.spent.as_ref()))?;
     match &state.problem {
         Some(trouble) => Err(CliError::Message(format!(
             "not all could be read: {trouble}"

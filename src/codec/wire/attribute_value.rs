@@ -8,7 +8,7 @@ use super::shape::{Element, Member, Members, Shape, Structure};
 use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
-use crate::model::{AttributeType, AttributeValue, Item, Number, Word, attribute_value};
+use crate::model::{ApiEnum, AttributeType, AttributeValue, Item, Number, attribute_value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -148,7 +148,7 @@ fn value_at(json: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> 
 }
 
 fn is_tag(tag: &str) -> bool {
-    AttributeType::of_word(tag).is_some()
+    AttributeType::parse(tag).is_some()
 }
 
 /// Returns the error of a value with several types: a fault in one of them comes first.

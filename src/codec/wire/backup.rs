@@ -94,7 +94,7 @@ impl Form<Option<RecoveryWindow>> for Recovery {
     }
 }
 
-trees! {
+tree_bodies! {
     Backup: description_to_json;
 }
 
@@ -122,7 +122,7 @@ fn source_details(table: &TableDescription) -> Value {
         "TableCreationDateTime": timestamp(table.created_ms),
         "ProvisionedThroughput": { let (read, write) = units; json!({ "ReadCapacityUnits": read, "WriteCapacityUnits": write }) },
         "ItemCount": table.item_count,
-        "BillingMode": schema.billing_mode.word(),
+        "BillingMode": schema.billing_mode.as_str(),
         "OnDemandThroughput": tree_of(&schema.settings.throughput).remove("OnDemandThroughput"),
     }
 }

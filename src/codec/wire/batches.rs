@@ -288,7 +288,7 @@ fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
     let mut writer = ObjectWriter::start(out);
     let object = &mut writer;
     write::list(keys.iter(), object.member("Keys"), Item::write);
-    put!(default object, "ConsistentRead", &table.consistent_read, bool, ());
+    write_member!(default object, "ConsistentRead", &table.consistent_read, bool, ());
     object.text_if("ProjectionExpression", table.projection_expression.as_ref());
     AttributesToGet::write(&table.attributes_to_get, object);
     Names::write(&table.placeholders, object);

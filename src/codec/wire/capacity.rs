@@ -87,7 +87,7 @@ macro_rules! consumed_by_table {
         )*
     };
 }
-consumed_by_table! { PlainUnits Plain; ReadUnits Read; }
+consumed_by_table! { CapacityByTable Plain; ReadCapacityByTable Read; }
 
 /// The shape of `ConsumedCapacity`, which only responses have.
 const CONSUMED_CAPACITY: Shape = Shape::Structure(&Structure {

@@ -12,7 +12,7 @@ pub use super::write::ObjectWriter;
 use super::{members, response as answers};
 pub use crate::codec::json::document::Json;
 pub use crate::codec::wire::WireError;
-pub use crate::model::{Error, Item, TableName, Word};
+pub use crate::model::{ApiEnum, Error, Item, TableName};
 
 /// The table of a request that breaks no rule, if the check read it.
 pub type Checked = Result<Option<TableName>, WireError>;
@@ -87,7 +87,7 @@ impl Body for () {
 
 /// Declares responses that are written as trees and never read: no request for them goes to another
 /// service.
-macro_rules! trees {
+macro_rules! tree_bodies {
     ($($answer:ty: $tree:expr;)*) => {
         $(impl Body for $answer {
             fn write_body(&self, _: &Context, out: &mut Vec<u8>) {
@@ -97,7 +97,7 @@ macro_rules! trees {
         })*
     };
 }
-pub(super) use trees;
+pub(super) use tree_bodies;
 
 /// Appends the body of a request that needs no [`Context`].
 pub fn encode_request<T: Declared>(request: &T, out: &mut Vec<u8>) {
@@ -155,11 +155,11 @@ impl<T: Field> DerivedMember for T {
 pub fn put_derived<S, T: DerivedMember>(
     of: &S,
     name: &str,
-    told: impl Fn(&S) -> Option<T>,
+    derive: impl Fn(&S) -> Option<T>,
     object: &mut ObjectWriter<'_>,
 ) {
-    if let Some(told) = told(of) {
-        told.put(name, object);
+    if let Some(derive) = derive(of) {
+        derive.put(name, object);
     }
 }
 
@@ -232,9 +232,9 @@ pub(crate) use wire;
 macro_rules! wire_form {
     ($name:ident ($($wire:literal)?) $check:tt ($($outer:literal)?) { $(
         $(#[$doc:meta])*
-        $how:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
-        $(..$also:expr,)*
-        $(+ $told_name:literal = $told:expr,)*
+        $presence:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
+        $(..$extra:expr,)*
+        $(+ $derived_name:literal = $derived:expr,)*
     )* }) => {
         const _: () = {
             #[allow(unused_imports)]
@@ -243,14 +243,14 @@ macro_rules! wire_form {
             // The members' names.
             #[allow(non_upper_case_globals, dead_code)]
             impl $name {
-                $(const $field: &'static str = name!($field $($member)?);)*
+                $(const $field: &'static str = member_name!($field $($member)?);)*
             }
 
             impl Declared for $name {
                 const STRUCTURE: &'static Structure = {
                     #[allow(unused_imports)]
                     use Rule::*;
-                    const PARTS: &[&[Member]] = &[$(shape_of!($how $name::$field, $kind, ($($form)?), [$($($rule),+)?]), $($also,)*)*];
+                    const PARTS: &[&[Member]] = &[$(member_shape!($presence $name::$field, $kind, ($($form)?), [$($($rule),+)?]), $($extra,)*)*];
                     const MEMBERS: [Member; count(PARTS)] = joined(PARTS);
                     &Structure { name: concat!($($wire)?), members: &MEMBERS }
                 };
@@ -258,19 +258,19 @@ macro_rules! wire_form {
 
                 #[allow(unused_variables)]
                 fn check(json: Json<'_>, members: Members<'_>) -> Checked {
-                    checked!($check json, members, Self::STRUCTURE, $($how)*)
+                    check_request!($check json, members, Self::STRUCTURE, $($presence)*)
                 }
 
                 #[allow(unused_variables)]
                 fn read_members(members: Members<'_>, table: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
-                    Ok(Self { $($field: read_or!($how table, members, Self::$field, sender, $kind, ($($form)?))),* })
+                    Ok(Self { $($field: read_checked!($presence table, members, Self::$field, sender, $kind, ($($form)?))),* })
                 }
 
                 #[allow(unused_variables)]
                 fn write_members(&self, object: &mut ObjectWriter<'_>) {
                     $(
-                        put!($how object, Self::$field, &self.$field, $kind, ($($form)?));
-                        $(put_derived(self, $told_name, $told, object);)*
+                        write_member!($presence object, Self::$field, &self.$field, $kind, ($($form)?));
+                        $(put_derived(self, $derived_name, $derived, object);)*
                     )*
                 }
             }
@@ -293,7 +293,7 @@ macro_rules! wire_form {
 }
 pub(crate) use wire_form;
 
-macro_rules! name {
+macro_rules! member_name {
     ($field:ident $name:literal) => {
         $name
     };
@@ -305,26 +305,26 @@ macro_rules! name {
         }
     }};
 }
-pub(crate) use name;
+pub(crate) use member_name;
 
 /// Expands to the shape of a member, or of none.
-macro_rules! shape_of {
+macro_rules! member_shape {
     (group $name:expr, $kind:ty, ($form:ty), $rules:tt) => { <$form as Group<$kind>>::MEMBERS };
     (later $($rest:tt)*) => { &[] };
     (local $($rest:tt)*) => { &[] };
-    (data $($rest:tt)*) => { shape_of!(required $($rest)*) };
-    ($how:ident $name:expr, $kind:ty, (), $rules:tt) => { shape_of!($how $name, $kind, (Plain), $rules) };
-    (required $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[shape_of!(@ $name, $kind, $form, $rules).required()] };
-    ($how:ident $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[shape_of!(@ $name, $kind, $form, $rules)] };
+    (data $($rest:tt)*) => { member_shape!(required $($rest)*) };
+    ($presence:ident $name:expr, $kind:ty, (), $rules:tt) => { member_shape!($presence $name, $kind, (Plain), $rules) };
+    (required $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[member_shape!(@ $name, $kind, $form, $rules).required()] };
+    ($presence:ident $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[member_shape!(@ $name, $kind, $form, $rules)] };
     (@ $name:expr, $kind:ty, $form:ty, []) => {
         member::<$kind, $form>($name)
     };
     (@ $name:expr, $kind:ty, $form:ty, $rules:expr) => { member::<$kind, $form>($name).rules(&$rules) };
 }
-pub(crate) use shape_of;
+pub(crate) use member_shape;
 
 /// Expands to the reader of the table's name, which is checked before all else.
-macro_rules! first {
+macro_rules! early_table {
     (control $members:ident) => {
         Some(names::control_table($members)?)
     };
@@ -334,78 +334,78 @@ macro_rules! first {
     (early $members:ident) => {
         names::data_table($members)?
     };
-    ($how:ident $members:ident) => {
+    ($presence:ident $members:ident) => {
         None
     };
 }
-pub(crate) use first;
+pub(crate) use early_table;
 
 /// Expands to the check of the table and the constraints, or to the check that the declaration
 /// names.
-macro_rules! checked {
-    (() $json:ident, $members:ident, $structure:expr, $($how:ident)*) => {{
-        let table = None$(.or(first!($how $members)))*;
+macro_rules! check_request {
+    (() $json:ident, $members:ident, $structure:expr, $($presence:ident)*) => {{
+        let table = None$(.or(early_table!($presence $members)))*;
         members::constrained($json, $structure)?;
         Ok(table)
     }};
-    (($check:ident) $json:ident, $members:ident, $structure:expr, $($how:ident)*) => { $check($json, $members, $structure) };
+    (($check:ident) $json:ident, $members:ident, $structure:expr, $($presence:ident)*) => { $check($json, $members, $structure) };
 }
-pub(crate) use checked;
+pub(crate) use check_request;
 
 /// Expands to the reader of a member; the table's name is taken from the check.
-macro_rules! read_or {
-    (control $($rest:tt)*) => { read_or!(data $($rest)*) };
+macro_rules! read_checked {
+    (control $($rest:tt)*) => { read_checked!(data $($rest)*) };
     (data $table:ident, $($rest:tt)*) => {
         match $table {
             Some(table) => table,
-            None => read!(data $($rest)*),
+            None => read_member!(data $($rest)*),
         }
     };
     (early $table:ident, $($rest:tt)*) => {
         match $table {
-            None => read!(early $($rest)*),
+            None => read_member!(early $($rest)*),
             table => table,
         }
     };
-    ($how:ident $table:ident, $($rest:tt)*) => { read!($how $($rest)*) };
+    ($presence:ident $table:ident, $($rest:tt)*) => { read_member!($presence $($rest)*) };
 }
-pub(crate) use read_or;
+pub(crate) use read_checked;
 
-macro_rules! read {
+macro_rules! read_member {
     (local $($rest:tt)*) => { Default::default() };
-    ($how:ident $members:ident, $name:expr, $sender:ident, $kind:ty, ()) => { read!($how $members, $name, $sender, $kind, (Plain)) };
+    ($presence:ident $members:ident, $name:expr, $sender:ident, $kind:ty, ()) => { read_member!($presence $members, $name, $sender, $kind, (Plain)) };
     (group $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => { <$form as Group<$kind>>::read($members, $sender)? };
     (optional $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => {
         optional::<$kind, $form>($members, $name, $sender)?
     };
-    (later $($rest:tt)*) => { read!(group $($rest)*) };
-    (early $($rest:tt)*) => { read!(optional $($rest)*) };
-    (default $($rest:tt)*) => { read!(optional $($rest)*).unwrap_or_default() };
-    (always $($rest:tt)*) => { read!(optional $($rest)*).unwrap_or_default() };
-    ($how:ident $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => {
+    (later $($rest:tt)*) => { read_member!(group $($rest)*) };
+    (early $($rest:tt)*) => { read_member!(optional $($rest)*) };
+    (default $($rest:tt)*) => { read_member!(optional $($rest)*).unwrap_or_default() };
+    (always $($rest:tt)*) => { read_member!(optional $($rest)*).unwrap_or_default() };
+    ($presence:ident $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => {
         required::<$kind, $form>($members, $name, $sender)?
     };
 }
-pub(crate) use read;
+pub(crate) use read_member;
 
-macro_rules! put {
+macro_rules! write_member {
     (local $($rest:tt)*) => {};
-    ($how:ident $object:ident, $name:expr, $value:expr, $kind:ty, ()) => { put!($how $object, $name, $value, $kind, (Plain)) };
+    ($presence:ident $object:ident, $name:expr, $value:expr, $kind:ty, ()) => { write_member!($presence $object, $name, $value, $kind, (Plain)) };
     (group $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => { <$form as Group<$kind>>::write($value, $object) };
     (optional $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
         if let Some(value) = $value {
             <$form as Form<$kind>>::put(value, $name, $object);
         }
     };
-    (later $($rest:tt)*) => { put!(group $($rest)*) };
-    (early $($rest:tt)*) => { put!(optional $($rest)*) };
+    (later $($rest:tt)*) => { write_member!(group $($rest)*) };
+    (early $($rest:tt)*) => { write_member!(optional $($rest)*) };
     (default $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
         if *$value != <$kind>::default() {
             <$form as Form<$kind>>::put($value, $name, $object);
         }
     };
-    ($how:ident $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
+    ($presence:ident $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
         <$form as Form<$kind>>::put($value, $name, $object)
     };
 }
-pub(crate) use put;
+pub(crate) use write_member;

@@ -9,7 +9,7 @@ use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::codec::wire::WireError;
 use crate::model::limits::KEY_NAME_CHARS_MAX;
-use crate::model::{AttributeValue, IndexName, Item, TableName, Word};
+use crate::model::{ApiEnum, AttributeValue, IndexName, Item, TableName};
 
 /// The origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub fn required<T, F: Form<T>>(
 }
 
 /// Implements simple types: shape, reader, writer.
-macro_rules! fields {
+macro_rules! simple_fields {
     ($($kind:ty: $shape:ident, $read:expr, $write:expr;)*) => {
         $(impl Field for $kind {
             const SHAPE: Shape = Shape::$shape;
@@ -125,7 +125,7 @@ macro_rules! fields {
     };
 }
 
-fields! {
+simple_fields! {
     String: String, |json| json.as_str().map(str::to_owned), |text, out| write::string(text, out);
     bool: Boolean, shape::boolean, |is_set, out| out.extend_from_slice(if *is_set { b"true" } else { b"false" });
     // The wire's integers are 32 bits; larger ones saturate.
@@ -134,22 +134,22 @@ fields! {
     i64: Long, shape::integer, |number, out| out.extend_from_slice(number.to_string().as_bytes());
 }
 
-impl<T: Word> Field for T {
+impl<T: ApiEnum> Field for T {
     const SHAPE: Shape = Shape::String;
-    const RULES: &'static [Rule] = &[Rule::OneOf(T::WORDS)];
+    const RULES: &'static [Rule] = &[Rule::OneOf(T::VALUES)];
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
-        Ok(json.as_str().and_then(T::of_word))
+        Ok(json.as_str().and_then(T::parse))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        write::string(self.word(), out);
+        write::string(self.as_str(), out);
     }
 }
 
 /// Implements names: constraints, the reader of a request, the reader of a response.
-macro_rules! names {
-    ($($kind:ident: $rules:expr, $of_request:path, $of_answer:path;)*) => {
+macro_rules! name_fields {
+    ($($kind:ident: $rules:expr, $read_request:path, $read_response:path;)*) => {
         $(impl Field for $kind {
             const SHAPE: Shape = Shape::String;
             const RULES: &'static [Rule] = $rules;
@@ -157,8 +157,8 @@ macro_rules! names {
             fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
                 let Some(text) = json.as_str() else { return Ok(None) };
                 match sender {
-                    Sender::Client => $of_request(text).map(Some),
-                    Sender::Service => Ok(Some($of_answer(text)?)),
+                    Sender::Client => $read_request(text).map(Some),
+                    Sender::Service => Ok(Some($read_response(text)?)),
                 }
             }
 
@@ -169,7 +169,7 @@ macro_rules! names {
     };
 }
 
-names! {
+name_fields! {
     TableName: &[], names::table, answers::table_name;
     IndexName: names::NAME_RULES, names::index_name, answers::index_name;
 }
@@ -307,22 +307,22 @@ impl Form<TableName> for Name {
 
 /// An enum value without a constraint; an unknown one counts as absent.
 #[derive(Debug)]
-pub struct AnyWord;
+pub struct LenientEnum;
 
-impl<T: Word> Form<T> for AnyWord {
+impl<T: ApiEnum> Form<T> for LenientEnum {
     const SHAPE: Shape = Shape::String;
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<T>, WireError> {
-        Ok(json.as_str().and_then(T::of_word))
+        Ok(json.as_str().and_then(T::parse))
     }
 
     fn write(value: &T, out: &mut Vec<u8>) {
-        write::string(value.word(), out);
+        write::string(value.as_str(), out);
     }
 }
 
 /// Declares forms that are true for one word; an unknown word counts as another.
-macro_rules! asked {
+macro_rules! flag_forms {
     ($($form:ident: $word:literal of $words:expr;)*) => {
         $(
             #[derive(Debug)]
@@ -344,7 +344,7 @@ macro_rules! asked {
     };
 }
 
-asked! {
+flag_forms! {
     AllOld: "ALL_OLD" of ["ALL_OLD", "NONE"];
     Size: "SIZE" of ["SIZE", "NONE"];
     Enable: "ENABLE" of ["ENABLE", "DISABLE"];

@@ -86,7 +86,7 @@ impl Group<ReturnValues> for OldValues {
 
     fn write(value: &ReturnValues, object: &mut ObjectWriter<'_>) {
         if *value != ReturnValues::None {
-            object.text("ReturnValues", value.word());
+            object.text("ReturnValues", value.as_str());
         }
     }
 }
@@ -122,9 +122,9 @@ pub const RETRIED: &str = "AskedAgain";
 /// True if there was an item. Only its attributes show that; a repeated request is taken to have
 /// had one.
 #[derive(Debug)]
-pub struct Existed;
+pub struct HadAttributes;
 
-impl Group<bool> for Existed {
+impl Group<bool> for HadAttributes {
     fn read(members: Members<'_>, _: Sender) -> Result<bool, WireError> {
         Ok(members.has("Attributes") || members.has(RETRIED))
     }
@@ -137,15 +137,15 @@ pub const ATTRIBUTE_UPDATES: Member =
     member::<Vec<AttributeUpdate>, ByAttribute>("AttributeUpdates");
 
 /// An entry of a map by attribute names.
-pub trait OfAttribute: Field + Default {
+pub trait AttributeMapEntry: Field + Default {
     fn attribute(&self) -> &str;
 
     fn name(&mut self, attribute: &str);
 }
 
-macro_rules! of_attribute {
+macro_rules! attribute_map_entries {
     ($($kind:ident)*) => {
-        $(impl OfAttribute for $kind {
+        $(impl AttributeMapEntry for $kind {
             fn attribute(&self) -> &str {
                 &self.attribute
             }
@@ -156,13 +156,13 @@ macro_rules! of_attribute {
         })*
     };
 }
-of_attribute! { LegacyCondition AttributeUpdate }
+attribute_map_entries! { LegacyCondition AttributeUpdate }
 
 /// A map by attribute names, in the order sent.
 #[derive(Debug)]
 pub struct ByAttribute;
 
-impl<T: OfAttribute> Form<Vec<T>> for ByAttribute {
+impl<T: AttributeMapEntry> Form<Vec<T>> for ByAttribute {
     const SHAPE: Shape = Shape::Map(&Element {
         shape: T::SHAPE,
         rules: &[],
@@ -222,8 +222,8 @@ impl Form<Vec<LegacyCondition>> for Conditions {
 
 /// Declares a condition under one of its two names: the expression, or the parameter from before
 /// expressions with its operator.
-macro_rules! conditions {
-    ($($form:ident: $expression:literal, $older:literal as $of_older:ident, $members:expr;)*) => {
+macro_rules! condition_groups {
+    ($($form:ident: $expression:literal, $legacy:literal as $legacy_form:ident, $members:expr;)*) => {
         $(
             #[derive(Debug)]
             pub struct $form;
@@ -235,7 +235,7 @@ macro_rules! conditions {
                     if let Some(text) = members.owned($expression) {
                         return Ok(ConditionParameter::Expression(text));
                     }
-                    let conditions = optional::<_, $of_older>(members, $older, sender)?;
+                    let conditions = optional::<_, $legacy_form>(members, $legacy, sender)?;
                     Ok(match (conditions, members.word("ConditionalOperator")) {
                         (None, None) => ConditionParameter::None,
                         (conditions, operator) => {
@@ -249,8 +249,8 @@ macro_rules! conditions {
                         ConditionParameter::None => {}
                         ConditionParameter::Expression(text) => object.text($expression, text),
                         ConditionParameter::Legacy(all) => {
-                            ByAttribute::put(&all.conditions, $older, object);
-                            object.text_if("ConditionalOperator", all.operator.map(Word::word));
+                            ByAttribute::put(&all.conditions, $legacy, object);
+                            object.text_if("ConditionalOperator", all.operator.map(ApiEnum::as_str));
                         }
                     }
                 }
@@ -259,7 +259,7 @@ macro_rules! conditions {
     };
 }
 
-conditions! {
+condition_groups! {
     Condition: "ConditionExpression", "Expected" as ByAttribute, &[CONDITIONAL_OPERATOR, EXPECTED, CONDITION_EXPRESSION];
     QueryFilter: "FilterExpression", "QueryFilter" as Conditions, &[];
     ScanFilter: "FilterExpression", "ScanFilter" as Conditions, &[];

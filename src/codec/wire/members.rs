@@ -9,7 +9,7 @@ use super::write::ObjectWriter;
 use super::{constraint, json_type};
 use crate::codec::json::document::Json;
 use crate::codec::wire::WireError;
-use crate::model::Word;
+use crate::model::ApiEnum;
 use crate::model::api::common::{ConditionalOperator, JobFailure};
 use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
@@ -254,13 +254,13 @@ pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
 }
 
 /// Reads `ReturnValues`; an unknown word is the error `other`.
-pub fn return_values<T: Word + Default>(
+pub fn return_values<T: ApiEnum + Default>(
     members: Members<'_>,
     other: WireError,
 ) -> Result<T, WireError> {
     members
         .string("ReturnValues")
-        .map_or(Ok(T::default()), |word| T::of_word(word).ok_or(other))
+        .map_or(Ok(T::default()), |word| T::parse(word).ok_or(other))
 }
 
 /// Checks that names and values come with an expression that can use them. This is reported before

@@ -19,7 +19,7 @@ use constraint::{UPDATE_RETURN_VALUES, Violations};
 use json_type::SerializationError;
 
 use crate::model::Error;
-use crate::model::error::Layer;
+use crate::model::error::RequestParser;
 use crate::model::error::exception::VALIDATION;
 
 pub mod attribute_value;
@@ -116,12 +116,12 @@ impl WireError {
 
     /// Returns the text as an operation of that layer gives it.
     #[must_use]
-    pub fn text(&self, layer: Layer) -> String {
+    pub fn text(&self, parser: RequestParser) -> String {
         match self {
-            Self::ReturnValues if layer == Layer::Write => {
+            Self::ReturnValues if parser == RequestParser::Write => {
                 format!("1 validation error detected: {self}")
             }
-            Self::Request(error) => error.text(layer),
+            Self::Request(error) => error.text(parser),
             other => other.to_string(),
         }
     }

@@ -34,7 +34,7 @@ fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
         .structure("QueryFilter")
         .map_or(0, |filter| filter.iter().count());
     match members.string("ConditionalOperator") {
-        Some(operator) if conditions > 1 && ConditionalOperator::of_word(operator).is_none() => {
+        Some(operator) if conditions > 1 && ConditionalOperator::parse(operator).is_none() => {
             Err(WireError::QueryConditionalOperator)
         }
         _ => Ok(()),

@@ -10,7 +10,7 @@
 //! order, once for types and once for constraints, and clients match on its texts.
 
 use crate::codec::json::document::{Json, JsonKind, JsonList, JsonObject};
-use crate::model::Word;
+use crate::model::ApiEnum;
 
 /// The type of a member.
 #[derive(Debug, Clone, Copy)]
@@ -112,8 +112,8 @@ impl<'a> Members<'a> {
     }
 
     /// Returns a value of an API enum; `None` also for an unknown word.
-    pub fn word<T: Word>(self, name: &str) -> Option<T> {
-        self.string(name).and_then(T::of_word)
+    pub fn word<T: ApiEnum>(self, name: &str) -> Option<T> {
+        self.string(name).and_then(T::parse)
     }
 
     pub fn owned(self, name: &str) -> Option<String> {

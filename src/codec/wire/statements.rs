@@ -2,9 +2,9 @@
 //! ExecuteTransaction (docs/dynamodb.md 19.1): the parts that the declarations in
 //! `model::api::statements` do not generate. `expr::partiql` parses the statements themselves.
 
-use super::capacity::{self, Consumed, PlainUnits, Units};
+use super::capacity::{self, CapacityByTable, Consumed, Units};
 use super::declared::*;
-use super::transactions::Found;
+use super::transactions::ItemResponse;
 use super::{members, response};
 use crate::model::AttributeValue;
 use crate::model::api::statements::statements;
@@ -52,9 +52,9 @@ impl Group<StatementValues> for Parameters {
 /// The table of a response and the capacity consumed of it. Only the capacity names the table, so
 /// the request must have asked for it.
 #[derive(Debug)]
-pub struct Charged;
+pub struct ChargedTable;
 
-impl Group<TableName> for Charged {
+impl Group<TableName> for ChargedTable {
     fn read(members: Members<'_>, sender: Sender) -> Result<TableName, WireError> {
         required::<_, Plain>(
             response::structure(members, "ConsumedCapacity")?,
@@ -64,7 +64,7 @@ impl Group<TableName> for Charged {
     }
 }
 
-impl Group<ConsumedCapacity> for Charged {
+impl Group<ConsumedCapacity> for ChargedTable {
     fn read(members: Members<'_>, sender: Sender) -> Result<ConsumedCapacity, WireError> {
         Ok(optional::<_, Consumed>(members, "ConsumedCapacity", sender)?.unwrap_or_default())
     }
@@ -138,7 +138,7 @@ impl Declared for ExecuteTransactionResponse {
     ) -> Result<Self, WireError> {
         let (consumed_capacity, is_read) = capacity::of_reads(capacity::read_list(members)?);
         let responses =
-            optional::<_, List<Found>>(members, "Responses", sender)?.unwrap_or_default();
+            optional::<_, List<ItemResponse>>(members, "Responses", sender)?.unwrap_or_default();
         Ok(Self {
             responses,
             consumed_capacity,
@@ -147,7 +147,7 @@ impl Declared for ExecuteTransactionResponse {
     }
 
     fn write_members(&self, object: &mut ObjectWriter<'_>) {
-        List::<Found>::put(&self.responses, "Responses", object);
+        List::<ItemResponse>::put(&self.responses, "Responses", object);
         let units = if self.is_read {
             Units::Read
         } else {

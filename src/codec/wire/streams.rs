@@ -85,7 +85,7 @@ impl Field for SequenceNumber {
 forms! {
     /// The status in a response: one on its way to disabled counts as disabled; any other as
     /// enabled.
-    ToldStatus of StreamStatus, Shape::String, &[], |json, _| {
+    ReportedStatus of StreamStatus, Shape::String, &[], |json, _| {
         Ok(matches!(json.as_str(), Some("DISABLED" | "DISABLING")).then_some(StreamStatus::Disabled))
     };
 }
@@ -235,7 +235,7 @@ impl Field for StreamRecord {
     fn write(&self, out: &mut Vec<u8>) {
         let mut object = ObjectWriter::start(out);
         object.text("eventID", &self.event_id);
-        object.text("eventName", self.event.word());
+        object.text("eventName", self.event.as_str());
         object.text("eventVersion", EVENT_VERSION);
         object.text("eventSource", "aws:dynamodb");
         object.text("awsRegion", REGION);
@@ -269,7 +269,7 @@ fn write_change(record: &StreamRecord, out: &mut Vec<u8>) {
     }
     object.text("SequenceNumber", record.sequence_number.to_string());
     write::whole(record.size_bytes, object.member("SizeBytes"));
-    object.text("StreamViewType", record.view_type.word());
+    object.text("StreamViewType", record.view_type.as_str());
     object.end();
 }
 

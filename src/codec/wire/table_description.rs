@@ -24,7 +24,9 @@ use crate::model::schema::{
     BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ON_DEMAND_WARM,
     OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
 };
-use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings, Word};
+use crate::model::{
+    ApiEnum, Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings,
+};
 
 /// Returns the response of DescribeTable as a tree.
 #[must_use]
@@ -46,7 +48,7 @@ pub fn to_json(table: &TableDescription) -> Value {
         "AttributeDefinitions": attribute_definitions(schema),
         "TableName": schema.name.as_str(),
         "KeySchema": table_key_schema(schema),
-        "TableStatus": table.status.word(),
+        "TableStatus": table.status.as_str(),
         "CreationDateTime": timestamp(table.created_ms),
         "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
         "TableSizeBytes": table.table_size_bytes,
@@ -62,7 +64,7 @@ pub fn to_json(table: &TableDescription) -> Value {
         "LatestStreamArn": stream.as_ref().map(arn::stream),
         "SSEDescription": settings.encryption.as_ref().map(|encryption| encryption_to_json(encryption, table.status)),
         "TableClassSummary": settings.table_class.map(|class| object! {
-            "TableClass": class.word(),
+            "TableClass": class.as_str(),
             "LastUpdateDateTime": table.control.class_changed_ms.map(timestamp),
         }),
         "OnDemandThroughput": told.get("OnDemandThroughput"),
@@ -97,7 +99,7 @@ fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     let created_on_demand = (mode == BillingMode::PayPerRequest).then_some(table.created_ms);
     let since = table.control.on_demand_since_ms.or(created_on_demand)?;
     Some(
-        json!({ "BillingMode": mode.word(), "LastUpdateToPayPerRequestDateTime": timestamp(since) }),
+        json!({ "BillingMode": mode.as_str(), "LastUpdateToPayPerRequestDateTime": timestamp(since) }),
     )
 }
 
@@ -108,7 +110,7 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
     let schema = &table.schema;
     object! {
         "TableName": schema.name.as_str(),
-        "TableStatus": table.status.word(),
+        "TableStatus": table.status.as_str(),
         "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
         "TableSizeBytes": table.table_size_bytes,
         "ItemCount": table.item_count,
@@ -145,7 +147,7 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
         "IndexSizeBytes": state.index_size_bytes,
         "ItemCount": state.item_count,
         "IndexArn": format!("{}/index/{name}", arn::table(&schema.name)),
-        "IndexStatus": global.map(|_| state.status.word()),
+        "IndexStatus": global.map(|_| state.status.as_str()),
         "Backfilling": global.and(state.backfilling),
         "ProvisionedThroughput": global.map(|index| throughput(index.throughput, &history, table.at_ms)),
         "OnDemandThroughput": global.and_then(|index| tree_of(&index.settings).remove("OnDemandThroughput")),
@@ -155,7 +157,7 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
 
 /// Returns `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
-    let definition = |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
+    let definition = |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.as_str() });
     schema
         .attribute_definitions()
         .iter()
@@ -218,7 +220,7 @@ fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus
     let told = json!({
         "ReadUnitsPerSecond": warm.read_capacity_units,
         "WriteUnitsPerSecond": warm.write_capacity_units,
-        "Status": state.word(),
+        "Status": state.as_str(),
     });
     (state != TableStatus::Creating).then_some(told)
 }
@@ -438,18 +440,18 @@ fn read_projection(members: Members<'_>) -> Result<Projection, Error> {
 ///
 /// # Errors
 /// [`Error::Remote`] for an unknown word, which must not count as the default.
-fn known<T: Word>(members: Members<'_>, name: &str) -> Result<Option<T>, Error> {
+fn known<T: ApiEnum>(members: Members<'_>, name: &str) -> Result<Option<T>, Error> {
     let unknown = |word| response::unreadable(format_args!("it has the unknown {name} {word:?}"));
     members
         .string(name)
-        .map(|word| T::of_word(word).ok_or_else(|| unknown(word)))
+        .map(|word| T::parse(word).ok_or_else(|| unknown(word)))
         .transpose()
 }
 
 /// Reads a status. One unknown to us counts as updating, in which a table must not be changed.
 fn status(members: Members<'_>, name: &str) -> TableStatus {
     members.string(name).map_or(TableStatus::Active, |word| {
-        TableStatus::of_word(word).unwrap_or(TableStatus::Updating)
+        TableStatus::parse(word).unwrap_or(TableStatus::Updating)
     })
 }
 
@@ -473,7 +475,7 @@ fn settings(members: Members<'_>, mode: BillingMode) -> Result<TableSettings, Er
     Ok(TableSettings {
         stream: stream.map(view_type).transpose()?,
         encryption: members.structure("SSEDescription").and_then(encryption),
-        table_class: class.and_then(TableClass::of_word),
+        table_class: class.and_then(TableClass::parse),
         tags: Vec::new(),
         resource_policy: None,
         throughput: throughput_settings(members, mode)?,

@@ -95,7 +95,7 @@ impl Field for (String, String) {
 forms! {
     /// A table class that exists.
     KnownClass of TableClass, Shape::String, &[], |json, _| {
-        Ok(json.as_str().map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()?)
+        Ok(json.as_str().map(|text| TableClass::parse(text).ok_or(SchemaError::TableClass)).transpose()?)
     };
     /// Encryption that is on.
     Enabled of Encryption, Encryption::SHAPE, &[], |json, sender| {

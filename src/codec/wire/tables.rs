@@ -49,9 +49,9 @@ impl Field for TableDescription {
 /// A table that is being deleted, described without keys and indexes:
 /// [`table_description::read_deleted`] reads it.
 #[derive(Debug)]
-pub struct Going;
+pub struct DeletedTable;
 
-impl Form<TableDescription> for Going {
+impl Form<TableDescription> for DeletedTable {
     const SHAPE: Shape = TableDescription::SHAPE;
 
     fn read(_: Json<'_>, _: Sender) -> Result<Option<TableDescription>, WireError> {
@@ -119,7 +119,7 @@ const LOCAL_INDEX: &[Member] = &[
 ];
 
 /// Declares an index as it is sent in a member of that name.
-macro_rules! indexes {
+macro_rules! index_forms {
     ($($form:ident: $name:literal, $members:ident, $kind:ident;)*) => {
         $(
             #[derive(Debug)]
@@ -141,7 +141,7 @@ macro_rules! indexes {
     };
 }
 
-indexes! {
+index_forms! {
     LocalIndex: "LocalSecondaryIndex", LOCAL_INDEX, Local;
     GlobalIndex: "GlobalSecondaryIndex", GLOBAL_INDEX, Global;
     // The form in which UpdateTable creates it.
@@ -168,7 +168,7 @@ pub fn definition_to_json(schema: &TableSchema) -> Value {
         "KeySchema": table_description::table_key_schema(schema),
         "LocalSecondaryIndexes": indexes(IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(IndexKind::Global),
-        "BillingMode": schema.billing_mode.word(),
+        "BillingMode": schema.billing_mode.as_str(),
         "ProvisionedThroughput": schema.throughput.map(throughput_to_json),
         "DeletionProtectionEnabled": schema.deletion_protection,
     };

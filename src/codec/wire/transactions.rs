@@ -2,7 +2,7 @@
 //! the declarations in `model::api::items` do not generate, read one part after the other; and the
 //! reasons of a cancelled transaction.
 
-use super::capacity::{self, ReadUnits, Units};
+use super::capacity::{self, ReadCapacityByTable, Units};
 use super::declared::*;
 use super::items::Condition;
 use super::members::{self, Names, NamesAndValues};
@@ -73,9 +73,9 @@ pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {
 
 /// The response to one part of a transaction that reads: an object with an item, or without one.
 #[derive(Debug)]
-pub struct Found;
+pub struct ItemResponse;
 
-impl Form<Option<Item>> for Found {
+impl Form<Option<Item>> for ItemResponse {
     const SHAPE: Shape = Shape::Structure(&Structure {
         name: "ItemResponse",
         members: &[],
@@ -160,7 +160,7 @@ impl Declared for TransactGetItemsRequest {
                 object.end();
             },
         );
-        put!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
+        write_member!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
     }
 }
 
@@ -275,8 +275,8 @@ impl Declared for TransactWriteItemsRequest {
             write_action,
         );
         object.text_if("ClientRequestToken", self.client_request_token.as_ref());
-        put!(default object, "ReturnItemCollectionMetrics", &self.return_item_collection_metrics, bool, (Size));
-        put!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
+        write_member!(default object, "ReturnItemCollectionMetrics", &self.return_item_collection_metrics, bool, (Size));
+        write_member!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
     }
 }
 
@@ -366,7 +366,7 @@ fn write_action(write: &TransactWrite, out: &mut Vec<u8>) {
     }
     Condition::write(&write.condition, inner);
     NamesAndValues::write(&write.placeholders, inner);
-    put!(default inner, "ReturnValuesOnConditionCheckFailure", &write.return_old_on_condition_failure, bool, (AllOld));
+    write_member!(default inner, "ReturnValuesOnConditionCheckFailure", &write.return_old_on_condition_failure, bool, (AllOld));
     writer.end();
     object.end();
 }

@@ -20,9 +20,9 @@ const SSE_ALGORITHM: Member =
 
 /// The request's own text. Descriptions repeat members that nothing here reads.
 #[derive(Debug)]
-pub struct Whole;
+pub struct RequestText;
 
-impl Group<String> for Whole {
+impl Group<String> for RequestText {
     fn read(members: Members<'_>, _: Sender) -> Result<String, WireError> {
         let mut out = Vec::new();
         let mut object = ObjectWriter::start(&mut out);
@@ -202,7 +202,7 @@ impl Form<u8> for Delimiter {
     }
 }
 
-trees! {
+tree_bodies! {
     Export: export_to_json;
     ListTransfersResponse<Export>: exports_to_json;
     Import: |import| json!({ "ImportTableDescription": described(import, true) });
@@ -229,19 +229,19 @@ fn export_to_json(export: &Export) -> Value {
     let window = export.window.as_ref().map(|window| {
         json!({
             "ExportFromTime": timestamp(window.from_ms), "ExportToTime": timestamp(window.to_ms),
-            "ExportViewType": window.view.word(),
+            "ExportViewType": window.view.as_str(),
         })
     });
     let is_over = export.end_ms.is_some();
     let description = object! {
         "ExportArn": export.arn,
-        "ExportStatus": export.status.word(),
+        "ExportStatus": export.status.as_str(),
         "StartTime": timestamp(export.start_ms),
         "TableArn": table_arn(&export.arn),
         "TableId": export.table_id,
         "ExportTime": window.is_none().then(|| timestamp(export.time_ms)),
         "IncrementalExportSpecification": window,
-        "ExportFormat": export.format().word(),
+        "ExportFormat": export.format().as_str(),
         "ExportType": export.type_text(),
         "ClientToken": echoed(&request, "ClientToken"),
         "S3Bucket": echoed(&request, "S3Bucket"),
@@ -262,7 +262,7 @@ fn export_to_json(export: &Export) -> Value {
 
 /// Returns the body of ListExports.
 fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
-    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.word(), "ExportType": of.type_text() });
+    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.as_str(), "ExportType": of.type_text() });
     object! {
         "ExportSummaries": response.transfers.iter().map(summary).collect::<Value>(),
         "NextToken": response.next.as_deref().map(token),
@@ -283,7 +283,7 @@ fn described(import: &Import, is_whole: bool) -> Value {
     let failure = import.failure.as_ref().filter(|_| is_whole);
     object! {
         "ImportArn": import.arn,
-        "ImportStatus": import.status.word(),
+        "ImportStatus": import.status.as_str(),
         "TableArn": table_arn(&import.arn),
         "CloudWatchLogGroupArn": format!("arn:aws:logs:{REGION}:{ACCOUNT}:log-group:/aws-dynamodb/imports:*"),
         "StartTime": timestamp(import.start_ms),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::codec::dynamodb_json::write_item;
 use crate::codec::json::document::Json;
 use crate::model::api::ReturnConsumedCapacity;
-use crate::model::{Item, TableName, Word, arn};
+use crate::model::{ApiEnum, Item, TableName, arn};
 
 /// The request parameters that shape its response's body. It is kept apart, as the operation
 /// consumes its request.
@@ -35,7 +35,7 @@ impl Context {
     pub fn of(json: Json<'_>) -> Self {
         let detail = json.get("ReturnConsumedCapacity").and_then(Json::as_str);
         let detail = detail
-            .and_then(ReturnConsumedCapacity::of_word)
+            .and_then(ReturnConsumedCapacity::parse)
             .unwrap_or_default();
         Self {
             table_names: requested_tables(json),

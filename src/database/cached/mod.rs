@@ -16,7 +16,7 @@ mod caches;
 use super::item_writes::{ItemEffect, ItemWrite, item_writes};
 use super::layout::Layout;
 use super::prelude::*;
-use super::{BatchRowSink, Browse, CacheCounters, Done, RowSink};
+use super::{BatchRowSink, Browse, CacheCounters, Completion, RowSink};
 use crate::codec::record::ResultRow;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse,
@@ -125,7 +125,7 @@ impl Database for CachedDatabase {
                 // After the delete, which also voids the reads under way: invalidated earlier, they
                 // would leave items of a deleted table.
                 self.invalidate_table(&table);
-                done.tell(deleted);
+                done.complete(deleted);
             }
             call => match self.written_items(&call) {
                 written if written.is_empty() => self.inner.start(call),
@@ -314,7 +314,7 @@ impl CachedDatabase {
     }
 
     /// Answers a GetItem. A read of some attributes bypasses the cache, which holds whole items.
-    fn get(&self, request: GetItemRequest, done: Done<GetItemResponse>) {
+    fn get(&self, request: GetItemRequest, done: Completion<GetItemResponse>) {
         if request.consistent_read
             || request.projection_expression.is_some()
             || request.attributes_to_get.is_some()
@@ -323,7 +323,7 @@ impl CachedDatabase {
         }
         let fill = match self.items.get(&request.table_name, &request.key) {
             ItemLookup::Hit(item) => {
-                return done.tell(Ok(GetItemResponse {
+                return done.complete(Ok(GetItemResponse {
                     item,
                     consumed_capacity: ConsumedCapacity::default(),
                 }));

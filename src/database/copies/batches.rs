@@ -8,7 +8,7 @@ use super::scan::{ThrottleBackoff, is_throttled, retry_throttled};
 use super::{CopyError, CopySide};
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{
-    BatchWriteItemRequest, BatchWriteItemResponse, Call, Done, PutItemRequest, TableWrites,
+    BatchWriteItemRequest, BatchWriteItemResponse, Call, Completion, PutItemRequest, TableWrites,
     WriteRequest,
 };
 use crate::model::error::StoreError;
@@ -147,7 +147,7 @@ fn send_batches(side: &CopySide, batches: Vec<Vec<Item>>) -> Vec<BatchOutcome> {
         };
         let sender = sender.clone();
         // The receiver waits below, so it cannot be gone.
-        let done = Done::detached(move |outcome| drop(sender.send((place, outcome))));
+        let done = Completion::detached(move |outcome| drop(sender.send((place, outcome))));
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);

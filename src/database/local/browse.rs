@@ -11,8 +11,8 @@ use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::copies::journal;
 use crate::database::{
-    Bill, Browse, Collection, Done, EntryKey, EntryRange, EntryStat, ListPosition, PartitionKey,
-    RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
+    Browse, Collection, Completion, DeferredCharge, EntryKey, EntryRange, EntryStat, ListPosition,
+    PartitionKey, RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
 };
 use crate::engine::base::counters::CollectionRecord;
 use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
@@ -329,7 +329,7 @@ impl Browse for LocalDatabase {
         &self,
         request: &ReadRequest,
         rows: &mut RowSink<'_>,
-    ) -> Result<(Page, Bill), Error> {
+    ) -> Result<(Page, DeferredCharge), Error> {
         let operation = match request.range {
             ReadRange::Query { .. } => MeteredOperation::Query,
             ReadRange::Scan { .. } => MeteredOperation::Scan,
@@ -337,7 +337,7 @@ impl Browse for LocalDatabase {
         let table = &request.table_name;
         let (timer, started) = (self.engine.timer(operation), Instant::now());
         let read = self.engine.read_page_unbilled(request.clone(), rows);
-        let (page, bill) = match read {
+        let (page, charge) = match read {
             Ok(read) => read,
             Err(error) => return timer.finish([table], Err(error), |_| None),
         };
@@ -348,14 +348,14 @@ impl Browse for LocalDatabase {
             page.count,
         );
         // Timed by the read, however much later the page is delivered.
-        let settle = move || {
-            let settled = engine.view().and_then(|view| bill.spend(&view));
+        let apply = move || {
+            let settled = engine.view().and_then(|view| charge.spend(&view));
             engine
                 .timer(operation)
                 .with_elapsed(took)
                 .finish([&table], settled, |()| Some(count))
         };
-        Ok((page, Bill::new(settle)))
+        Ok((page, DeferredCharge::new(apply)))
     }
 
     fn peek_page(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
@@ -375,7 +375,7 @@ impl Browse for LocalDatabase {
         self.engine.expiring(table, count)
     }
 
-    fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
+    fn trash_item(&self, request: TrashRequest, done: Completion<DeleteItemResponse>) {
         let timer = self.engine.timer(MeteredOperation::DeleteItem);
         let tables = vec![request.delete.table_name.clone()];
         self.engine.trash_item(

@@ -19,7 +19,7 @@ use crate::database::prelude::*;
 use crate::database::thread_pool::{SpawnFailure, ThreadPool};
 use crate::database::{BatchRowSink, RowSink};
 use crate::expr::{KeyConditionShape, PlaceholderScope};
-use crate::model::api::operation::{Way, operations};
+use crate::model::api::operation::{OperationKind, operations};
 use crate::model::api::*;
 use crate::model::arn;
 use crate::model::clock::{Clock, SystemClock};
@@ -247,19 +247,19 @@ const CAPACITY_DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// Generates the dispatch of each operation to its request, as its row in the table says.
 macro_rules! send {
-    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+    ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn send(client: &Client, call: Call) {
-            match call { $(Call::$name(request, done) => done.tell(send!(@$elsewhere client, $name, $method, request)),)* }
+            match call { $(Call::$name(request, done) => done.complete(send!(@$remote client, $name, $method, request)),)* }
         }
     };
-    (@Asked $client:ident, $name:ident, $method:ident, $request:ident) => { $client.call_declared(stringify!($name), &$request) };
+    (@Forwarded $client:ident, $name:ident, $method:ident, $request:ident) => { $client.call_declared(stringify!($name), &$request) };
     (@Charged $client:ident, $name:ident, $method:ident, $request:ident) => {{
         let mut request = $request;
         request.return_consumed_capacity = CAPACITY_DETAIL;
         $client.call_declared(stringify!($name), &request)
     }};
-    (@Own $client:ident, $name:ident, $method:ident, $request:ident) => { requests::$method($client, $request) };
-    (@Unasked $client:ident, $name:ident, $method:ident, $request:ident) => {{
+    (@Custom $client:ident, $name:ident, $method:ident, $request:ident) => { requests::$method($client, $request) };
+    (@LocalOnly $client:ident, $name:ident, $method:ident, $request:ident) => {{
         let _ = $request;
         Err(Error::Unavailable(concat!(
             stringify!($name), " is not made through a remote mount; use the service's own tools for it"
@@ -271,9 +271,11 @@ operations!(send);
 impl Database for Client {
     /// Runs a write on a worker, where it does not block the caller.
     fn start(&self, call: Call) {
-        match call.way() {
-            Way::Reads | Way::Controls | Way::Passes => send(self, call),
-            Way::Writes => {
+        match call.kind() {
+            OperationKind::Read | OperationKind::Control | OperationKind::PassThrough => {
+                send(self, call)
+            }
+            OperationKind::Write => {
                 let client = self.clone();
                 self.shared
                     .workers

@@ -97,12 +97,12 @@ impl<'a> Part<'a> for ZeroTerminated<'a> {
 }
 
 /// Defines enums that are one byte in keys.
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$of_word:meta])* $word:ident = $byte:literal,)* })*) => {
+macro_rules! byte_enums {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$variant_attribute:meta])* $variant:ident = $byte:literal,)* })*) => {
         $($(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $name {
-            $($(#[$of_word])* $word = $byte,)*
+            $($(#[$variant_attribute])* $variant = $byte,)*
         }
 
         impl<'a> Part<'a> for $name {
@@ -112,14 +112,14 @@ macro_rules! words {
 
             fn take(rest: &mut &'a [u8]) -> Option<Self> {
                 match u8::take(rest)? {
-                    $($byte => Some(Self::$word),)*
+                    $($byte => Some(Self::$variant),)*
                     _ => None,
                 }
             }
         })*
     };
 }
-words! {
+byte_enums! {
     /// Single values of the store.
     Meta {
         /// Version of all formats: one byte.

@@ -141,7 +141,7 @@ impl<'a> Part<'a> for Prefixed<'a> {
     }
 }
 
-macro_rules! numbers {
+macro_rules! big_endian_parts {
     ($($number:ty)*) => {
         $(impl<'a> Part<'a> for $number {
             fn put(&self, out: &mut Vec<u8>) {
@@ -156,7 +156,7 @@ macro_rules! numbers {
         })*
     };
 }
-numbers!(u8 u16 u32 u64);
+big_endian_parts!(u8 u16 u32 u64);
 
 impl<'a> Part<'a> for &'a Digest {
     fn put(&self, out: &mut Vec<u8>) {
@@ -203,7 +203,7 @@ impl<'a> Part<'a> for &'a str {
     }
 }
 
-macro_rules! several {
+macro_rules! tuple_parts {
     ($($part:ident)*) => {
         impl<'a, $($part: Part<'a>),*> Part<'a> for ($($part,)*) {
             #[allow(non_snake_case)]
@@ -218,10 +218,10 @@ macro_rules! several {
         }
     };
 }
-several!(A B);
-several!(A B C);
-several!(A B C D);
-several!(A B C D E);
+tuple_parts!(A B);
+tuple_parts!(A B C);
+tuple_parts!(A B C D);
+tuple_parts!(A B C D E);
 
 #[cfg(test)]
 mod parts_tests {

@@ -26,7 +26,7 @@ use crate::expr::{
     key_condition, projection,
 };
 use crate::model::{
-    KeySchema, Word,
+    ApiEnum, KeySchema,
     api::{
         common::JobFailure,
         transfer::{
@@ -186,7 +186,7 @@ pub fn write_files(
         "manifestFilesS3Key": format!("{key}/manifest-files.json"),
         "billedSizeBytes": bytes,
         "itemCount": items,
-        "outputFormat": record.export.format().word(),
+        "outputFormat": record.export.format().as_str(),
         "exportType": record.export.type_text(),
         "region": arn::REGION,
     });
@@ -196,7 +196,7 @@ pub fn write_files(
             summary["version"] = json!(INCREMENTAL_MANIFEST_VERSION);
             summary["exportFromTime"] = json!(calendar::iso(window.from_ms));
             summary["exportToTime"] = json!(calendar::iso(window.to_ms));
-            summary["outputView"] = json!(window.view.word());
+            summary["outputView"] = json!(window.view.as_str());
         }
     }
     write_with_checksum(

@@ -27,7 +27,7 @@ use super::{
     purge,
     runtime::prelude::*,
 };
-use crate::model::api::{Done, common::JobFailure, transfer::TransferStatus};
+use crate::model::api::{Completion, common::JobFailure, transfer::TransferStatus};
 
 use finish::{FollowUp, end, to_failure};
 
@@ -47,7 +47,7 @@ pub fn resume(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
 /// Runs a job to its end, one batch at a time.
 pub fn start(shared: Arc<EngineShared>, id: u32) {
     let again = Arc::clone(&shared);
-    let next = Done::detached(
+    let next = Completion::detached(
         move |outcome: Result<Option<FollowUp>, Error>| match outcome {
             Ok(None) => start(again, id),
             Ok(Some(rest)) => start_follow_up(&again, rest),
@@ -179,7 +179,7 @@ fn end_failed(shared: &Arc<EngineShared>, id: u32, error: &Error) {
 
 fn give_up(shared: &Arc<EngineShared>, id: u32, failure: JobFailure) {
     let (again, of_job) = (Arc::clone(shared), failure.clone());
-    let next = Done::detached(
+    let next = Completion::detached(
         move |outcome: Result<Option<FollowUp>, Error>| match outcome {
             Ok(None) if again.batch_size.halve() => start(again, id),
             Ok(None) => purge::retry_later(&again, move |shared| start(Arc::clone(shared), id)),

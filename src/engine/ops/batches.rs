@@ -10,7 +10,7 @@ use crate::engine::{
     base::{item_key, read_units},
     index,
     read::select::{self, RequestedProjection},
-    runtime::{BatchRowSink, Done, prelude::*},
+    runtime::{BatchRowSink, Completion, prelude::*},
     write::{self, condition::StoredItem},
 };
 use crate::expr::ProjectionPaths;
@@ -175,7 +175,7 @@ impl Engine {
     pub fn batch_write_item(
         &self,
         request: BatchWriteItemRequest,
-        done: Done<BatchWriteItemResponse>,
+        done: Completion<BatchWriteItemResponse>,
     ) {
         self.shared.submit_checked(
             check_values(&request),

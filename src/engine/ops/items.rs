@@ -7,7 +7,7 @@
 use crate::engine::{
     base::{item_key, read_units},
     read::select::{self, RequestedProjection},
-    runtime::{Done, prelude::*},
+    runtime::{Completion, prelude::*},
     trash,
     write::{
         self, AppliedWrite,
@@ -85,7 +85,7 @@ pub(super) fn parse_projection(
 impl Engine {
     /// Starts a PutItem (docs/dynamodb.md 12.2): the item replaces the one with its key, if the
     /// condition holds for that. `done` gets the result after the commit.
-    pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
+    pub fn put_item(&self, request: PutItemRequest, done: Completion<PutItemResponse>) {
         self.shared.submit_checked(
             check_put(&request),
             move |transaction, plan| put(transaction, &request, plan),
@@ -164,7 +164,7 @@ fn returned_attributes(
 impl Engine {
     /// Starts an UpdateItem (docs/dynamodb.md 12.3): the update applies to the item with the key,
     /// or to the key alone, if the condition holds for it. `done` gets the result after the commit.
-    pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+    pub fn update_item(&self, request: UpdateItemRequest, done: Completion<UpdateItemResponse>) {
         self.shared.submit_checked(
             check_update(&request),
             move |transaction, plan| update(transaction, &request, plan),
@@ -212,7 +212,7 @@ fn update(
 impl Engine {
     /// Starts a DeleteItem (docs/dynamodb.md 12.4): deletes the item with the key if the condition
     /// holds for it; a missing item is no error. `done` gets the result after the commit.
-    pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+    pub fn delete_item(&self, request: DeleteItemRequest, done: Completion<DeleteItemResponse>) {
         self.shared.submit_checked(
             check_delete(&request),
             move |transaction, plan| delete(transaction, &request, plan),
@@ -257,7 +257,7 @@ fn delete(
 impl Engine {
     /// Starts the delete of an item and puts its text into the trash in the same transaction;
     /// `done` gets the result after the commit. A missing item puts nothing into the trash.
-    pub fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
+    pub fn trash_item(&self, request: TrashRequest, done: Completion<DeleteItemResponse>) {
         let checked = check_delete(&request.delete);
         let park = move |transaction: &mut Transaction<'_>, plan: &WritePlan| {
             let table = transaction.active_table(&request.key.table)?;

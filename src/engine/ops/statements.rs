@@ -6,7 +6,7 @@
 use super::transactions::{self, ReasonList, TransactionPart};
 use crate::engine::{
     base::{TRANSACTION_FACTOR, read_units},
-    runtime::{Done, ValueMemory, prelude::*},
+    runtime::{Completion, ValueMemory, prelude::*},
     statements::{
         self, StatementPosition,
         select_statement::{self, PageOptions},
@@ -32,16 +32,16 @@ impl Engine {
     pub fn execute_statement(
         &self,
         request: ExecuteStatementRequest,
-        done: Done<ExecuteStatementResponse>,
+        done: Completion<ExecuteStatementResponse>,
     ) {
         match partiql::read(&request.statement, &request.parameters) {
-            Err(error) => done.tell(Err(error)),
-            Ok(Statement::Select(statement)) => done.tell(self.select(&statement, &request)),
+            Err(error) => done.complete(Err(error)),
+            Ok(Statement::Select(statement)) => done.complete(self.select(&statement, &request)),
             Ok(Statement::Write(WriteStatement {
                 effect: WriteEffect::Exists { .. },
                 ..
             })) => {
-                done.tell(Err(StatementError::ExistsAlone.into()));
+                done.complete(Err(StatementError::ExistsAlone.into()));
             }
             Ok(Statement::Write(statement)) => {
                 let return_old = request.return_old_on_condition_failure;
@@ -107,7 +107,7 @@ impl Engine {
     pub fn batch_execute_statement(
         &self,
         request: BatchExecuteStatementRequest,
-        done: Done<BatchExecuteStatementResponse>,
+        done: Completion<BatchExecuteStatementResponse>,
     ) {
         let statements: Vec<Result<Statement, Error>> =
             request.statements.iter().map(parse_one).collect();
@@ -117,8 +117,8 @@ impl Engine {
             .flatten()
             .partition(|statement| is_read(statement));
         match (reads.is_empty(), writes.is_empty()) {
-            (false, false) => done.tell(Err(StatementError::MixedBatch.into())),
-            (_, true) => done.tell(self.read_batch(&request, statements)),
+            (false, false) => done.complete(Err(StatementError::MixedBatch.into())),
+            (_, true) => done.complete(self.read_batch(&request, statements)),
             (true, false) => self.shared.submit(
                 move |transaction| write_batch(transaction, &request, &statements),
                 done,
@@ -282,15 +282,15 @@ impl Engine {
     pub fn execute_transaction(
         &self,
         request: ExecuteTransactionRequest,
-        done: Done<ExecuteTransactionResponse>,
+        done: Completion<ExecuteTransactionResponse>,
     ) {
         let statements = match parse_all(&request) {
             Ok(statements) => statements,
-            Err(error) => return done.tell(Err(error)),
+            Err(error) => return done.complete(Err(error)),
         };
         match statements {
             TransactionStatements::Reads(statements) => {
-                done.tell(self.read_transaction(&statements))
+                done.complete(self.read_transaction(&statements))
             }
             TransactionStatements::Writes(statements) => {
                 let token = request

@@ -10,7 +10,7 @@ use crate::engine::{
     base::{TRANSACTION_FACTOR, item_key, read_units, write_units},
     idempotency::{self, TokenResult},
     read::select::{self, RequestedProjection},
-    runtime::{Done, ValueMemory, prelude::*},
+    runtime::{Completion, ValueMemory, prelude::*},
     statements::{append_item, append_part},
     write::{
         self,
@@ -35,7 +35,7 @@ impl Engine {
     pub fn transact_write_items(
         &self,
         request: TransactWriteItemsRequest,
-        done: Done<TransactWriteItemsResponse>,
+        done: Completion<TransactWriteItemsResponse>,
     ) {
         let checked = check_shape(&request).map(|checked| {
             let token = request

@@ -17,7 +17,7 @@ mod view;
 mod warnings;
 
 pub use crate::codec::record::{BatchRowSink, RowSink};
-pub use crate::model::api::Done;
+pub use crate::model::api::Completion;
 pub use engine::{Background, Engine, Round};
 pub use options::{BACKGROUND_PERIOD, EngineOptions};
 pub use shared::EngineShared;

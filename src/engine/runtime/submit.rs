@@ -13,7 +13,7 @@ use super::{
 };
 use crate::engine::{meter::Charges, prelude::*};
 use crate::model::api::{
-    CallContext, ChangeOrigin, CommitEvent, CommitInline, Done, WaitPolicy, WrittenItem,
+    CallContext, ChangeOrigin, CommitEvent, CommitInline, Completion, WaitPolicy, WrittenItem,
 };
 use crate::store::WriteJob;
 
@@ -22,7 +22,7 @@ const END_POLL: Duration = Duration::from_millis(20);
 
 impl EngineShared {
     /// Queues a change; `done` gets its outcome after the commit.
-    pub(crate) fn submit<T, F>(self: &Arc<Self>, mut run: F, done: Done<T>)
+    pub(crate) fn submit<T, F>(self: &Arc<Self>, mut run: F, done: Completion<T>)
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
@@ -35,7 +35,7 @@ impl EngineShared {
         self: &Arc<Self>,
         checked: Result<C, Error>,
         mut run: F,
-        done: Done<T>,
+        done: Completion<T>,
     ) where
         C: Send + 'static,
         T: Send + 'static,
@@ -43,7 +43,7 @@ impl EngineShared {
     {
         let checked = match checked {
             Ok(checked) => checked,
-            Err(error) => return done.tell(Err(error)),
+            Err(error) => return done.complete(Err(error)),
         };
         // Only this function is compiled for each operation: the boxed change has no type
         // parameters.
@@ -72,7 +72,7 @@ impl EngineShared {
             // There is no receiver if the engine ended meanwhile.
             let _ = end.send(());
         };
-        self.submit(run, Done::new(context, done));
+        self.submit(run, Completion::new(context, done));
         PendingChange { value, ended }
     }
 
@@ -158,11 +158,11 @@ struct SubmittedChange {
     /// The items written by the last run.
     written: Vec<WrittenItem>,
     ended_tables: Vec<TableName>,
-    done: Done<()>,
+    done: Completion<()>,
 }
 
 impl SubmittedChange {
-    fn new(shared: Arc<EngineShared>, run: BoxedChange, done: Done<()>) -> Box<Self> {
+    fn new(shared: Arc<EngineShared>, run: BoxedChange, done: Completion<()>) -> Box<Self> {
         Box::new(Self {
             shared,
             run,
@@ -249,7 +249,7 @@ impl WriteJob for SubmittedChange {
         }
         let (wait, done, observers) = (self.done.context.wait, self.done, &self.shared.observers);
         let (items, tables) = (self.written, self.ended_tables);
-        let then = move || done.tell(outcome);
+        let then = move || done.complete(outcome);
         if is_committed && observers.any() && !(items.is_empty() && tables.is_empty()) {
             observers.notify(
                 CommitEvent {

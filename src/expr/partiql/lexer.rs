@@ -58,7 +58,7 @@ const SYMBOLS: &[(&str, Symbol)] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartiqlTokenKind {
     /// A bare name or a keyword, as written.
-    Word(String),
+    ApiEnum(String),
     /// A name in double quotes.
     Quoted(String),
     /// A string in single quotes.
@@ -173,7 +173,7 @@ impl Lexer<'_> {
                     .rest
                     .find(|character| !is_word_part(character))
                     .unwrap_or(self.rest.len());
-                Ok(PartiqlTokenKind::Word(self.take(end).to_owned()))
+                Ok(PartiqlTokenKind::ApiEnum(self.take(end).to_owned()))
             }
             _ => {
                 let (text, sign) = SYMBOLS
@@ -334,7 +334,7 @@ mod tests {
     fn check(statement: &str, expected: Option<&[(&str, &str)]>) {
         let shown = |token: &PartiqlToken| {
             let text = match &token.kind {
-                PartiqlTokenKind::Word(text) | PartiqlTokenKind::Number(text) => text.clone(),
+                PartiqlTokenKind::ApiEnum(text) | PartiqlTokenKind::Number(text) => text.clone(),
                 PartiqlTokenKind::Quoted(text) => format!("\"{text}\""),
                 PartiqlTokenKind::Text(text) => format!("'{text}'"),
                 PartiqlTokenKind::Parameter => "?".to_owned(),

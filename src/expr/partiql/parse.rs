@@ -228,7 +228,7 @@ impl PartiqlParser {
     fn refuse_alias(&self) -> Result<(), StatementError> {
         match self.kind() {
             PartiqlTokenKind::Quoted(_) => Err(StatementError::Alias),
-            PartiqlTokenKind::Word(word)
+            PartiqlTokenKind::ApiEnum(word)
                 if word.eq_ignore_ascii_case("AS") || !lexer::is_keyword(word) =>
             {
                 Err(StatementError::Alias)

@@ -206,7 +206,7 @@ impl PartiqlParser {
     /// True if the token to read is this keyword.
     #[must_use]
     pub fn is_word(&self, word: &str) -> bool {
-        matches!(self.kind(), PartiqlTokenKind::Word(text) if text.eq_ignore_ascii_case(word))
+        matches!(self.kind(), PartiqlTokenKind::ApiEnum(text) if text.eq_ignore_ascii_case(word))
     }
 
     pub fn accept_word(&mut self, word: &str) -> bool {
@@ -400,7 +400,7 @@ impl PartiqlParser {
     #[must_use]
     pub fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
         match self.token(ahead).map(|token| &token.kind) {
-            Some(PartiqlTokenKind::Word(text)) => {
+            Some(PartiqlTokenKind::ApiEnum(text)) => {
                 words.iter().any(|word| text.eq_ignore_ascii_case(word))
             }
             _ => false,
@@ -557,7 +557,7 @@ impl PartiqlParser {
                 self.literal(ExpressionNode::Parameter(self.parameters - 1))
             }
             PartiqlTokenKind::Quoted(_) => ExpressionNode::Path(self.path(TERM)?),
-            PartiqlTokenKind::Word(word) => return self.word(&word, place),
+            PartiqlTokenKind::ApiEnum(word) => return self.word(&word, place),
             PartiqlTokenKind::Symbol(Symbol::OpenBracket) => {
                 self.advance();
                 ExpressionNode::List(
@@ -660,7 +660,7 @@ impl PartiqlParser {
     /// `fault` if something else stands here.
     pub fn name(&mut self, fault: StatementError) -> Result<String, StatementError> {
         let name = match self.kind() {
-            PartiqlTokenKind::Word(word) if !is_keyword(word) => word.clone(),
+            PartiqlTokenKind::ApiEnum(word) if !is_keyword(word) => word.clone(),
             PartiqlTokenKind::Quoted(text) => text.clone(),
             _ => return Err(fault),
         };

@@ -28,14 +28,14 @@ use std::ops::Range;
 use super::mount::text_cache::FileText;
 
 use crate::fs::prelude::*;
-use crate::model::api::Done;
+use crate::model::api::Completion;
 
 /// A callback that gets the result of a call, once; it may be called from any thread and must not
 /// block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// A callback that gets the version that a request stored.
-pub type VersionReply = Done<Version>;
+pub type VersionReply = Completion<Version>;
 
 /// Returns the range of the `size` bytes at `offset` that exist in a text of `length` bytes.
 #[must_use]

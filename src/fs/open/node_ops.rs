@@ -33,8 +33,8 @@ impl<O: NodeOps + 'static> From<O> for Feature {
 }
 
 /// Returns the operations of a special file or directory.
-pub fn node_ops(at: &Special) -> &dyn NodeOps {
-    at.feature
+pub fn node_ops(node: &Special) -> &dyn NodeOps {
+    node.feature
         .get::<Box<dyn NodeOps>>()
         .map_or(&ForeignOps, |ops| &**ops)
 }
@@ -97,8 +97,8 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
-    fn modified_ms(&self, at: &At, mount: &Mount) -> Result<u64> {
-        at.facts()
+    fn modified_ms(&self, node: &At, mount: &Mount) -> Result<u64> {
+        node.facts()
             .table
             .map_or(Ok(mount.started_ms), |table| mount.table_created_ms(table))
     }
@@ -107,18 +107,18 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
-    fn attr(&self, at: &At, mount: &Mount) -> Result<Attr> {
-        let modified_ms = self.modified_ms(at, mount)?;
-        let facts = at.facts();
+    fn attr(&self, node: &At, mount: &Mount) -> Result<Attr> {
+        let modified_ms = self.modified_ms(node, mount)?;
+        let facts = node.facts();
         match facts.kind {
             NodeKind::Directory => Ok(Attr::directory(modified_ms)),
-            NodeKind::Symlink => Ok(Attr::symlink(&self.link_target(at, mount)?, modified_ms)),
+            NodeKind::Symlink => Ok(Attr::symlink(&self.link_target(node, mount)?, modified_ms)),
             NodeKind::File => {
                 let size = match facts.cost {
                     ReadCost::Blocking | ReadCost::Computed => 0,
-                    ReadCost::Bounded => self.text(at, mount)?.len() as u64,
+                    ReadCost::Bounded => self.text(node, mount)?.len() as u64,
                     ReadCost::Table | ReadCost::TableLive => {
-                        self.shared_text(at, mount)?.bytes.len() as u64
+                        self.shared_text(node, mount)?.bytes.len() as u64
                     }
                 };
                 Ok(Attr {
@@ -165,8 +165,8 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotDirectory`, or `NotFound` if the node does not exist.
-    fn lister(&self, at: &At, mount: &Mount) -> Result<Box<dyn Lister>> {
-        Ok(Box::new(FixedLister::new(self.list(at, mount)?)))
+    fn lister(&self, node: &At, mount: &Mount) -> Result<Box<dyn Lister>> {
+        Ok(Box::new(FixedLister::new(self.list(node, mount)?)))
     }
 
     /// Returns the text of this file.
@@ -182,9 +182,9 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// As of [`NodeOps::text`]; `TooManyOpen` if the budget is used up.
-    fn shared_text(&self, at: &At, mount: &Mount) -> Result<Arc<FileText>> {
-        let make = || FileText::new(self.text(at, mount)?, &mount.open_budget);
-        let facts = at.facts();
+    fn shared_text(&self, node: &At, mount: &Mount) -> Result<Arc<FileText>> {
+        let make = || FileText::new(self.text(node, mount)?, &mount.open_budget);
+        let facts = node.facts();
         match facts.cost {
             ReadCost::Table => mount
                 .table_texts
@@ -213,8 +213,8 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the file does not exist.
-    fn open_reader(&self, at: &At, host: &Host) -> Result<Handle> {
-        Ok(Handle::Text(self.shared_text(at, &host.mount)?))
+    fn open_reader(&self, node: &At, host: &Host) -> Result<Handle> {
+        Ok(Handle::Text(self.shared_text(node, &host.mount)?))
     }
 
     /// Opens this file for writing.
@@ -229,8 +229,8 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `Derived` if the file cannot be written.
-    fn create(&self, at: &At, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        self.open_writer(at, host, flags)
+    fn create(&self, node: &At, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        self.open_writer(node, host, flags)
     }
 
     /// Checks that CREATE may take the name of this node.

@@ -15,7 +15,8 @@ use crate::fs::{
     write::{ItemTarget, TEXT_BYTES_MAX, WriteFailure},
 };
 use crate::model::api::{
-    Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse,
+    Call, CallContext, Completion, DeleteItemRequest, DeleteItemResponse, PutItemRequest,
+    PutItemResponse,
 };
 
 impl ExecuteText for ItemTarget {
@@ -112,7 +113,7 @@ impl ExecuteText for ItemTarget {
                         .read_versions
                         .try_cache_text(&again.mount, version, *form, text);
                 }
-                done.tell(outcome);
+                done.complete(outcome);
             }
             Err(_) => {
                 let host = again.clone();
@@ -122,7 +123,7 @@ impl ExecuteText for ItemTarget {
                         &host,
                         &open,
                         done.context.wait,
-                        Box::new(move || done.tell(outcome)),
+                        Box::new(move || done.complete(outcome)),
                     );
                 });
             }
@@ -160,7 +161,7 @@ impl Host {
             listener: Some(self.listener(thread)),
             ..done.context.clone()
         };
-        let stored = Done::new(
+        let stored = Completion::new(
             context,
             move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
                 // The hidden item's delete was under way and came first: there is no item now, as
@@ -183,7 +184,7 @@ impl Host {
                         // folder in memory beside the stored one.
                         host.after_put(&table, key);
                     }
-                    done.tell(outcome.map(|response| response.version));
+                    done.complete(outcome.map(|response| response.version));
                 }
             },
         );
@@ -289,7 +290,7 @@ impl Host {
             DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
         request.precondition = Some(Precondition::Version(version));
         let (host, table) = (self.clone(), target.table.clone());
-        let done = Done::new(
+        let done = Completion::new(
             context,
             move |outcome: Result<DeleteItemResponse, Error>| {
                 match outcome {

@@ -61,7 +61,7 @@ type LateFilter = fn(&QueryPath, &dyn Browse) -> Result<Option<WhereFilter>, FsE
 #[derive(Clone, Copy)]
 enum ClauseForm {
     /// The word alone, exclusive with the other word.
-    Word { against: Option<&'static str> },
+    ApiEnum { against: Option<&'static str> },
     /// `word=value`; `add` returns false if there was a clause of this word.
     Value {
         example: &'static str,
@@ -184,7 +184,7 @@ static CLAUSES: &[ClauseSpec] = &[
         },
         ..ClauseSpec::new(
             CONSISTENT,
-            ClauseForm::Word { against: None },
+            ClauseForm::ApiEnum { against: None },
             HelpOrder::Result,
             "consistent",
             "consistent read",
@@ -192,7 +192,7 @@ static CLAUSES: &[ClauseSpec] = &[
     },
     ClauseSpec::new(
         TYPED,
-        ClauseForm::Word { against: None },
+        ClauseForm::ApiEnum { against: None },
         HelpOrder::Result,
         "typed",
         "items in DynamoDB JSON",
@@ -201,7 +201,7 @@ static CLAUSES: &[ClauseSpec] = &[
         late_filter: Some(where_clause::live_filter),
         ..ClauseSpec::new(
             "live",
-            ClauseForm::Word { against: None },
+            ClauseForm::ApiEnum { against: None },
             HelpOrder::Hidden,
             "live",
             "without items whose time to live is over",
@@ -271,7 +271,7 @@ static CLAUSES: &[ClauseSpec] = &[
         },
         ..ClauseSpec::new(
             DESC,
-            ClauseForm::Word { against: Some(ASC) },
+            ClauseForm::ApiEnum { against: Some(ASC) },
             HelpOrder::Order,
             "desc, asc",
             "order of the sort key; asc if not said",
@@ -282,7 +282,7 @@ static CLAUSES: &[ClauseSpec] = &[
         help: None,
         ..ClauseSpec::new(
             ASC,
-            ClauseForm::Word {
+            ClauseForm::ApiEnum {
                 against: Some(DESC),
             },
             HelpOrder::Order,
@@ -297,7 +297,9 @@ impl ClauseSpec {
     fn matches(&self, name: &str) -> bool {
         match self.form {
             ClauseForm::Prefix(_) => name.starts_with(self.word),
-            ClauseForm::Word { .. } | ClauseForm::Value { .. } => split_clause(name).0 == self.word,
+            ClauseForm::ApiEnum { .. } | ClauseForm::Value { .. } => {
+                split_clause(name).0 == self.word
+            }
         }
     }
 
@@ -305,7 +307,7 @@ impl ClauseSpec {
     fn prefix(&self) -> String {
         match self.form {
             ClauseForm::Value { .. } => format!("{}=", self.word),
-            ClauseForm::Word { .. } | ClauseForm::Prefix(_) => self.word.to_owned(),
+            ClauseForm::ApiEnum { .. } | ClauseForm::Prefix(_) => self.word.to_owned(),
         }
     }
 
@@ -346,8 +348,8 @@ impl ClauseSpec {
                 self.check_allowed(context)?;
                 add(all, value, context)
             }
-            (ClauseForm::Word { .. }, Some(_)) => Err(ClauseFault::unwanted_value(self.word)),
-            (ClauseForm::Word { against }, None) => {
+            (ClauseForm::ApiEnum { .. }, Some(_)) => Err(ClauseFault::unwanted_value(self.word)),
+            (ClauseForm::ApiEnum { against }, None) => {
                 self.check_allowed(context)?;
                 match against {
                     Some(other) if all.has(other) => Err(ClauseFault::surplus(format!(
@@ -371,7 +373,7 @@ impl ClauseSpec {
 pub fn is_word(name: &str) -> bool {
     CLAUSES
         .iter()
-        .any(|row| row.word == name && matches!(row.form, ClauseForm::Word { .. }))
+        .any(|row| row.word == name && matches!(row.form, ClauseForm::ApiEnum { .. }))
 }
 
 impl Clauses {

@@ -1,6 +1,6 @@
 //! `explain.json`: an estimate of the work of a query and its cost, made before it runs.
 //!
-//! It runs as `items.ndjson` would, but consumes nothing: its [`Bill`]s are never settled. Where it
+//! It runs as `items.ndjson` would, but consumes nothing: its [`DeferredCharge`]s are never applied. Where it
 //! comes to the end the figures are exact. Else the entries read are the lower bound, and the
 //! counters of the item collections (or of the whole source, for a scan) are the upper bound. Of a
 //! remote service nothing is read, since that would be paid for; such a service counts no

@@ -112,7 +112,7 @@ impl QueryPath {
             },
         };
         let before = number_of(after)?;
-        let (mut bills, mut asks) = (Vec::new(), false);
+        let (mut charges, mut asks) = (Vec::new(), false);
         loop {
             while let Some(entry) = run.ready.pop_front() {
                 run.returned += 1;
@@ -143,8 +143,8 @@ impl QueryPath {
                 ready.push_back(context::entry_key(row, self.context())?);
                 Ok(())
             };
-            let step = read_rows(&mut take, |rows| stream.next(db, &mut bills, rows))?;
-            settle_bills(&mut bills)?;
+            let step = read_rows(&mut take, |rows| stream.next(db, &mut charges, rows))?;
+            apply_charges(&mut charges)?;
             if step.is_none() {
                 return Ok(());
             }
@@ -344,9 +344,9 @@ fn number_of(after: Option<&ListPosition>) -> Result<u64, FsError> {
     })
 }
 
-/// Settles the bills of a page: a listing consumes each page once it has read it.
-fn settle_bills(bills: &mut Vec<Bill>) -> Result<(), FsError> {
-    bills.drain(..).try_for_each(|bill| Ok(bill.spend()?))
+/// Applies the charges of a page: a listing consumes each page once it has read it.
+fn apply_charges(charges: &mut Vec<DeferredCharge>) -> Result<(), FsError> {
+    charges.drain(..).try_for_each(|charge| Ok(charge.spend()?))
 }
 
 /// Splits `<folder>,<entry>`. The folder is named by `count` values, or fewer when it is shortened.

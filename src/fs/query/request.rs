@@ -24,15 +24,15 @@ use crate::model::{
     error::StoreError,
 };
 
-/// Reads one page; its bill is added to `bills`.
+/// Reads one page; its charge is added to `charges`.
 pub(super) fn read_page(
     request: &ReadRequest,
     db: &dyn Browse,
-    bills: &mut Vec<Bill>,
+    charges: &mut Vec<DeferredCharge>,
     rows: &mut RowSink<'_>,
 ) -> Result<Page, FsError> {
-    let (page, bill) = db.read_page_unbilled(request, rows)?;
-    bills.push(bill);
+    let (page, charge) = db.read_page_unbilled(request, rows)?;
+    charges.push(charge);
     Ok(page)
 }
 

@@ -59,17 +59,17 @@ impl QueryPath {
     /// Renders the whole result file.
     ///
     /// # Errors
-    /// The errors of [`ResultReader::advance`]; `Throttled` when the bills cannot be settled.
+    /// The errors of [`ResultReader::advance`]; `Throttled` when a charge is refused.
     pub fn render(&self, db: &dyn Browse, kind: ResultKind) -> Result<Vec<u8>, FsError> {
-        let (mut reader, mut bills, mut out) = (self.open(kind), Vec::new(), Vec::new());
-        while reader.advance(db, &mut bills, &mut out)? {}
-        bills.iter().try_for_each(Bill::spend)?;
+        let (mut reader, mut charges, mut out) = (self.open(kind), Vec::new(), Vec::new());
+        while reader.advance(db, &mut charges, &mut out)? {}
+        charges.iter().try_for_each(DeferredCharge::spend)?;
         Ok(out)
     }
 }
 
 impl ResultReader {
-    /// Appends the output of one step, a page or the whole of a small file, and the step's bills;
+    /// Appends the output of one step, a page or the whole of a small file, and the step's charges;
     /// returns false at the end. Each page is its own snapshot. A failed step leaves no trace and
     /// may be tried again.
     ///
@@ -80,13 +80,13 @@ impl ResultReader {
     pub fn advance(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         out: &mut Vec<u8>,
     ) -> Result<bool, FsError> {
-        let marks = (bills.len(), out.len());
-        let stepped = self.step(db, bills, out);
+        let marks = (charges.len(), out.len());
+        let stepped = self.step(db, charges, out);
         if stepped.is_err() {
-            bills.truncate(marks.0);
+            charges.truncate(marks.0);
             out.truncate(marks.1);
         }
         stepped.map(|()| !matches!(self.state, ResultState::End))
@@ -95,16 +95,16 @@ impl ResultReader {
     fn step(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         out: &mut Vec<u8>,
     ) -> Result<(), FsError> {
         match &mut self.state {
             ResultState::End => Ok(()),
-            ResultState::Start => self.begin(db, bills, out),
+            ResultState::Start => self.begin(db, charges, out),
             ResultState::Names(run) => {
                 let (stream, names) = &mut **run;
                 if read_rows(&mut |row| csv::collect_names(row, names), |rows| {
-                    stream.next(db, bills, rows)
+                    stream.next(db, charges, rows)
                 })?
                 .is_none()
                 {
@@ -125,7 +125,7 @@ impl ResultReader {
                     before += 1;
                     write_row(path, kind, columns.as_ref(), before == 1, row, out)
                 };
-                match read_rows(&mut take, |rows| stream.next(db, bills, rows))? {
+                match read_rows(&mut take, |rows| stream.next(db, charges, rows))? {
                     Some(step) => sum.add(&step),
                     None => self.finish(out),
                 }
@@ -143,14 +143,14 @@ impl ResultReader {
     fn begin(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         out: &mut Vec<u8>,
     ) -> Result<(), FsError> {
         let whole = match self.kind {
             ResultKind::Help => Some(self.help(db)?),
             ResultKind::RequestJson => Some(request_json(&self.path, db)?),
-            ResultKind::PageJson => Some(page_json(&self.path, db, bills)?),
-            ResultKind::Next => Some(next_text(&self.path, db, bills)?),
+            ResultKind::PageJson => Some(page_json(&self.path, db, charges)?),
+            ResultKind::Next => Some(next_text(&self.path, db, charges)?),
             ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db)?),
             _ => None,
         };
@@ -262,7 +262,11 @@ fn write_row(
 }
 
 /// Renders `page.json`: one request, one line.
-fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
+fn page_json(
+    path: &QueryPath,
+    db: &dyn Browse,
+    charges: &mut Vec<DeferredCharge>,
+) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "page.json")?;
     let mut out = b"{\"Items\":[".to_vec();
     let start = out.len();
@@ -272,7 +276,7 @@ fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
         }
         context::write_item(row, path.context(), path.clauses.has(TYPED), &mut out)
     };
-    let page = request::read_rows(&mut take, |rows| read(path, &resolved, db, bills, rows))?;
+    let page = request::read_rows(&mut take, |rows| read(path, &resolved, db, charges, rows))?;
     let end = json!({
         "Count": page.count,
         "ScannedCount": page.scanned_count,
@@ -287,9 +291,13 @@ fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
 }
 
 /// Renders `next`: the token after that page and a newline, or nothing after the last page.
-fn next_text(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
+fn next_text(
+    path: &QueryPath,
+    db: &dyn Browse,
+    charges: &mut Vec<DeferredCharge>,
+) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "next")?;
-    let page = read(path, &resolved, db, bills, &mut |_| {})?;
+    let page = read(path, &resolved, db, charges, &mut |_| {})?;
     Ok(next_token(path, &resolved, &page)?
         .map(|token| token + "\n")
         .unwrap_or_default()
@@ -300,11 +308,11 @@ fn read(
     path: &QueryPath,
     resolved: &ResolvedClauses,
     db: &dyn Browse,
-    bills: &mut Vec<Bill>,
+    charges: &mut Vec<DeferredCharge>,
     rows: &mut RowSink<'_>,
 ) -> Result<Page, FsError> {
     let request = path.build_request(resolved, path.start(resolved, db)?)?;
-    request::read_page(&request, db, bills, rows)
+    request::read_page(&request, db, charges, rows)
 }
 
 fn next_token(

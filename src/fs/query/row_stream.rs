@@ -150,11 +150,11 @@ impl RowStream {
     pub fn next(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         rows: &mut RowSink<'_>,
     ) -> Result<Option<RowStep>, FsError> {
         let (rest, left) = match self {
-            Self::Merge(merge) => return merge.next(db, bills, rows),
+            Self::Merge(merge) => return merge.next(db, charges, rows),
             Self::Chain { rest, left } => (rest, left),
         };
         while rest.front().is_some_and(QueryPages::is_done) {
@@ -163,7 +163,7 @@ impl RowStream {
         let Some(pages) = rest.front_mut().filter(|_| *left != Some(0)) else {
             return Ok(None);
         };
-        let Some(page) = pages.next(db, bills, rows)? else {
+        let Some(page) = pages.next(db, charges, rows)? else {
             return Ok(None);
         };
         let count = page.count.min(left.unwrap_or(u64::MAX));
@@ -230,7 +230,7 @@ impl ShardMerge {
     fn next(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         rows: &mut RowSink<'_>,
     ) -> Result<Option<RowStep>, FsError> {
         if self.remaining == Some(0) {
@@ -241,7 +241,7 @@ impl ShardMerge {
             .iter_mut()
             .find(|shard| shard.ready.is_empty() && !shard.pages.is_done())
         {
-            return shard.fill(db, bills, &self.path).map(Some);
+            return shard.fill(db, charges, &self.path).map(Some);
         }
         let mut count = 0;
         while let Some(shard) = self.next_shard().filter(|_| self.remaining != Some(0)) {
@@ -284,7 +284,7 @@ impl MergeShard {
     fn fill(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         path: &QueryPath,
     ) -> Result<RowStep, FsError> {
         let mut ready = VecDeque::new();
@@ -297,7 +297,7 @@ impl MergeShard {
             ));
             Ok(())
         };
-        let page = read_rows(&mut take, |rows| self.pages.next(db, bills, rows))?;
+        let page = read_rows(&mut take, |rows| self.pages.next(db, charges, rows))?;
         self.bytes = ready
             .iter()
             .map(|(order, item)| order.len() + item.size())
@@ -349,7 +349,7 @@ impl QueryPages {
     pub fn next(
         &mut self,
         db: &dyn Browse,
-        bills: &mut Vec<Bill>,
+        charges: &mut Vec<DeferredCharge>,
         rows: &mut RowSink<'_>,
     ) -> Result<Option<Page>, FsError> {
         if self.done {
@@ -368,7 +368,7 @@ impl QueryPages {
         self.request.limit = wanted.chain(self.page_items_max).min();
         let mut given = 0;
         let limit = self.remaining.limit.unwrap_or(u64::MAX);
-        let mut page = request::read_page(&self.request, db, bills, &mut |row| {
+        let mut page = request::read_page(&self.request, db, charges, &mut |row| {
             given += 1;
             if given <= limit {
                 rows(row);

@@ -24,8 +24,8 @@ impl NodeOps<Node> for AliasNode {
         Err(FsError::NotFound)
     }
 
-    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        entry::create(host, at, flags)
+    fn open_writer(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        entry::create(host, node, flags)
     }
 }
 
@@ -55,18 +55,18 @@ impl NodeOps<Node> for AliasFolder {
         Err(CREATE_REFUSED)
     }
 
-    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
-        scratch::check(at, name)
+    fn check_scratch(&self, node: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(node, name)
     }
 
     fn mkdir(&self, _at: &Node, _host: &Host, _name: &str) -> Result<Node> {
         Err(MKDIR_REFUSED)
     }
 
-    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
         let mount = &host.mount;
         let removed = mount.folders.lock().remove_alias(&self.table, &self.digest);
-        mount.scratch.lock().remove_directory(at);
+        mount.scratch.lock().remove_directory(node);
         removed.map(drop).ok_or(FsError::NotFound)
     }
 }

@@ -47,8 +47,8 @@ impl NodeOps<Node> for Collection<'_> {
         Err(self.refusal(CREATE_REFUSED))
     }
 
-    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
-        scratch::check(at, name)
+    fn check_scratch(&self, node: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(node, name)
     }
 
     fn mkdir(&self, _at: &Node, _host: &Host, _name: &str) -> Result<Node> {
@@ -57,7 +57,7 @@ impl NodeOps<Node> for Collection<'_> {
 
     /// Removes the collection with its scratch files and the files that are being created there and
     /// have no text. Texts in the trash are only in `.ddb/scratch/` from now on.
-    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
         let (mount, &Self(source, partition)) = (&host.mount, self);
         if source.index.is_some() {
             return Err(FsError::Derived);
@@ -76,7 +76,7 @@ impl NodeOps<Node> for Collection<'_> {
                 table: source.table.clone(),
                 folder: Some(value.clone()),
             })?;
-        mount.scratch.lock().remove_directory(at);
+        mount.scratch.lock().remove_directory(node);
         let partition = KeyPart::Value(value.clone());
         host.creations.remove_folder(|target| {
             target.table == source.table && target.key.partition == partition

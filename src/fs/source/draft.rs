@@ -25,8 +25,8 @@ impl NodeOps<Node> for DraftFolder<'_> {
         Err(Draft::file_refused())
     }
 
-    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
-        make_folder(host, at, self.0, format!("{}/{name}", self.1), name)
+    fn mkdir(&self, node: &Node, host: &Host, name: &str) -> Result<Node> {
+        make_folder(host, node, self.0, format!("{}/{name}", self.1), name)
     }
 
     fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
@@ -34,13 +34,13 @@ impl NodeOps<Node> for DraftFolder<'_> {
     }
 }
 
-/// Makes the folder `path` of a draft, which is `name` in the directory `at`.
+/// Makes the folder `path` of a draft, which is `name` in the directory `special`.
 ///
 /// # Errors
 /// `Exists`, or the table is no draft.
 pub fn make_folder(
     host: &Host,
-    at: &Node,
+    special: &Node,
     table: &TableName,
     path: String,
     name: &str,
@@ -49,7 +49,7 @@ pub fn make_folder(
         return Err(FsError::NotPermitted("a table has its own folders only"));
     }
     if host
-        .resolve(at, name.as_bytes())
+        .resolve(special, name.as_bytes())
         .is_ok_and(|node| host.exists(&node))
     {
         return Err(FsError::Exists);

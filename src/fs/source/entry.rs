@@ -10,7 +10,7 @@ use crate::fs::{
     write::{ItemTarget, ItemTextWriter, KeyPart, Opener, TargetKey},
 };
 use crate::model::{
-    api::{Call, DeleteItemRequest, DeleteItemResponse, Done},
+    api::{Call, Completion, DeleteItemRequest, DeleteItemResponse},
     error::StoreError,
 };
 
@@ -164,11 +164,11 @@ impl NodeOps<Node> for EntryNode {
         Ok(metered_text(mount, self)?.0)
     }
 
-    fn open_reader(&self, at: &Node, host: &Host) -> Result<Handle> {
+    fn open_reader(&self, node: &Node, host: &Host) -> Result<Handle> {
         let mount = &host.mount;
         let (text, stat) = metered_text(mount, self)?;
         let text = FileText::new(text, &mount.open_budget)?;
-        if at.is_writable() && !mount.options.last_writer_wins {
+        if node.is_writable() && !mount.options.last_writer_wins {
             host.read_versions
                 .record_read(mount.caller.pid, self, stat.version, &text);
         }
@@ -176,9 +176,9 @@ impl NodeOps<Node> for EntryNode {
     }
 
     /// Opens an item that is stored, or is being created.
-    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let mount = &host.mount;
-        let stored = if !at.is_writable() {
+        let stored = if !node.is_writable() {
             return Err(FsError::Derived);
         } else if flags.truncate {
             stat(mount, &self.source, &self.key).map(|_| None)
@@ -186,9 +186,9 @@ impl NodeOps<Node> for EntryNode {
             text(mount, self).map(Some)
         };
         match stored {
-            Ok(None) => item_handle(host, at, flags, ItemTextWriter::stream).map(Handle::Item),
-            Ok(Some((_, stat))) if host.creations.is_empty(at.ino(), stat.version) => {
-                open_made(host, at, flags, stat.version)
+            Ok(None) => item_handle(host, node, flags, ItemTextWriter::stream).map(Handle::Item),
+            Ok(Some((_, stat))) if host.creations.is_empty(node.ino(), stat.version) => {
+                open_made(host, node, flags, stat.version)
             }
             Ok(Some((text, stat))) => {
                 let unchanged = (!mount.options.last_writer_wins)
@@ -198,13 +198,13 @@ impl NodeOps<Node> for EntryNode {
                         .try_cache_text(mount, stat.version, self.form, &text);
                 }
                 let edit = |target, opener| ItemTextWriter::edit(target, text, unchanged, opener);
-                item_handle(host, at, flags, edit).map(Handle::Item)
+                item_handle(host, node, flags, edit).map(Handle::Item)
             }
             // An item that is being created is opened again. One that is gone since the name was
             // looked up is not: a program that wants a new one then creates it.
             Err(FsError::NotFound) => {
-                host.creations.get(at.ino()).ok_or(FsError::Stale)?;
-                create(host, at, flags)
+                host.creations.get(node.ino()).ok_or(FsError::Stale)?;
+                create(host, node, flags)
             }
             Err(error) => Err(error),
         }
@@ -214,12 +214,12 @@ impl NodeOps<Node> for EntryNode {
     /// with its text, if the name does not give the key, if an item that was renamed away still has
     /// that key, and where a program restores or copies a table (`Mount::discards_writes`), since
     /// no other program writes to it then.
-    fn create(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        if !flags.exclusive || !at.is_writable() {
-            return create(host, at, flags);
+    fn create(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        if !flags.exclusive || !node.is_writable() {
+            return create(host, node, flags);
         }
         let mount = &host.mount;
-        let target = target(mount, at)?;
+        let target = target(mount, node)?;
         let is_hidden = |key| {
             mount.with_deferred(|deferred| {
                 deferred
@@ -230,7 +230,7 @@ impl NodeOps<Node> for EntryNode {
         if target.known_key().is_none_or(|key| {
             mount.discards_writes(&target.table) || (mount.has_hidden() && is_hidden(key))
         }) {
-            return create(host, at, flags);
+            return create(host, node, flags);
         }
         let (request, key) = target.key_request()?;
         let made = run_blocking(host.context(), |done| {
@@ -240,20 +240,20 @@ impl NodeOps<Node> for EntryNode {
             Error::ConditionalCheckFailed { .. } => FsError::Exists,
             error => error.into(),
         })?;
-        host.creations.mark_empty(at.ino(), version);
-        open_made(host, at, flags, version)
+        host.creations.mark_empty(node.ino(), version);
+        open_made(host, node, flags, version)
     }
 
     /// Deletes the item, and replies after the commit.
-    fn unlink(&self, at: &Node, host: &Host, reply: Reply<()>) {
-        let request = match delete_request(self, at, host) {
+    fn unlink(&self, node: &Node, host: &Host, reply: Reply<()>) {
+        let request = match delete_request(self, node, host) {
             Ok(request) => request,
             Err(error) => return reply(Err(error)),
         };
-        let (ino, key) = (at.ino(), self.key.base.clone());
+        let (ino, key) = (node.ino(), self.key.base.clone());
         let (again, table) = (host.clone(), self.source.table.clone());
         let session = host.mount.last_responses.session(host.mount.caller.pid);
-        let done = Done::new(
+        let done = Completion::new(
             host.context(),
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let mount = &again.mount;
@@ -287,9 +287,9 @@ impl NodeOps<Node> for EntryNode {
 }
 
 /// Makes the request that deletes an item.
-fn delete_request(entry: &EntryNode, at: &Node, host: &Host) -> Result<DeleteItemRequest> {
+fn delete_request(entry: &EntryNode, node: &Node, host: &Host) -> Result<DeleteItemRequest> {
     let (mount, table) = (&host.mount, &entry.source.table);
-    if !at.is_writable() {
+    if !node.is_writable() {
         return Err(FsError::Derived);
     }
     host.rm_guard.check_delete(table, mount)?;

@@ -512,12 +512,12 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
         lister(mount, self.0)
     }
 
-    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
-        scratch::check(at, name)
+    fn check_scratch(&self, node: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(node, name)
     }
 
     /// Makes the folder of an item collection. It is in memory until it has an item.
-    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+    fn mkdir(&self, special: &Node, host: &Host, name: &str) -> Result<Node> {
         let (mount, source) = (&host.mount, self.0);
         if source.index.is_some() {
             return Err(FsError::Derived);
@@ -527,7 +527,7 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
                 "this table has no sort key: its items are files here, in no folder",
             ));
         }
-        let node = host.resolve(at, name.as_bytes());
+        let node = host.resolve(special, name.as_bytes());
         if node.as_ref().is_ok_and(|node| host.exists(node)) {
             return Err(FsError::Exists);
         }
@@ -557,7 +557,7 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
         node
     }
 
-    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
-        Err(host.refuse_part(at))
+    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
+        Err(host.refuse_part(node))
     }
 }

@@ -22,10 +22,10 @@ pub fn directory(mount: &Mount, source: &SourceName, kind: QueryKind) -> Result<
 }
 
 impl NodeOps<Node> for QueryPath {
-    fn attr(&self, at: &Node, mount: &Mount) -> Result<Attr> {
+    fn attr(&self, node: &Node, mount: &Mount) -> Result<Attr> {
         Ok(Attr {
             writable: false,
-            ..Attr::directory(self.modified_ms(at, mount)?)
+            ..Attr::directory(self.modified_ms(node, mount)?)
         })
     }
 
@@ -69,8 +69,13 @@ impl NodeOps<Node> for QueryLink<'_> {
 }
 
 impl Producer for ResultReader {
-    fn produce(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool> {
-        Self::advance(self, &*mount.db, bills, out)
+    fn produce(
+        &mut self,
+        mount: &Mount,
+        charges: &mut Vec<DeferredCharge>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        Self::advance(self, &*mount.db, charges, out)
     }
 
     fn take_consumed(&mut self) -> Option<Vec<u8>> {

@@ -11,7 +11,7 @@ use crate::fs::{
     mount::text_cache::pretty_json, open::prelude::*, write::schema_change::TIME_TO_LIVE,
 };
 use crate::model::{
-    IndexName, Word,
+    ApiEnum, IndexName,
     api::{DescribeTimeToLiveRequest, IndexDescription, TableDescription, TimeToLiveStatus},
     limits::ENTRY_OVERHEAD_BYTES,
 };
@@ -175,7 +175,7 @@ pub fn stats_text(mount: &Mount, source: &SourceName) -> Result<Vec<u8>, FsError
 fn table_stats(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
     json!({
         "name": table.schema.name.as_str(),
-        "status": table.status.word(),
+        "status": table.status.as_str(),
         "items": table.item_count,
         "bytes": bytes,
         "billed_bytes": table.table_size_bytes,
@@ -207,7 +207,7 @@ fn index_stats(
     json!({
         "name": schema.name.as_str(),
         "kind": kind_name(schema.kind),
-        "status": index.status.word(),
+        "status": index.status.as_str(),
         "backfilling": index.backfilling,
         "progress": progress,
         "lag": lag,

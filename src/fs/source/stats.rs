@@ -15,7 +15,7 @@ impl NodeOps<Node> for Stats<'_> {
         schema::stats_text(mount, self.0)
     }
 
-    fn unlink(&self, at: &Node, host: &Host, reply: Reply<()>) {
-        reply(Err(host.refuse_part(at)));
+    fn unlink(&self, node: &Node, host: &Host, reply: Reply<()>) {
+        reply(Err(host.refuse_part(node)));
     }
 }

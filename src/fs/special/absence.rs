@@ -18,10 +18,10 @@ const TEXT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Returns the text of either file; `each` visits its items.
 pub fn absences(
-    at: &Special,
+    node: &Special,
     each: impl FnOnce(&SourceName, &mut dyn FnMut(AbsentEntry) -> ControlFlow<()>) -> Result<(), Error>,
 ) -> Result<Vec<u8>> {
-    let source = at.try_source()?;
+    let source = node.try_source()?;
     let mut out = String::new();
     let mut lines = 0;
     each(source, &mut |absence: AbsentEntry| {

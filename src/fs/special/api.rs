@@ -46,27 +46,27 @@ pub enum RequestFile {
     Transact,
 }
 
-fn operation_node(at: &Special, name: &'static str) -> Node {
-    at.child(name, RequestFile::Operation(name))
+fn operation_node(node: &Special, name: &'static str) -> Node {
+    node.child(name, RequestFile::Operation(name))
         .writable()
         .into()
 }
 
 impl NodeOps for ApiDir {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         protocol::find(name)
-            .map(|operation| operation_node(at, operation.name))
+            .map(|operation| operation_node(node, operation.name))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let mut names: Vec<&'static str> = protocol::operations()
             .map(|operation| operation.name)
             .collect();
         names.sort_unstable();
         Ok(names
             .into_iter()
-            .map(|name| to_dirent(&operation_node(at, name), name))
+            .map(|name| to_dirent(&operation_node(node, name), name))
             .collect())
     }
 
@@ -87,10 +87,10 @@ impl NodeOps for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
         let open = OpenRequestFile {
             file: *self,
-            path: at.path.clone(),
+            path: node.path.clone(),
             opener: host.mount.caller.pid,
             state: Mutex::default(),
         };

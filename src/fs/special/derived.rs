@@ -249,8 +249,8 @@ pub fn find(rows: &'static [DerivedFile], name: &str) -> Option<&'static Derived
 }
 
 impl NodeOps for DerivedFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        match (&at.source, self.modified) {
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        match (&node.source, self.modified) {
             (None, _) | (_, ModifiedTime::Mount) => Ok(mount.started_ms),
             (Some(source), ModifiedTime::Table) => mount.source_created_ms(source),
             (Some(source), ModifiedTime::Draft) => {
@@ -259,8 +259,8 @@ impl NodeOps for DerivedFile {
         }
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        (self.text)(mount, at)
+    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+        (self.text)(mount, node)
     }
 
     /// True if the file takes commands to the mount, not to the data.
@@ -268,15 +268,15 @@ impl NodeOps for DerivedFile {
         matches!(self.on_write, OnWrite::Command(CommandThread::Inline, _))
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         match self.on_write {
             OnWrite::Nothing => Err(FsError::Derived),
             OnWrite::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {
-                at: at.clone(),
+                at: node.clone(),
                 runs,
                 run,
             }))),
-            OnWrite::Open(open) => open(host, at, flags),
+            OnWrite::Open(open) => open(host, node, flags),
         }
     }
 }

@@ -139,8 +139,8 @@ impl NodeOps for DiscardedFile {
         Err(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        if at.kind == NodeKind::Directory {
+    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        if node.kind == NodeKind::Directory {
             Ok(Vec::new())
         } else {
             Err(FsError::NotDirectory)
@@ -159,13 +159,13 @@ impl NodeOps for DiscardedFile {
         Ok(null_handle())
     }
 
-    fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
-        host.mount.discarded_names.lock().remove(&at.path);
+    fn unlink(&self, node: &SpecialNode, host: &Host, reply: Reply<()>) {
+        host.mount.discarded_names.lock().remove(&node.path);
         reply(Ok(()));
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
-        host.mount.discarded_names.lock().remove(&at.path);
+    fn rmdir(&self, node: &SpecialNode, host: &Host) -> Result<()> {
+        host.mount.discarded_names.lock().remove(&node.path);
         Ok(())
     }
 }

@@ -33,8 +33,8 @@ const NOT_COUNTED: &str = "#single items are counted while contributor insights 
                            and where there is a sort key\n";
 
 /// Returns the table or index of a file, if it exists.
-fn source_of<'s>(mount: &Mount, at: &'s Special) -> Result<&'s SourceName, FsError> {
-    let source = at.try_source()?;
+fn source_of<'s>(mount: &Mount, node: &'s Special) -> Result<&'s SourceName, FsError> {
+    let source = node.try_source()?;
     mount.source_schema(source)?;
     Ok(source)
 }
@@ -62,8 +62,8 @@ fn second_text(busiest: &PeakSecond) -> String {
 
 /// Returns `heat.tsv`: each partition with its heat, in percent of its limits over the window and
 /// in its busiest second.
-pub fn heat(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsError> {
-    let source = source_of(mount, at)?;
+pub fn heat(mount: &Mount, node: &Special, window: Period) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, node)?;
     let layout = mount.layout()?;
     let mut out = window_line(layout, window) + HEAT_COLUMNS;
     for report in layout.partitions(source, window)? {
@@ -107,8 +107,8 @@ pub fn heat(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsEr
 
 /// Returns `hot.tsv`: the keys with the most requests in the window. The load is three units for a
 /// write unit and one for a read unit; the last column of it is that of the day.
-pub fn hot(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsError> {
-    let source = source_of(mount, at)?;
+pub fn hot(mount: &Mount, node: &Special, window: Period) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, node)?;
     let layout = mount.layout()?;
     let columns = ITEM_COLUMNS.trim_end().replace("minute", window.name());
     let mut out = window_line(layout, window)
@@ -138,8 +138,8 @@ pub fn hot(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsErr
 
 /// Returns `hot-items.tsv`: the single items with the most requests, by their paths below `items/`;
 /// an item that is gone has its digest.
-pub fn hot_items(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
-    let source = source_of(mount, at)?;
+pub fn hot_items(mount: &Mount, node: &Special) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, node)?;
     let mut out = ITEM_COLUMNS.to_owned();
     let Some(items) = mount.layout()?.hot_items(source, ROWS_MAX)? else {
         out.push_str(NOT_COUNTED);
@@ -177,8 +177,8 @@ fn write_hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &s
 
 /// Returns `big.tsv`: the largest item collections, and their percentage of the limit of a
 /// collection in a table with local indexes; `-` if there is no limit.
-pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
-    let source = source_of(mount, at)?;
+pub fn big(mount: &Mount, node: &Special) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, node)?;
     let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;
     let is_limited = source.index.is_none()
@@ -355,8 +355,8 @@ pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
 const BIG_MAX: usize = 256;
 
 /// Returns `heat.svg` of a table.
-pub fn picture(mount: &Mount, at: &Special, window: Period) -> Result<Vec<u8>, FsError> {
-    let source = at.try_source()?;
+pub fn picture(mount: &Mount, node: &Special, window: Period) -> Result<Vec<u8>, FsError> {
+    let source = node.try_source()?;
     let schema = mount.schema(&source.table)?;
     let mut lanes = vec![lane(mount, source, &schema, window)?];
     for index in schema.indexes_of(IndexKind::Global) {

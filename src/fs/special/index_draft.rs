@@ -87,13 +87,13 @@ fn node(table: &TableName, index: IndexName) -> Node {
 }
 
 /// Returns the draft's `schema.json`.
-fn schema_node(at: &Special) -> Node {
-    at.child(SCHEMA_NAME, IndexSchemaFile).writable().into()
+fn schema_node(node: &Special) -> Node {
+    node.child(SCHEMA_NAME, IndexSchemaFile).writable().into()
 }
 
 /// Returns the table and the name of its new index.
-fn table_and_index(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
-    let source = at.try_source()?;
+fn table_and_index(node: &Special) -> Result<(&TableName, &IndexName), FsError> {
+    let source = node.try_source()?;
     Ok((
         &source.table,
         source.index.as_ref().ok_or(FsError::NotFound)?,
@@ -101,15 +101,15 @@ fn table_and_index(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
 }
 
 /// Returns the index if it was made meanwhile: a process in the draft's directory goes on in it.
-fn existing_index(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
-    let (table, index) = table_and_index(at)?;
+fn existing_index(node: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+    let (table, index) = table_and_index(node)?;
     let is_made = mount.schema(table)?.index(index.as_str()).is_some();
-    Ok(at.source.clone().filter(|_| is_made).map(Node::Index))
+    Ok(node.source.clone().filter(|_| is_made).map(Node::Index))
 }
 
-fn modified_ms(at: &Special, mount: &Mount) -> Result<u64> {
-    let (table, index) = table_and_index(at)?;
-    if existing_index(at, mount)?.is_some() {
+fn modified_ms(node: &Special, mount: &Mount) -> Result<u64> {
+    let (table, index) = table_and_index(node)?;
+    if existing_index(node, mount)?.is_some() {
         return mount.table_created_ms(table);
     }
     mount
@@ -121,24 +121,24 @@ fn modified_ms(at: &Special, mount: &Mount) -> Result<u64> {
 struct IndexDraftDir;
 
 impl NodeOps for IndexDraftDir {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        modified_ms(at, mount)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        modified_ms(node, mount)
     }
 
-    fn successor(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
-        existing_index(at, mount)
+    fn successor(&self, node: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
+        existing_index(node, mount)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         if name == SCHEMA_NAME {
-            Ok(schema_node(at))
+            Ok(schema_node(node))
         } else {
             Err(FsError::NotFound)
         }
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        Ok(vec![to_dirent(&schema_node(at), SCHEMA_NAME)])
+    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        Ok(vec![to_dirent(&schema_node(node), SCHEMA_NAME)])
     }
 
     fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node> {
@@ -147,8 +147,8 @@ impl NodeOps for IndexDraftDir {
         ))
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
-        let (table, index) = table_and_index(at)?;
+    fn rmdir(&self, node: &SpecialNode, host: &Host) -> Result<()> {
+        let (table, index) = table_and_index(node)?;
         if host.mount.index_drafts.remove(table, index) {
             Ok(())
         } else {
@@ -160,28 +160,28 @@ impl NodeOps for IndexDraftDir {
 struct IndexSchemaFile;
 
 impl NodeOps for IndexSchemaFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        modified_ms(at, mount)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        modified_ms(node, mount)
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        let (table, index) = table_and_index(at)?;
-        match existing_index(at, mount)? {
+    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+        let (table, index) = table_and_index(node)?;
+        match existing_index(node, mount)? {
             Some(Node::Index(source)) => schema::text(mount, &source),
             _ => Ok(template(&*mount.schema(table)?, index)),
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, (table, index)) = (&host.mount, table_and_index(at)?);
-        let text = self.text(at, mount)?;
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        let (mount, (table, index)) = (&host.mount, table_and_index(node)?);
+        let text = self.text(node, mount)?;
         let target = IndexTarget {
             table: mount.schema(table)?,
             index: index.clone(),
         };
         Ok(open_text(
-            at.ino(),
-            at.path.clone(),
+            node.ino(),
+            node.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -207,6 +207,6 @@ impl ExecuteText for IndexTarget {
         if made.is_ok() {
             host.mount.index_drafts.remove(&table, &index);
         }
-        done.tell(made.map(|()| 0));
+        done.complete(made.map(|()| 0));
     }
 }

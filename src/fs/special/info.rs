@@ -95,10 +95,10 @@ pub fn capacity(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
 /// Returns the text of `<Table>/capacity.json` or `<Table>/metrics.ndjson`.
 pub fn metrics(
     mount: &Mount,
-    at: &Special,
+    node: &Special,
     render: impl FnOnce(&Metrics, &TableMetrics, &dyn Layout) -> Vec<u8>,
 ) -> Result<Vec<u8>> {
-    let (layout, table) = (mount.layout()?, at.try_table()?);
+    let (layout, table) = (mount.layout()?, node.try_table()?);
     let metrics = layout.metrics(std::slice::from_ref(table))?;
     let table = metrics.tables.first().ok_or(FsError::NotFound)?;
     Ok(render(&metrics, table, layout))

@@ -44,10 +44,10 @@ pub fn node(mount: &Mount, source: &SourceName) -> Node {
     Special::directory(path, Some(source.clone()), above, PartitionsDir).into()
 }
 
-fn find_report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
+fn find_report(node: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
     let partitions = mount
         .layout()?
-        .partitions(at.try_source()?, Period::Minute)?;
+        .partitions(node.try_source()?, Period::Minute)?;
     partitions
         .into_iter()
         .find(|partition| partition.id == id)
@@ -55,43 +55,43 @@ fn find_report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> 
 }
 
 /// Returns `p07/`.
-fn partition_node(at: &Special, id: u32) -> Node {
-    at.child_directory(&partition_name(id), PartitionDir(id))
+fn partition_node(node: &Special, id: u32) -> Node {
+    node.child_directory(&partition_name(id), PartitionDir(id))
         .into()
 }
 
 /// Returns `p07/stats.json`.
-fn stats_node(at: &Special, id: u32) -> Node {
-    at.child(STATS_NAME, StatsFile(id))
+fn stats_node(node: &Special, id: u32) -> Node {
+    node.child(STATS_NAME, StatsFile(id))
         .with_cost(ReadCost::TableLive)
         .into()
 }
 
 /// Returns `p07/keys/`.
-fn keys_node(at: &Special, id: u32) -> Node {
-    at.child_directory(KEYS_NAME, KeysDir(id)).into()
+fn keys_node(node: &Special, id: u32) -> Node {
+    node.child_directory(KEYS_NAME, KeysDir(id)).into()
 }
 
 /// Returns `p07/keys/K`: a link to the folder of the collection or the file of the item; a
 /// directory if the collection is cut.
-fn key_node(at: &Special, id: u32, range: &HashRange, name: &str, key: PartitionKey) -> Node {
+fn key_node(node: &Special, id: u32, range: &HashRange, name: &str, key: PartitionKey) -> Node {
     if range.intersect(partition_digest(&key)).is_none() {
-        return link_node(at, id, name, key, false);
+        return link_node(node, id, name, key, false);
     }
     // The same path was the link until the collection was cut: the directory gets another inode.
-    let identity = format!("{}/{name}/", at.path);
-    at.child_directory(name, CollectionPart(id, key))
+    let identity = format!("{}/{name}/", node.path);
+    node.child_directory(name, CollectionPart(id, key))
         .with_identity(identity)
         .into()
 }
 
 /// Returns `p07/keys/K/X.json`: a link to the file of the item.
-fn item_link(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
-    link_node(at, id, name, key.clone(), true)
+fn item_link(node: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
+    link_node(node, id, name, key.clone(), true)
 }
 
-fn link_node(at: &Special, id: u32, name: &str, key: PartitionKey, is_item: bool) -> Node {
-    at.child(name, KeyLink { id, key, is_item })
+fn link_node(node: &Special, id: u32, name: &str, key: PartitionKey, is_item: bool) -> Node {
+    node.child(name, KeyLink { id, key, is_item })
         .with_kind(NodeKind::Symlink)
         .into()
 }
@@ -99,13 +99,13 @@ fn link_node(at: &Special, id: u32, name: &str, key: PartitionKey, is_item: bool
 struct PartitionsDir;
 
 impl NodeOps for PartitionsDir {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        mount.source_created_ms(at.try_source()?)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        mount.source_created_ms(node.try_source()?)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if let Some(row) = find(&PARTITION_FILES, name) {
-            return Ok(row.node(|feature| at.child(name, feature)));
+            return Ok(row.node(|feature| node.child(name, feature)));
         }
         let id = name
             .strip_prefix('p')
@@ -114,50 +114,53 @@ impl NodeOps for PartitionsDir {
         if partition_name(id) != name {
             return Err(FsError::NotFound);
         }
-        find_report(at, mount, id)?;
-        Ok(partition_node(at, id))
+        find_report(node, mount, id)?;
+        Ok(partition_node(node, id))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let partitions = match mount.layout()?.partitions(at.try_source()?, Period::Minute) {
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        let partitions = match mount
+            .layout()?
+            .partitions(node.try_source()?, Period::Minute)
+        {
             // No lookup can name a partition here, and a walk of the tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
             partitions => partitions?,
         };
         Ok(partitions
             .iter()
-            .map(|found| to_dirent(&partition_node(at, found.id), &partition_name(found.id)))
+            .map(|found| to_dirent(&partition_node(node, found.id), &partition_name(found.id)))
             .collect())
     }
 }
 
 /// Returns the time of a node that exists as long as its partition does.
-fn partition_time(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
-    find_report(at, mount, id)?;
-    mount.source_created_ms(at.try_source()?)
+fn partition_time(node: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
+    find_report(node, mount, id)?;
+    mount.source_created_ms(node.try_source()?)
 }
 
 /// `p07/`
 struct PartitionDir(u32);
 
 impl NodeOps for PartitionDir {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_time(at, mount, self.0)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        partition_time(node, mount, self.0)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         match name {
-            STATS_NAME => Ok(stats_node(at, self.0)),
-            KEYS_NAME => Ok(keys_node(at, self.0)),
+            STATS_NAME => Ok(stats_node(node, self.0)),
+            KEYS_NAME => Ok(keys_node(node, self.0)),
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        find_report(at, mount, self.0)?;
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        find_report(node, mount, self.0)?;
         Ok(vec![
-            to_dirent(&stats_node(at, self.0), STATS_NAME),
-            to_dirent(&keys_node(at, self.0), KEYS_NAME),
+            to_dirent(&stats_node(node, self.0), STATS_NAME),
+            to_dirent(&keys_node(node, self.0), KEYS_NAME),
         ])
     }
 }
@@ -166,20 +169,20 @@ impl NodeOps for PartitionDir {
 struct StatsFile(u32);
 
 impl NodeOps for StatsFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_time(at, mount, self.0)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        partition_time(node, mount, self.0)
     }
 
     /// Returns the attributes without a count of the partition's content.
-    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr> {
+    fn attr(&self, node: &SpecialNode, mount: &Mount) -> Result<Attr> {
         Ok(Attr::read_only(
             STATS_BYTES as u64,
-            self.modified_ms(at, mount)?,
+            self.modified_ms(node, mount)?,
         ))
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        stats_text(at, mount, self.0)
+    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+        stats_text(node, mount, self.0)
     }
 }
 
@@ -187,26 +190,26 @@ impl NodeOps for StatsFile {
 struct KeysDir(u32);
 
 impl NodeOps for KeysDir {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_time(at, mount, self.0)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        partition_time(node, mount, self.0)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        let (name, found) = parse_key(at, mount, name)?;
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+        let (name, found) = parse_key(node, mount, name)?;
         Ok(key_node(
-            at,
+            node,
             self.0,
-            &find_report(at, mount, self.0)?.range,
+            &find_report(node, mount, self.0)?.range,
             &name,
             found,
         ))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
-        let (source, range) = (at.try_source()?, find_report(at, mount, self.0)?.range);
+    fn lister(&self, node: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
+        let (source, range) = (node.try_source()?, find_report(node, mount, self.0)?.range);
         let is_flat = is_flat(&*mount.schema(&source.table)?, source);
         Ok(Box::new(KeyLister {
-            keys: at.clone(),
+            keys: node.clone(),
             id: self.0,
             range,
             is_flat,
@@ -224,38 +227,38 @@ struct KeyLink {
 
 impl KeyLink {
     /// Returns the target: the link's own name below `items/`; of an item the last two names.
-    fn target(&self, at: &Special) -> String {
+    fn target(&self, node: &Special) -> String {
         let (up, names) = if self.is_item {
             ("../../../..", 2)
         } else {
             ("../../..", 1)
         };
-        let start = at.path.rmatch_indices('/').nth(names - 1);
-        debug_assert!(start.is_some(), "a link lies in keys/: {}", at.path);
+        let start = node.path.rmatch_indices('/').nth(names - 1);
+        debug_assert!(start.is_some(), "a link lies in keys/: {}", node.path);
         let start = start.map_or(0, |(place, _)| place + 1);
-        format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
+        format!("{up}/{ITEMS_NAME}/{}", &node.path[start..])
     }
 }
 
 impl NodeOps for KeyLink {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
         if self.is_item {
-            item_time(at, mount, self.id, &self.key)
+            item_time(node, mount, self.id, &self.key)
         } else {
-            collection_time(at, mount, self.id, &self.key)
+            collection_time(node, mount, self.id, &self.key)
         }
     }
 
-    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr> {
+    fn attr(&self, node: &SpecialNode, mount: &Mount) -> Result<Attr> {
         Ok(Attr::symlink(
-            &self.target(at),
-            self.modified_ms(at, mount)?,
+            &self.target(node),
+            self.modified_ms(node, mount)?,
         ))
     }
 
-    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
-        self.modified_ms(at, mount)?;
-        Ok(self.target(at))
+    fn link_target(&self, node: &SpecialNode, mount: &Mount) -> Result<String> {
+        self.modified_ms(node, mount)?;
+        Ok(self.target(node))
     }
 }
 
@@ -263,22 +266,22 @@ impl NodeOps for KeyLink {
 struct CollectionPart(u32, PartitionKey);
 
 impl NodeOps for CollectionPart {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        collection_time(at, mount, self.0, &self.1)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        collection_time(node, mount, self.0, &self.1)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
-        Ok(item_link(at, self.0, name, &self.1))
+    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+        Ok(item_link(node, self.0, name, &self.1))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
-        let range = find_report(at, mount, self.0)?
+    fn lister(&self, node: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
+        let range = find_report(node, mount, self.0)?
             .range
             .intersect(partition_digest(&self.1))
             .ok_or(FsError::NotFound)?;
-        let entries = EntryLister::new(at.try_source()?.clone(), EntryRange::Within(range));
+        let entries = EntryLister::new(node.try_source()?.clone(), EntryRange::Within(range));
         Ok(Box::new(PartLister {
-            part: at.clone(),
+            part: node.clone(),
             id: self.0,
             key: self.1.clone(),
             entries,
@@ -286,17 +289,17 @@ impl NodeOps for CollectionPart {
     }
 }
 
-fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
-    let report = find_report(at, mount, id)?;
+fn stats_text(node: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
+    let report = find_report(node, mount, id)?;
     let layout = mount.layout()?;
-    let (content, candidate) = layout.partition_content(at.try_source()?, &report)?;
+    let (content, candidate) = layout.partition_content(node.try_source()?, &report)?;
     let limits = layout.partition_limits();
     let json = json!({
         "name": partition_name(report.id),
         "hash_from": hex_bound(&report.range.from),
         "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
-        "key_from": key_bound(mount, at.try_source()?, &report.range.from)?,
-        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, at.try_source()?, to)).transpose()?.flatten(),
+        "key_from": key_bound(mount, node.try_source()?, &report.range.from)?,
+        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, node.try_source()?, to)).transpose()?.flatten(),
         "origin": report.origin.name(),
         "since": crate::codec::calendar::iso(report.since_ms),
         "collections": content.collections,
@@ -339,8 +342,8 @@ fn load_json(load: &Load) -> serde_json::Value {
 }
 
 /// Returns the collection that a name in `keys/` stands for, and the name in full.
-fn parse_key(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
-    let source = at.try_source()?;
+fn parse_key(node: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
+    let source = node.try_source()?;
     let schema = mount.source_schema(source)?;
     let is_flat = is_flat(&schema, source);
     let stem = match (is_flat, names::split_suffix(name)) {
@@ -360,9 +363,9 @@ fn parse_key(at: &Special, mount: &Mount, name: &str) -> Result<(String, Partiti
 
 /// Returns the time of a link to an item. The link exists while the item is stored and lies in the
 /// partition.
-fn item_time(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let source = at.try_source()?;
-    let (_, name) = at.path.rsplit_once('/').ok_or(FsError::NotFound)?;
+fn item_time(node: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
+    let source = node.try_source()?;
+    let (_, name) = node.path.rsplit_once('/').ok_or(FsError::NotFound)?;
     let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else {
         return Err(FsError::NotFound);
     };
@@ -378,19 +381,19 @@ fn item_time(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result
 /// Returns the time of a link or of the directory of a part. It exists while an item of the
 /// collection may lie in the partition's range.
 fn collection_time(
-    at: &Special,
+    node: &Special,
     mount: &Mount,
     id: u32,
     key: &PartitionKey,
 ) -> Result<u64, FsError> {
-    let range = find_report(at, mount, id)?.range;
+    let range = find_report(node, mount, id)?.range;
     let digest = partition_digest(key);
     let first = range
         .from
         .first_chunk::<16>()
         .map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
-    let collection = mount.db.collection(at.try_source()?, key)?;
+    let collection = mount.db.collection(node.try_source()?, key)?;
     collection
         .filter(|_| is_inside)
         .map(|collection| collection.modified_ms)

@@ -42,52 +42,52 @@ pub fn node(table: &TableName) -> Node {
 }
 
 /// Returns the file of a request, which need not exist.
-fn request_node(at: &Special, name: &str) -> Node {
-    at.child(name, SavedFile::Request(name.to_owned()))
+fn request_node(node: &Special, name: &str) -> Node {
+    node.child(name, SavedFile::Request(name.to_owned()))
         .writable()
         .into()
 }
 
-fn link_node(at: &Special, name: &str) -> Node {
-    at.child(name, SavedFile::Link(name.to_owned()))
+fn link_node(node: &Special, name: &str) -> Node {
+    node.child(name, SavedFile::Link(name.to_owned()))
         .with_kind(NodeKind::Symlink)
         .into()
 }
 
-fn listed_node(at: &Special, name: &str, form: &SavedForm) -> Node {
+fn listed_node(node: &Special, name: &str, form: &SavedForm) -> Node {
     match form {
-        SavedForm::Link(_) => link_node(at, name),
-        SavedForm::Request(_) => request_node(at, name),
+        SavedForm::Link(_) => link_node(node, name),
+        SavedForm::Request(_) => request_node(node, name),
     }
 }
 
-fn table_of(at: &Special) -> Result<&TableName> {
-    at.table().ok_or(FsError::NotFound)
+fn table_of(node: &Special) -> Result<&TableName> {
+    node.table().ok_or(FsError::NotFound)
 }
 
 impl NodeOps for SavedFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
         match self {
-            Self::Directory => mount.table_created_ms(table_of(at)?),
-            Self::Request(_) | Self::Link(_) => Ok(self.query(at, mount)?.modified_ms),
+            Self::Directory => mount.table_created_ms(table_of(node)?),
+            Self::Request(_) | Self::Link(_) => Ok(self.query(node, mount)?.modified_ms),
         }
     }
 
     /// Resolves to a link, else to the results of a saved request. A name with `.json` is a
     /// request's file, which need not exist.
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
-        let (Self::Directory, table) = (self, table_of(at)?) else {
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        let (Self::Directory, table) = (self, table_of(node)?) else {
             return Err(FsError::NotDirectory);
         };
         if name.ends_with(REQUEST_SUFFIX) {
-            return Ok(request_node(at, name));
+            return Ok(request_node(node, name));
         }
         if let Some(SavedQuery {
             form: SavedForm::Link(_),
             ..
         }) = saved_query(mount, table, name)?
         {
-            return Ok(link_node(at, name));
+            return Ok(link_node(node, name));
         }
         match saved_query(mount, table, &format!("{name}{REQUEST_SUFFIX}"))? {
             Some(SavedQuery {
@@ -97,37 +97,39 @@ impl NodeOps for SavedFile {
                 let path = QueryPath::of_request(mount.schema(table)?, name, text.as_bytes())?;
                 Ok(Node::Query(Box::new(path)))
             }
-            _ if name == HELP_NAME => Ok(help::node(&at.path, help::QUERIES, at.source.clone())),
+            _ if name == HELP_NAME => {
+                Ok(help::node(&node.path, help::QUERIES, node.source.clone()))
+            }
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let (Self::Directory, table) = (self, table_of(at)?) else {
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        let (Self::Directory, table) = (self, table_of(node)?) else {
             return Err(FsError::NotDirectory);
         };
         mount.schema(table)?;
         let all = mount.db.saved_queries(table)?;
         Ok(all
             .iter()
-            .map(|(name, query)| to_dirent(&listed_node(at, name, &query.form), name))
+            .map(|(name, query)| to_dirent(&listed_node(node, name, &query.form), name))
             .collect())
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
-            Self::Request(_) => match self.query(at, mount)?.form {
+            Self::Request(_) => match self.query(node, mount)?.form {
                 SavedForm::Request(text) => Ok(text.into_bytes()),
                 SavedForm::Link(_) => Err(FsError::NotFound),
             },
         }
     }
 
-    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
+    fn link_target(&self, node: &SpecialNode, mount: &Mount) -> Result<String> {
         match self {
-            Self::Link(_) => match self.query(at, mount)?.form {
+            Self::Link(_) => match self.query(node, mount)?.form {
                 SavedForm::Link(target) => Ok(target),
                 SavedForm::Request(_) => Err(FsError::NotFound),
             },
@@ -135,27 +137,27 @@ impl NodeOps for SavedFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (Self::Request(name), mount) = (self, &host.mount) else {
             return Err(FsError::Derived);
         };
         check_name(name)?;
         let target = SavedRequestTarget {
-            schema: mount.schema(table_of(at)?)?,
+            schema: mount.schema(table_of(node)?)?,
             name: name.clone(),
         };
         let text = if flags.truncate {
             None
         } else {
-            match self.text(at, mount) {
+            match self.text(node, mount) {
                 Ok(text) => Some(text),
                 Err(FsError::NotFound) => None,
                 Err(error) => return Err(error),
             }
         };
         Ok(open_text(
-            at.ino(),
-            at.path.clone(),
+            node.ino(),
+            node.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -164,26 +166,31 @@ impl NodeOps for SavedFile {
     }
 
     /// Removes a saved query, on a thread for long work.
-    fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
+    fn unlink(&self, node: &SpecialNode, host: &Host, reply: Reply<()>) {
         let name = match self {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
-        let (again, at) = (host.clone(), at.clone());
+        let (again, node) = (host.clone(), node.clone());
         host.run_short(Box::new(move || {
-            let removed = remove(&at, &name, &again);
-            reply(record_error(&again, "unlink", || at.path.clone(), removed));
+            let removed = remove(&node, &name, &again);
+            reply(record_error(
+                &again,
+                "unlink",
+                || node.path.clone(),
+                removed,
+            ));
         }));
     }
 
-    fn symlink(&self, at: &SpecialNode, host: &Host, name: &[u8], target: &[u8]) -> Result<Node> {
+    fn symlink(&self, node: &SpecialNode, host: &Host, name: &[u8], target: &[u8]) -> Result<Node> {
         let (name, target) = (link_text(name)?, link_text(target)?);
-        save_link(host, table_of(at)?, name, target)?;
-        Ok(link_node(at, name))
+        save_link(host, table_of(node)?, name, target)?;
+        Ok(link_node(node, name))
     }
 
     /// Renames a saved query to a name of its own form.
-    fn rename(&self, at: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<()> {
+    fn rename(&self, node: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<()> {
         let (Self::Request(from) | Self::Link(from)) = self else {
             return Err(FsError::Derived);
         };
@@ -198,7 +205,7 @@ impl NodeOps for SavedFile {
             to: to.to_owned(),
             replace,
         };
-        change_query(&host.mount, table_of(at)?, change)
+        change_query(&host.mount, table_of(node)?, change)
     }
 
     fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
@@ -207,11 +214,11 @@ impl NodeOps for SavedFile {
 }
 
 impl SavedFile {
-    fn query(&self, at: &Special, mount: &Mount) -> Result<SavedQuery> {
+    fn query(&self, node: &Special, mount: &Mount) -> Result<SavedQuery> {
         let (Self::Request(name) | Self::Link(name)) = self else {
             return Err(FsError::NotFound);
         };
-        saved_query(mount, table_of(at)?, name)?.ok_or(FsError::NotFound)
+        saved_query(mount, table_of(node)?, name)?.ok_or(FsError::NotFound)
     }
 }
 
@@ -250,8 +257,8 @@ fn change_query(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
     }
 }
 
-fn remove(at: &Special, name: &str, host: &Host) -> Result<()> {
-    let table = table_of(at)?;
+fn remove(node: &Special, name: &str, host: &Host) -> Result<()> {
+    let table = table_of(node)?;
     host.rm_guard.check_delete(table, &host.mount)?;
     let saved = saved_query(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
     change_query(
@@ -377,7 +384,7 @@ impl ExecuteText for SavedRequestTarget {
         let (table, change) = request;
         let again = host.clone();
         host.run_short(Box::new(move || {
-            done.tell(match again.mount.db.change_saved_queries(&table, change) {
+            done.complete(match again.mount.db.change_saved_queries(&table, change) {
                 Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
                 Ok(_) => Ok(0),
                 Err(error) => Err(error),

@@ -43,9 +43,9 @@ impl NodeOps<Node> for Schema<'_> {
         schema::text(mount, self.0)
     }
 
-    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let mount = &host.mount;
-        if !at.is_writable() {
+        if !node.is_writable() {
             return Err(FsError::Derived);
         }
         let target = target(mount, &self.0.table)?;
@@ -55,8 +55,8 @@ impl NodeOps<Node> for Schema<'_> {
             schema::text(mount, self.0).ok()
         };
         Ok(open_text(
-            at.ino(),
-            mount.display_path(at),
+            node.ino(),
+            mount.display_path(node),
             mount.caller,
             flags,
             target,
@@ -64,18 +64,18 @@ impl NodeOps<Node> for Schema<'_> {
         ))
     }
 
-    fn unlink(&self, at: &Node, host: &Host, reply: Reply<()>) {
+    fn unlink(&self, node: &Node, host: &Host, reply: Reply<()>) {
         let (mount, table) = (&host.mount, &self.0.table);
-        reply(if at.is_writable() {
+        reply(if node.is_writable() {
             mount.is_draft(table).and_then(|is_draft| {
                 if is_draft {
                     mount.drafts.lock().unlink_schema(table)
                 } else {
-                    host.rm_guard.unlink_definition(mount, at, table)
+                    host.rm_guard.unlink_definition(mount, node, table)
                 }
             })
         } else {
-            Err(host.refuse_part(at))
+            Err(host.refuse_part(node))
         });
     }
 }
@@ -92,7 +92,7 @@ impl ExecuteText for SchemaTarget {
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
             let ended = apply(&again, &table, request);
-            done.tell(ended.map(|()| 0));
+            done.complete(ended.map(|()| 0));
         }));
     }
 }
@@ -116,7 +116,7 @@ impl ExecuteText for PlanTarget {
                     now_ms(),
                 );
             }
-            done.tell(planned.map(|_| 0));
+            done.complete(planned.map(|_| 0));
         }));
     }
 }
@@ -433,8 +433,8 @@ fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
 }
 
 /// Returns the last plan of the caller's session, or the way to make one.
-pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
-    let table = at.try_table()?;
+pub fn plan_text(mount: &Mount, node: &Special) -> Result<Vec<u8>, FsError> {
+    let table = node.try_table()?;
     let plan = mount
         .plans
         .lock()
@@ -452,11 +452,11 @@ pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 }
 
 /// Opens `schema.plan` for writing.
-pub fn open_plan(host: &Host, at: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
-    let target = PlanTarget(target(&host.mount, at.try_table()?)?);
+pub fn open_plan(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
+    let target = PlanTarget(target(&host.mount, node.try_table()?)?);
     Ok(open_text(
-        at.ino(),
-        at.path.clone(),
+        node.ino(),
+        node.path.clone(),
         host.mount.caller,
         flags,
         target,

@@ -60,21 +60,21 @@ pub fn node() -> Node {
 }
 
 impl NodeOps for ServiceDir {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        match find(&SERVICE_FILES, &format!("{}/{name}", at.path)) {
-            Some(row) => Ok(row.node(|feature| at.child(name, feature))),
-            None => self.0.resolve(mount, at, name),
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+        match find(&SERVICE_FILES, &format!("{}/{name}", node.path)) {
+            Some(row) => Ok(row.node(|feature| node.child(name, feature))),
+            None => self.0.resolve(mount, node, name),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let mut names = self.0.list(mount, at)?;
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        let mut names = self.0.list(mount, node)?;
         for (row, name) in SERVICE_FILES
             .iter()
-            .filter_map(|row| Some((row, name_in(at, row.name)?)))
+            .filter_map(|row| Some((row, name_in(node, row.name)?)))
         {
             names.push(to_dirent(
-                &row.node(|feature| at.child(name, feature)),
+                &row.node(|feature| node.child(name, feature)),
                 name,
             ));
         }

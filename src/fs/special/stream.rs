@@ -75,14 +75,14 @@ fn latest_stream(mount: &Mount, table: &TableName) -> Result<StreamName, FsError
 struct StreamDir;
 
 impl NodeOps for StreamDir {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        NAMES.resolve(mount, at, name)
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+        NAMES.resolve(mount, node, name)
     }
 
     /// Lists the fixed names. Without a stream the listing is the same; a lookup fails with the way
     /// to enable one.
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
-        NAMES.list(mount, at)
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
+        NAMES.list(mount, node)
     }
 }
 
@@ -116,9 +116,9 @@ impl NodeOps for LogFile {
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
+    fn open_reader(&self, node: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenLog {
-            path: at.path.clone(),
+            path: node.path.clone(),
             log: self.refresh(&host.mount)?,
         })))
     }
@@ -147,9 +147,9 @@ impl SpecialHandle for OpenLog {
 struct SinceDirectory;
 
 impl NodeOps for SinceDirectory {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         let position = position_after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
-        Ok(at
+        Ok(node
             .child(name, SinceFile(position))
             .with_cost(ReadCost::Computed)
             .into())
@@ -163,15 +163,15 @@ impl NodeOps for SinceDirectory {
 struct SinceFile(ShardPosition);
 
 impl NodeOps for SinceFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        latest_stream(mount, at.try_table()?)?;
-        mount.table_created_ms(at.try_table()?)
+    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+        latest_stream(mount, node.try_table()?)?;
+        mount.table_created_ms(node.try_table()?)
     }
 
-    fn producer(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>> {
+    fn producer(&self, node: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>> {
         Ok(Box::new(StreamProducer(StreamReader::open(
             &*mount.db,
-            latest_stream(mount, at.try_table()?)?,
+            latest_stream(mount, node.try_table()?)?,
             self.0,
         )?)))
     }
@@ -185,7 +185,7 @@ impl Producer for StreamProducer {
     fn produce(
         &mut self,
         mount: &Mount,
-        _bills: &mut Vec<Bill>,
+        _charges: &mut Vec<DeferredCharge>,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         let page = self.0.next(&*mount.db, PAGE_RECORDS)?;
@@ -201,8 +201,8 @@ impl NodeOps for FollowFile {
         Ok(mount.started_ms)
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
-        let (mount, table) = (&host.mount, at.try_table()?);
+    fn open_reader(&self, node: &SpecialNode, host: &Host) -> Result<Handle> {
+        let (mount, table) = (&host.mount, node.try_table()?);
         let records = StreamReader::open(
             &*mount.db,
             latest_stream(mount, table)?,

@@ -14,7 +14,7 @@ use crate::inspect::{
     sampling::SAMPLE_MEMORY_BYTES_MAX,
 };
 use crate::model::{
-    Word,
+    ApiEnum,
     api::{
         DeleteTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse,
         TimeToLiveSpecification, UpdateTimeToLiveRequest,
@@ -32,8 +32,8 @@ gsi-propagation pause | resume  stop the global indexes where they are, and let 
 ";
 
 /// Carries out the command of one write, on a thread of its own: a table may take long to drop.
-pub fn run_command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
-    let (mount, table) = (&host.mount, at.try_table()?);
+pub fn run_command(host: &Host, node: &Special, data: &[u8]) -> Result<(), FsError> {
+    let (mount, table) = (&host.mount, node.try_table()?);
     let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -62,8 +62,8 @@ pub fn run_command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError
     }
 }
 
-pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
-    let table = at.try_table()?;
+pub fn describe(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
+    let table = node.try_table()?;
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
     Ok(pretty_json(&wire::table_description::describe_to_json(
         &description,
@@ -72,8 +72,8 @@ pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
 
 const NOT_COUNTED: &str = "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
 
-pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
-    let table = at.try_table()?;
+pub fn advice(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
+    let table = node.try_table()?;
     if mount.db.charges_peeks() {
         return Err(Error::Unavailable(NOT_COUNTED).into());
     }
@@ -89,8 +89,8 @@ pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
 const EXPIRING_MAX: usize = 20;
 
 /// Returns the text of `ttl`.
-pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
-    let table = at.try_table()?;
+pub fn time_to_live(mount: &Mount, node: &Special) -> Result<Vec<u8>, FsError> {
+    let table = node.try_table()?;
     let described = describe_ttl(mount, table)?;
     let shown = |(ms, key)| json!({"expires": calendar::iso(ms), "item": names::item_path(&key)});
     let next: Option<Vec<Value>> = match mount.db.expiring(table, EXPIRING_MAX) {
@@ -98,7 +98,7 @@ pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
         next => Some(next?.into_iter().map(shown).collect()),
     };
     Ok(pretty_json(
-        &json!({"status": described.status.word(), "attribute": described.attribute_name, "next": next}),
+        &json!({"status": described.status.as_str(), "attribute": described.attribute_name, "next": next}),
     ))
 }
 
@@ -109,11 +109,11 @@ fn describe_ttl(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveRe
 }
 
 /// Carries out the command of one write to `ttl`.
-pub fn set_time_to_live(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
+pub fn set_time_to_live(host: &Host, node: &Special, data: &[u8]) -> Result<(), FsError> {
     const USAGE: FsError = FsError::Invalid(
         "write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable",
     );
-    let (mount, table) = (&host.mount, at.try_table()?);
+    let (mount, table) = (&host.mount, node.try_table()?);
     let text = std::str::from_utf8(data).map_err(|_| USAGE)?.trim();
     let (enabled, attribute_name) = match text.split_once(char::is_whitespace) {
         None if text.is_empty() => return Ok(()),

@@ -9,7 +9,7 @@ use crate::fs::{
 pub struct Indexes<'n>(pub &'n TableName, pub IndexKind);
 
 impl NodeOps<Node> for Indexes<'_> {
-    fn resolve(&self, at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &Node, mount: &Mount, name: &str) -> Result<Node> {
         let Self(table, kind) = *self;
         let schema = mount.schema(table)?;
         if let Some(index) = schema
@@ -29,7 +29,7 @@ impl NodeOps<Node> for Indexes<'_> {
         match draft {
             Some(draft) => Ok(draft),
             None if name == HELP_NAME => {
-                let directory = mount.display_path(at);
+                let directory = mount.display_path(node);
                 Ok(help::node(
                     &directory,
                     help::INDEXES,
@@ -63,7 +63,7 @@ impl NodeOps<Node> for Indexes<'_> {
         index_draft::make(&host.mount, self.0, self.1, name)
     }
 
-    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
-        Err(host.refuse_part(at))
+    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
+        Err(host.refuse_part(node))
     }
 }

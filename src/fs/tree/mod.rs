@@ -3,7 +3,7 @@
 //!
 //! [`resolve`] returns the node of a name whether or not it exists; [`attr`] fails if it does not.
 //! A kind of node is a variant of [`Node`], a file in `fs::source`, `fs::special` or here, and its
-//! line in `ask!`.
+//! line in `dispatch!`.
 
 use crate::fs::{
     open::{
@@ -36,28 +36,28 @@ pub use lookup_report::{explain_missing, is_reportable};
 pub use table_dir::dir_names;
 
 /// Calls an operation of the kind of a node.
-macro_rules! ask {
-    ($at:expr, $do:ident($($with:expr),*)) => {
-        match $at {
-            Node::Root => Root.$do($at $(, $with)*),
-            Node::Readme => Readme.$do($at $(, $with)*),
-            Node::Table(table) => Table(table).$do($at $(, $with)*),
-            Node::DraftFolder(table, path) => DraftFolder(table, path).$do($at $(, $with)*),
-            Node::Schema(source) => Schema(source).$do($at $(, $with)*),
-            Node::Stats(source) => Stats(source).$do($at $(, $with)*),
-            Node::Items(source) => ItemsDirectory(source).$do($at $(, $with)*),
-            Node::Indexes(table, kind) => Indexes(table, *kind).$do($at $(, $with)*),
-            Node::Index(source) => Index(source).$do($at $(, $with)*),
-            Node::Collection(source, key) => Collection(source, key).$do($at $(, $with)*),
-            Node::AliasFolder(folder) => folder.$do($at $(, $with)*),
-            Node::Entry(entry) => entry.$do($at $(, $with)*),
-            Node::Alias(alias) => alias.$do($at $(, $with)*),
-            Node::Base(source, key) => Base(source, key).$do($at $(, $with)*),
-            Node::Scratch(id) => id.$do($at $(, $with)*),
-            Node::Query(path) => path.$do($at $(, $with)*),
-            Node::QueryResult(path, kind) => QueryResult(path, *kind).$do($at $(, $with)*),
-            Node::QueryLink(path, name) => QueryLink(path, name).$do($at $(, $with)*),
-            Node::Special(special) => node_ops(special).$do(special $(, $with)*),
+macro_rules! dispatch {
+    ($node:expr, $operation:ident($($argument:expr),*)) => {
+        match $node {
+            Node::Root => Root.$operation($node $(, $argument)*),
+            Node::Readme => Readme.$operation($node $(, $argument)*),
+            Node::Table(table) => Table(table).$operation($node $(, $argument)*),
+            Node::DraftFolder(table, path) => DraftFolder(table, path).$operation($node $(, $argument)*),
+            Node::Schema(source) => Schema(source).$operation($node $(, $argument)*),
+            Node::Stats(source) => Stats(source).$operation($node $(, $argument)*),
+            Node::Items(source) => ItemsDirectory(source).$operation($node $(, $argument)*),
+            Node::Indexes(table, kind) => Indexes(table, *kind).$operation($node $(, $argument)*),
+            Node::Index(source) => Index(source).$operation($node $(, $argument)*),
+            Node::Collection(source, key) => Collection(source, key).$operation($node $(, $argument)*),
+            Node::AliasFolder(folder) => folder.$operation($node $(, $argument)*),
+            Node::Entry(entry) => entry.$operation($node $(, $argument)*),
+            Node::Alias(alias) => alias.$operation($node $(, $argument)*),
+            Node::Base(source, key) => Base(source, key).$operation($node $(, $argument)*),
+            Node::Scratch(id) => id.$operation($node $(, $argument)*),
+            Node::Query(path) => path.$operation($node $(, $argument)*),
+            Node::QueryResult(path, kind) => QueryResult(path, *kind).$operation($node $(, $argument)*),
+            Node::QueryLink(path, name) => QueryLink(path, name).$operation($node $(, $argument)*),
+            Node::Special(special) => node_ops(special).$operation(special $(, $argument)*),
         }
     };
 }
@@ -85,9 +85,9 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
 }
 
 fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node> {
-    match ask!(parent, successor(mount))? {
+    match dispatch!(parent, successor(mount))? {
         Some(now) => resolve(mount, &now, name.as_bytes()),
-        None => ask!(parent, resolve(mount, name)),
+        None => dispatch!(parent, resolve(mount, name)),
     }
 }
 
@@ -127,7 +127,7 @@ pub fn folder_after_create(mount: &Mount, table: &TableName, path: &str) -> Resu
 /// # Errors
 /// `NotFound` if the node does not exist.
 pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
-    Ok(ask!(node, attr(mount))?.with_ino(node.ino()))
+    Ok(dispatch!(node, attr(mount))?.with_ino(node.ino()))
 }
 
 /// Returns the attributes of a node as far as they take few reads: without the size of a text that
@@ -137,7 +137,7 @@ pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
 /// `NotFound` if the node does not exist; the database failed.
 pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
     if node.reads_table() {
-        Ok(Attr::read_only(0, ask!(node, modified_ms(mount))?).with_ino(node.ino()))
+        Ok(Attr::read_only(0, dispatch!(node, modified_ms(mount))?).with_ino(node.ino()))
     } else {
         attr(mount, node)
     }
@@ -148,18 +148,18 @@ pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
 /// # Errors
 /// `NotDirectory`, or `NotFound` if the node does not exist.
 pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
-    if let Some(now) = ask!(node, successor(mount))? {
+    if let Some(now) = dispatch!(node, successor(mount))? {
         return lister(mount, &now);
     }
     let hidden = if mount.options.show_all {
-        ask!(node, unlisted_names(mount))?
+        dispatch!(node, unlisted_names(mount))?
     } else {
         Vec::new()
     };
     if hidden.is_empty() {
-        return ask!(node, lister(mount));
+        return dispatch!(node, lister(mount));
     }
-    let mut names = ask!(node, list(mount))?;
+    let mut names = dispatch!(node, list(mount))?;
     for name in hidden {
         let node = resolve(mount, node, name.as_bytes())
             .and_then(|node| quick_attr(mount, &node).map(|_| node));
@@ -177,7 +177,7 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
 /// # Errors
 /// `BadHandle` if the file is not computed, or `NotFound` if it does not exist.
 pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>> {
-    ask!(node, producer(mount))
+    dispatch!(node, producer(mount))
 }
 
 /// Returns the target of a symlink.
@@ -185,7 +185,7 @@ pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>> {
 /// # Errors
 /// `Invalid` if the node is no symlink, or `NotFound` if it does not exist.
 pub fn link_target(mount: &Mount, node: &Node) -> Result<String> {
-    ask!(node, link_target(mount))
+    dispatch!(node, link_target(mount))
 }
 
 /// Opens a file for reading.
@@ -194,7 +194,7 @@ pub fn link_target(mount: &Mount, node: &Node) -> Result<String> {
 /// `IsDirectory`, or `NotFound` if the file does not exist.
 pub fn open_reader(host: &Host, node: &Node) -> Result<Handle> {
     check_file(node)?;
-    ask!(node, open_reader(host))
+    dispatch!(node, open_reader(host))
 }
 
 /// Opens a file for writing; a new one if it does not exist.
@@ -204,9 +204,9 @@ pub fn open_reader(host: &Host, node: &Node) -> Result<Handle> {
 pub fn open_writer(host: &Host, node: &Node, flags: OpenFlags, exists: bool) -> Result<Handle> {
     check_file(node)?;
     if exists {
-        ask!(node, open_writer(host, flags))
+        dispatch!(node, open_writer(host, flags))
     } else {
-        ask!(node, create(host, flags))
+        dispatch!(node, create(host, flags))
     }
 }
 
@@ -223,7 +223,7 @@ fn check_file(node: &Node) -> Result<()> {
 /// # Errors
 /// The name is that of a directory, whether or not the directory exists.
 pub fn check_create(node: &Node) -> Result<()> {
-    ask!(node, check_create())
+    dispatch!(node, check_create())
 }
 
 /// Checks that a directory may have a scratch file of this name, which stands for nothing else
@@ -232,13 +232,13 @@ pub fn check_create(node: &Node) -> Result<()> {
 /// # Errors
 /// The error of a CREATE of this name.
 pub fn check_scratch(mount: &Mount, parent: &Node, name: &str) -> Result<()> {
-    ask!(parent, check_scratch(mount, name))
+    dispatch!(parent, check_scratch(mount, name))
 }
 
 /// True if a change of this node is judged by what it does, and not refused where the database is
 /// only read.
 pub fn is_judged_by_request(node: &Node) -> bool {
-    ask!(node, is_judged_by_request())
+    dispatch!(node, is_judged_by_request())
 }
 
 /// Makes a directory.
@@ -246,7 +246,7 @@ pub fn is_judged_by_request(node: &Node) -> bool {
 /// # Errors
 /// `Exists`, or no directory can be made there.
 pub fn mkdir(host: &Host, parent: &Node, name: &str) -> Result<Node> {
-    ask!(parent, mkdir(host, name))
+    dispatch!(parent, mkdir(host, name))
 }
 
 /// Makes a symlink.
@@ -254,13 +254,13 @@ pub fn mkdir(host: &Host, parent: &Node, name: &str) -> Result<Node> {
 /// # Errors
 /// `NotPermitted` if no link can be made there.
 pub fn symlink(host: &Host, parent: &Node, name: &[u8], target: &[u8]) -> Result<Node> {
-    ask!(parent, symlink(host, name, target))
+    dispatch!(parent, symlink(host, name, target))
 }
 
 /// Removes a file.
 pub fn unlink(host: &Host, node: &Node, reply: Reply<()>) {
     match check_file(node) {
-        Ok(()) => ask!(node, unlink(host, reply)),
+        Ok(()) => dispatch!(node, unlink(host, reply)),
         Err(error) => reply(Err(error)),
     }
 }
@@ -271,7 +271,7 @@ pub fn unlink(host: &Host, node: &Node, reply: Reply<()>) {
 /// `NotDirectory`, `NotEmpty`, or the directory is part of the tree.
 pub fn rmdir(host: &Host, node: &Node) -> Result<()> {
     match node.kind() {
-        NodeKind::Directory => ask!(node, rmdir(host)),
+        NodeKind::Directory => dispatch!(node, rmdir(host)),
         NodeKind::File | NodeKind::Symlink => Err(FsError::NotDirectory),
     }
 }

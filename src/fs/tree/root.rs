@@ -51,7 +51,7 @@ impl NodeOps<Node> for Root {
     }
 
     /// Makes a draft, or a table in one step (`Orders@pk:S,sk:N`).
-    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+    fn mkdir(&self, node: &Node, host: &Host, name: &str) -> Result<Node> {
         let mount = &host.mount;
         if name.starts_with('.') && is_refused_probe(name) {
             return Err(FsError::NotPermitted(
@@ -65,7 +65,7 @@ impl NodeOps<Node> for Root {
             // The name that the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
-        if let Ok(Node::Readme | Node::Special(_)) = host.resolve(at, name.as_bytes()) {
+        if let Ok(Node::Readme | Node::Special(_)) = host.resolve(node, name.as_bytes()) {
             return Err(FsError::Exists);
         }
         if let Ok(table) = TableName::new(name)

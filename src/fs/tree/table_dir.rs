@@ -64,8 +64,8 @@ impl NodeOps<Node> for Table<'_> {
         }
     }
 
-    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
-        draft::make_folder(host, at, self.0, name.to_owned(), name)
+    fn mkdir(&self, node: &Node, host: &Host, name: &str) -> Result<Node> {
+        draft::make_folder(host, node, self.0, name.to_owned(), name)
     }
 
     /// Drops a table without items by DeleteTable, or ends a draft.

@@ -641,8 +641,8 @@ impl View {
     ///
     /// # Errors
     /// `ReadOnly`, of any other node of a read-only database.
-    fn check_change(&self, at: &Node) -> Result<()> {
-        if tree::is_judged_by_request(at) || self.mount().db.is_writable() {
+    fn check_change(&self, node: &Node) -> Result<()> {
+        if tree::is_judged_by_request(node) || self.mount().db.is_writable() {
             Ok(())
         } else {
             Err(Error::ReadOnly.into())

@@ -11,7 +11,7 @@ use crate::fs::{open::prelude::*, source::entry, write::WriteFailure};
 use crate::model::api::{
     Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
-use crate::model::api::{Done, ReturnConsumedCapacity};
+use crate::model::api::{Completion, ReturnConsumedCapacity};
 use std::ops::ControlFlow;
 
 use crate::model::error::{CancellationReason, RemoteCause, TransactionError};
@@ -169,7 +169,7 @@ impl View {
         };
         let view = self.clone();
         let context = self.host.context();
-        let done = Done::new(
+        let done = Completion::new(
             context,
             move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
                 Ok(_) => {

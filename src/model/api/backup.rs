@@ -3,25 +3,25 @@
 //! `declare` describes the lines of the declarations.
 
 use super::common::JobFailure;
-use super::declare::{declare, rows};
+use super::declare::{declare, operation_rows};
 use super::tables::{IndexDefinition, TableDescription};
 use crate::model::TableName;
-use crate::model::api_enum::words;
+use crate::model::api_enum::api_enums;
 use crate::model::schema::{BillingMode, Encryption, OnDemandThroughput, ProvisionedThroughput};
 use serde::{Deserialize, Serialize};
 
-rows! { $ backup_operations
-    Controls Unasked CreateBackup create_backup(CreateBackupRequest) -> CreateBackupResponse;
-    Reads Unasked DescribeBackup describe_backup(BackupRequest) -> Backup;
-    Reads Unasked ListBackups list_backups(ListBackupsRequest) -> ListBackupsResponse;
-    Controls Unasked DeleteBackup delete_backup(BackupRequest) -> Backup;
-    Controls Unasked RestoreTableFromBackup restore_from_backup(RestoreFromBackupRequest) -> RestoreResponse;
-    Controls Unasked RestoreTableToPointInTime restore_to_point_in_time(RestoreToPointInTimeRequest) -> RestoreResponse;
-    Controls Unasked UpdateContinuousBackups update_continuous_backups(UpdateContinuousBackupsRequest) -> ContinuousBackups;
-    Reads Unasked DescribeContinuousBackups describe_continuous_backups(DescribeTableRequest) -> ContinuousBackups;
+operation_rows! { $ backup_operations
+    Control LocalOnly CreateBackup create_backup(CreateBackupRequest) -> CreateBackupResponse;
+    Read LocalOnly DescribeBackup describe_backup(BackupRequest) -> Backup;
+    Read LocalOnly ListBackups list_backups(ListBackupsRequest) -> ListBackupsResponse;
+    Control LocalOnly DeleteBackup delete_backup(BackupRequest) -> Backup;
+    Control LocalOnly RestoreTableFromBackup restore_from_backup(RestoreFromBackupRequest) -> RestoreResponse;
+    Control LocalOnly RestoreTableToPointInTime restore_to_point_in_time(RestoreToPointInTimeRequest) -> RestoreResponse;
+    Control LocalOnly UpdateContinuousBackups update_continuous_backups(UpdateContinuousBackupsRequest) -> ContinuousBackups;
+    Read LocalOnly DescribeContinuousBackups describe_continuous_backups(DescribeTableRequest) -> ContinuousBackups;
 }
 
-words! {
+api_enums! {
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
     BackupStatus {
@@ -40,7 +40,7 @@ pub struct Backup {
     pub table: TableDescription,
 }
 
-words! {
+api_enums! {
     /// The type of a backup: USER, or SYSTEM if it was made when its table was deleted; in
     /// ListBackups, the types to list.
     #[derive(Default)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::declare::declare;
-use crate::model::api_enum::words;
+use crate::model::api_enum::api_enums;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionParameter, PlaceholderFault};
 use crate::model::limits::PLACEHOLDER_BYTES_MAX;
@@ -91,7 +91,7 @@ impl ConditionParameter {
     }
 }
 
-words! {
+api_enums! {
     #[derive(Default, Hash)]
     ReturnConsumedCapacity {
         Indexes = "INDEXES",
@@ -235,7 +235,7 @@ pub struct JobFailure {
     pub message: String,
 }
 
-words! {
+api_enums! {
     /// The comparison of an attribute with values.
     #[derive(Hash)]
     ComparisonOperator {
@@ -272,7 +272,7 @@ pub struct LegacyConditions {
     pub operator: Option<ConditionalOperator>,
 }
 
-words! {
+api_enums! {
     /// The action of AttributeUpdates on an attribute.
     #[derive(Default)]
     AttributeAction {

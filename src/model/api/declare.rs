@@ -34,7 +34,7 @@
 /// Declares the operations of a family, one row each, as a macro with the family's name. The macro
 /// passes its rows, with those before them, to the macro of the next family; the last one passes
 /// all rows to the macro that uses them. [`operation`](super::operation) describes a row.
-macro_rules! rows {
+macro_rules! operation_rows {
     ($sign:tt $family:ident $($row:tt)*) => {
         macro_rules! $family {
             ([[$sign($sign with:tt)+]] $sign($sign before:tt)*) => { $sign($sign with)+! { $sign($sign before)* $($row)* } };
@@ -45,7 +45,7 @@ macro_rules! rows {
         pub(crate) use $family;
     };
 }
-pub(crate) use rows;
+pub(crate) use operation_rows;
 
 macro_rules! declare {
     // The sign is what a macro needs for its own parameter in a macro.
@@ -78,40 +78,40 @@ pub(crate) use structures;
 macro_rules! structure {
     ($(#[$attribute:meta])* $name:ident { $(
         $(#[$doc:meta])*
-        $how:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
-        $(..$also:expr,)*
-        $(+ $told_name:literal = $told:expr,)*
+        $presence:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
+        $(..$extra:expr,)*
+        $(+ $derived_name:literal = $derived:expr,)*
     )* }) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq)]
         pub struct $name {
-            $($(#[$doc])* pub $field: $crate::model::api::declare::kept!($how $kind),)*
+            $($(#[$doc])* pub $field: $crate::model::api::declare::field_type!($presence $kind),)*
         }
     };
 }
 pub(crate) use structure;
 
 /// The type of a member.
-macro_rules! kept {
+macro_rules! field_type {
     (optional $kind:ty) => { Option<$kind> };
     (early $kind:ty) => { Option<$kind> };
-    ($how:ident $kind:ty) => { $kind };
+    ($presence:ident $kind:ty) => { $kind };
 }
-pub(crate) use kept;
+pub(crate) use field_type;
 
 macro_rules! constructor {
     ($name:ident () $members:tt) => {};
     ($name:ident ($constructor:ident ($($given:ident: $type:ty),*)) { $(
         $(#[$doc:meta])*
-        $how:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
-        $(..$also:expr,)*
-        $(+ $told_name:literal = $told:expr,)*
+        $presence:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
+        $(..$extra:expr,)*
+        $(+ $derived_name:literal = $derived:expr,)*
     )* }) => {
         impl $name {
             /// Returns a value with these members; the others are set as if they were absent.
             #[must_use]
             pub fn $constructor($($given: $type),*) -> Self {
-                Self { $($field: $crate::model::api::declare::new_member!($how $field)),* }
+                Self { $($field: $crate::model::api::declare::new_member!($presence $field)),* }
             }
         }
     };
@@ -128,7 +128,7 @@ macro_rules! new_member {
     (data $field:ident) => {
         $field
     };
-    ($how:ident $field:ident) => {
+    ($presence:ident $field:ident) => {
         Default::default()
     };
 }

@@ -6,19 +6,19 @@ use super::common::{
     AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders,
     Precondition, ReturnConsumedCapacity, ReturnValues, UpdateReturnValues, Version,
 };
-use super::declare::{declare, rows};
+use super::declare::{declare, operation_rows};
 use crate::model::{Error, Item, TableName};
 
-rows! { $ item_operations
-    Reads Own GetItem get_item(GetItemRequest) -> GetItemResponse [read_by(Layer::Read)];
-    Writes Own PutItem put_item(PutItemRequest) -> PutItemResponse [read_by(Layer::Write)];
-    Writes Own UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse [read_by(Layer::Write)];
-    Writes Own DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse [read_by(Layer::Write)];
-    Writes Own BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
-    Reads Own TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse
-        [read_by(Layer::Transaction), long()];
-    Writes Own TransactWriteItems transact_write_items(TransactWriteItemsRequest) -> TransactWriteItemsResponse
-        [read_by(Layer::Transaction)];
+operation_rows! { $ item_operations
+    Read Custom GetItem get_item(GetItemRequest) -> GetItemResponse [parsed_by(RequestParser::Read)];
+    Write Custom PutItem put_item(PutItemRequest) -> PutItemResponse [parsed_by(RequestParser::Write)];
+    Write Custom UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse [parsed_by(RequestParser::Write)];
+    Write Custom DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse [parsed_by(RequestParser::Write)];
+    Write Custom BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
+    Read Custom TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse
+        [parsed_by(RequestParser::Transaction), long()];
+    Write Custom TransactWriteItems transact_write_items(TransactWriteItemsRequest) -> TransactWriteItemsResponse
+        [parsed_by(RequestParser::Transaction)];
 }
 
 /// The changes of an update.
@@ -113,13 +113,13 @@ declare! { $ items
         always consumed_capacity: ConsumedCapacity as Consumed,
         optional item_collection_metrics: ItemCollectionMetrics,
         /// True if there was an item.
-        later existed: bool as Existed,
+        later existed: bool as HadAttributes,
     }
 
     UpdateItemRequest = "UpdateItemInput" by check_update fn plain(table_name: TableName, key: Item) {
         default return_consumed_capacity: ReturnConsumedCapacity,
         data table_name: TableName,
-        default return_values: UpdateReturnValues as AnyWord,
+        default return_values: UpdateReturnValues as LenientEnum,
         /// `ReturnItemCollectionMetrics` is SIZE.
         default return_item_collection_metrics: bool as Size,
         /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
@@ -260,10 +260,10 @@ declare! { $ transactions
 
     TransactGetItemsResponse {
         /// By table, in the order of first use.
-        always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as ReadUnits,
+        always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as ReadCapacityByTable,
         /// One for each of `transact_items`; `None` if there is no such item or the projection
         /// selects nothing of it.
-        always responses: Vec<Option<Item>> as List<Found>,
+        always responses: Vec<Option<Item>> as List<ItemResponse>,
     }
 }
 

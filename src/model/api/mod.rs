@@ -21,7 +21,7 @@ pub mod transfer;
 pub use common::*;
 pub use items::*;
 pub use operation::{
-    AfterCommit, Call, CallContext, CommitEvent, CommitInline, CommitObserver, Done,
+    AfterCommit, Call, CallContext, CommitEvent, CommitInline, CommitObserver, Completion,
     VerbatimRequest, WaitPolicy, WriteListener, WrittenItem,
 };
 pub use pages::*;

@@ -7,36 +7,36 @@
 use std::sync::Arc;
 
 use super::backup::*;
-use super::declare::rows;
+use super::declare::operation_rows;
 use super::resource::*;
 use super::transfer::*;
 use super::{Version, *};
 use crate::model::{Error, Key, TableName};
 
-/// The class of an operation: its effect, and when its outcome is reported to the caller.
+/// The kind of an operation: its effect, and when its outcome is reported to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum OperationKind {
     /// Changes nothing; the outcome is reported before its start returns.
-    Reads,
+    Read,
     /// Waits for commits and files; the outcome is reported before its start returns.
-    Controls,
+    Control,
     /// Goes to another service unchanged; the outcome is reported before its start returns.
-    Passes,
+    PassThrough,
     /// Reports its outcome after the commit. A statement that only reads belongs here too: its
     /// effect is known from its text alone.
-    Writes,
+    Write,
 }
 
 /// Calls `$with!` with the rows of all operations, which stand in the files of their families:
 ///
 /// ```text
-/// way    elsewhere  name     method    request            answer             how it is served
-/// Reads  Own        GetItem  get_item (GetItemRequest) -> GetItemResponse   [read_by(Layer::Read)];
+/// kind  remote  name     method    request            response           how it is served
+/// Read  Custom  GetItem  get_item (GetItemRequest) -> GetItemResponse   [parsed_by(RequestParser::Read)];
 /// ```
 ///
-/// - A [`Way`].
-/// - How a client asks another service for it: `Asked` as it is declared, `Charged` the same with `ReturnConsumedCapacity`, `Own` by the
-///   function of the method's name in `database::remote::client::requests`, `Unasked` not at all.
+/// - An [`OperationKind`].
+/// - How a client requests it of another service: `Forwarded` as it is declared, `Charged` the same with `ReturnConsumedCapacity`, `Custom` by
+///   the function of the method's name in `database::remote::client::requests`, `LocalOnly` not at all.
 /// - The API's name of it, and the name of the method that every `Database` and the engine have for it.
 /// - If it has any, the properties with which `protocol` serves it: methods of its `Operation` such as `long()`, or `unnamed`, which is not served
 ///   under this name.
@@ -58,25 +58,25 @@ macro_rules! operations {
 }
 pub(crate) use operations;
 
-rows! { $ other_operations
+operation_rows! { $ other_operations
     // Features that do not exist here: the resource that a request names must exist, the response
     // is empty.
-    Reads Unasked NeverUsed never_used(NeverUsedRequest) -> () [unnamed];
+    Read LocalOnly NeverUsed never_used(NeverUsedRequest) -> () [unnamed];
     // Any operation in the caller's own words; the response is the body.
-    Passes Own Verbatim pass(VerbatimRequest) -> Vec<u8> [unnamed];
+    PassThrough Custom Verbatim pass(VerbatimRequest) -> Vec<u8> [unnamed];
 }
 
-macro_rules! call {
-    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+macro_rules! call_enum {
+    ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         /// An operation to run: its request and its completion callback.
         #[allow(missing_debug_implementations)]
         pub enum Call {
-            $($name($request, Done<$response>),)*
+            $($name($request, Completion<$response>),)*
         }
 
         #[allow(non_upper_case_globals)]
-        impl Way {
-            $(pub const $name: Self = Self::$way;)*
+        impl OperationKind {
+            $(pub const $name: Self = Self::$kind;)*
         }
 
         impl Call {
@@ -86,15 +86,15 @@ macro_rules! call {
                 match self { $(Self::$name(..) => stringify!($name),)* }
             }
 
-            /// Returns the class of the operation.
+            /// Returns the kind of the operation.
             #[must_use]
-            pub fn way(&self) -> Way {
-                match self { $(Self::$name(..) => Way::$way,)* }
+            pub fn kind(&self) -> OperationKind {
+                match self { $(Self::$name(..) => OperationKind::$kind,)* }
             }
 
             /// Reports to the caller that the operation is refused.
             pub fn refuse(self, error: Error) {
-                match self { $(Self::$name(_, done) => done.tell(Err(error)),)* }
+                match self { $(Self::$name(_, done) => done.complete(Err(error)),)* }
             }
 
             /// Returns the same call with an observer: `hear` gets the error, if the call fails,
@@ -114,10 +114,10 @@ macro_rules! call {
         }
     };
 }
-operations!(call);
+operations!(call_enum);
 
 /// The context in which an operation is started. It is passed down to the commit, from layer to
-/// layer with [`Done`].
+/// layer with [`Completion`].
 #[derive(Clone, Default)]
 pub struct CallContext {
     /// The listener for the items that the operation writes.
@@ -174,44 +174,47 @@ pub enum WaitPolicy {
 
 /// The completion of an operation: a callback that gets the outcome once, on the thread on which
 /// the operation ends.
-pub struct Done<T> {
+pub struct Completion<T> {
     pub context: CallContext,
     callback: Box<dyn FnOnce(Result<T, Error>) + Send>,
 }
 
-impl<T> std::fmt::Debug for Done<T> {
+impl<T> std::fmt::Debug for Completion<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Done").field(&self.context).finish()
+        f.debug_tuple("Completion").field(&self.context).finish()
     }
 }
 
-impl<T> Done<T> {
-    /// Returns a completion that calls `hear`, which must not block.
-    pub fn new(context: CallContext, hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
+impl<T> Completion<T> {
+    /// Returns a completion that calls `callback`, which must not block.
+    pub fn new(
+        context: CallContext,
+        callback: impl FnOnce(Result<T, Error>) + Send + 'static,
+    ) -> Self {
         Self {
             context,
-            callback: Box::new(hear),
+            callback: Box::new(callback),
         }
     }
 
     /// Returns a completion without a listener for writes and with the default context.
-    pub fn detached(hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
-        Self::new(CallContext::default(), hear)
+    pub fn detached(callback: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
+        Self::new(CallContext::default(), callback)
     }
 
-    pub fn tell(self, outcome: Result<T, Error>) {
+    pub fn complete(self, outcome: Result<T, Error>) {
         (self.callback)(outcome);
     }
 }
 
-impl<T: 'static> Done<T> {
+impl<T: 'static> Completion<T> {
     /// Returns the completion of an inner operation: `make` maps the inner outcome to this one's.
     #[must_use]
     pub fn after<U>(
         self,
         make: impl FnOnce(Result<U, Error>) -> Result<T, Error> + Send + 'static,
-    ) -> Done<U> {
-        Done::new(self.context, move |outcome| (self.callback)(make(outcome)))
+    ) -> Completion<U> {
+        Completion::new(self.context, move |outcome| (self.callback)(make(outcome)))
     }
 }
 

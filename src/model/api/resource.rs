@@ -3,23 +3,23 @@
 //! form; `engine/ops/resource.rs` and `insights.rs` carry them out.
 
 use super::StreamName;
-use super::declare::{declare, rows};
-use crate::model::api_enum::words;
+use super::declare::{declare, operation_rows};
+use crate::model::api_enum::api_enums;
 use crate::model::{IndexName, TableName};
 
-rows! { $ resource_operations
+operation_rows! { $ resource_operations
     // The answers of these two have no body.
-    Controls Unasked TagResource tag_resource(TagResourceRequest) -> ();
-    Controls Unasked UntagResource untag_resource(UntagResourceRequest) -> ();
-    Reads Unasked ListTagsOfResource list_tags(ListTagsRequest) -> ListTagsResponse;
-    Controls Unasked PutResourcePolicy put_policy(PutPolicyRequest) -> PutPolicyResponse;
-    Reads Unasked GetResourcePolicy get_policy(PolicyRequest) -> ResourcePolicy;
-    Controls Unasked DeleteResourcePolicy delete_policy(DeletePolicyRequest) -> DeletePolicyResponse;
-    Reads Unasked DescribeLimits describe_limits(DescribeLimitsRequest) -> Limits;
+    Control LocalOnly TagResource tag_resource(TagResourceRequest) -> ();
+    Control LocalOnly UntagResource untag_resource(UntagResourceRequest) -> ();
+    Read LocalOnly ListTagsOfResource list_tags(ListTagsRequest) -> ListTagsResponse;
+    Control LocalOnly PutResourcePolicy put_policy(PutPolicyRequest) -> PutPolicyResponse;
+    Read LocalOnly GetResourcePolicy get_policy(PolicyRequest) -> ResourcePolicy;
+    Control LocalOnly DeleteResourcePolicy delete_policy(DeletePolicyRequest) -> DeletePolicyResponse;
+    Read LocalOnly DescribeLimits describe_limits(DescribeLimitsRequest) -> Limits;
 
-    Controls Unasked UpdateContributorInsights update_insights(UpdateInsightsRequest) -> ToldInsights;
-    Reads Unasked DescribeContributorInsights describe_insights(InsightsTarget) -> ToldInsights;
-    Reads Unasked ListContributorInsights list_insights(ListInsightsRequest) -> ListInsightsResponse;
+    Control LocalOnly UpdateContributorInsights update_insights(UpdateInsightsRequest) -> ToldInsights;
+    Read LocalOnly DescribeContributorInsights describe_insights(InsightsTarget) -> ToldInsights;
+    Read LocalOnly ListContributorInsights list_insights(ListInsightsRequest) -> ListInsightsResponse;
 }
 
 /// A resource given by its ARN. The ARN is kept because errors repeat it.
@@ -112,7 +112,7 @@ declare! { $ resource
     }
 }
 
-words! {
+api_enums! {
     /// ACCESSED_AND_THROTTLED_KEYS or THROTTLED_KEYS.
     InsightsMode {
         AccessedAndThrottledKeys = "ACCESSED_AND_THROTTLED_KEYS",

@@ -3,14 +3,14 @@
 //! `engine/statements/` carries them out.
 
 use super::common::{ConsumedCapacity, ReturnConsumedCapacity};
-use super::declare::{declare, rows};
+use super::declare::{declare, operation_rows};
 use crate::model::error::ValueError;
 use crate::model::{AttributeValue, Error, Item, TableName};
 
-rows! { $ statement_operations
-    Writes Charged ExecuteStatement execute_statement(ExecuteStatementRequest) -> ExecuteStatementResponse [long()];
-    Writes Own BatchExecuteStatement batch_execute_statement(BatchExecuteStatementRequest) -> BatchExecuteStatementResponse [long()];
-    Writes Charged ExecuteTransaction execute_transaction(ExecuteTransactionRequest) -> ExecuteTransactionResponse [long()];
+operation_rows! { $ statement_operations
+    Write Charged ExecuteStatement execute_statement(ExecuteStatementRequest) -> ExecuteStatementResponse [long()];
+    Write Custom BatchExecuteStatement batch_execute_statement(BatchExecuteStatementRequest) -> BatchExecuteStatementResponse [long()];
+    Write Charged ExecuteTransaction execute_transaction(ExecuteTransactionRequest) -> ExecuteTransactionResponse [long()];
 }
 
 declare! { $ statements
@@ -35,8 +35,8 @@ declare! { $ statements
         optional next_token: String,
         optional last_evaluated_key: Item,
         /// The table of the statement.
-        later table_name: TableName as Charged,
-        later consumed_capacity: ConsumedCapacity as Charged,
+        later table_name: TableName as ChargedTable,
+        later consumed_capacity: ConsumedCapacity as ChargedTable,
         + "ConsumedCapacity" = |it| Some((it.table_name.clone(), it.consumed_capacity.clone())),
     }
 
@@ -60,7 +60,7 @@ declare! { $ statements
         /// One for each statement.
         always responses: Vec<BatchStatementResponse>,
         /// By table, in the order of first use.
-        always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as PlainUnits,
+        always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as CapacityByTable,
     }
 
     ExecuteTransactionRequest = "ExecuteTransactionInput" by check {

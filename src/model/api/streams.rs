@@ -5,17 +5,17 @@
 use std::fmt;
 
 use super::common::Version;
-use super::declare::{declare, rows};
+use super::declare::{declare, operation_rows};
 use super::tables::KeySchemaElement;
-use crate::model::api_enum::words;
+use crate::model::api_enum::api_enums;
 use crate::model::schema::StreamViewType;
 use crate::model::{Item, TableName};
 
-rows! { $ stream_operations
-    Reads Own GetRecords get_records(GetRecordsRequest) -> GetRecordsResponse [of_streams(), long()];
-    Reads Own GetShardIterator get_shard_iterator(GetShardIteratorRequest) -> GetShardIteratorResponse [of_streams()];
-    Reads Own DescribeStream describe_stream(DescribeStreamRequest) -> DescribeStreamResponse [of_streams()];
-    Reads Own ListStreams list_streams(ListStreamsRequest) -> ListStreamsResponse [of_streams()];
+operation_rows! { $ stream_operations
+    Read Custom GetRecords get_records(GetRecordsRequest) -> GetRecordsResponse [of_streams(), long()];
+    Read Custom GetShardIterator get_shard_iterator(GetShardIteratorRequest) -> GetShardIteratorResponse [of_streams()];
+    Read Custom DescribeStream describe_stream(DescribeStreamRequest) -> DescribeStreamResponse [of_streams()];
+    Read Custom ListStreams list_streams(ListStreamsRequest) -> ListStreamsResponse [of_streams()];
 }
 
 /// A stream, as its ARN identifies it. A table has a new one each time its stream is enabled.
@@ -73,7 +73,7 @@ impl fmt::Display for SequenceNumber {
     }
 }
 
-words! {
+api_enums! {
     /// The change of a record's item.
     #[derive(Hash)]
     StreamEvent {
@@ -111,7 +111,7 @@ pub struct StreamRecord {
     pub size_bytes: u64,
 }
 
-words! {
+api_enums! {
     /// The API's other two states last no longer than a commit.
     #[derive(Default)]
     StreamStatus {
@@ -168,7 +168,7 @@ declare! { $ streams
     DescribeStreamResponse in "StreamDescription" {
         required stream: StreamName as Arn = "StreamArn",
         + "StreamLabel" = |it| Some(it.stream.label.clone()),
-        always status: StreamStatus as ToldStatus = "StreamStatus",
+        always status: StreamStatus as ReportedStatus = "StreamStatus",
         required view_type: StreamViewType = "StreamViewType",
         /// Milliseconds since the epoch.
         always created_ms: u64 as Seconds = "CreationRequestDateTime",

@@ -4,23 +4,23 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::declare::{declare, rows};
+use super::declare::{declare, operation_rows};
 use super::table_control::TableControl;
-use crate::model::api_enum::words;
+use crate::model::api_enum::api_enums;
 use crate::model::schema::{
     BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput,
     ProvisionedThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput,
 };
 use crate::model::{IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings};
 
-rows! { $ table_operations
-    Reads Own DescribeTable describe_table(DescribeTableRequest) -> DescribeTableResponse;
-    Reads Own ListTables list_tables(ListTablesRequest) -> ListTablesResponse;
-    Controls Own CreateTable create_table(CreateTableRequest) -> CreateTableResponse;
-    Controls Own UpdateTable update_table(UpdateTableRequest) -> UpdateTableResponse;
-    Controls Own DeleteTable delete_table(DeleteTableRequest) -> DeleteTableResponse;
-    Reads Asked DescribeTimeToLive describe_time_to_live(DescribeTimeToLiveRequest) -> DescribeTimeToLiveResponse;
-    Controls Asked UpdateTimeToLive update_time_to_live(UpdateTimeToLiveRequest) -> UpdateTimeToLiveResponse;
+operation_rows! { $ table_operations
+    Read Custom DescribeTable describe_table(DescribeTableRequest) -> DescribeTableResponse;
+    Read Custom ListTables list_tables(ListTablesRequest) -> ListTablesResponse;
+    Control Custom CreateTable create_table(CreateTableRequest) -> CreateTableResponse;
+    Control Custom UpdateTable update_table(UpdateTableRequest) -> UpdateTableResponse;
+    Control Custom DeleteTable delete_table(DeleteTableRequest) -> DeleteTableResponse;
+    Read Forwarded DescribeTimeToLive describe_time_to_live(DescribeTimeToLiveRequest) -> DescribeTimeToLiveResponse;
+    Control Forwarded UpdateTimeToLive update_time_to_live(UpdateTimeToLiveRequest) -> UpdateTimeToLiveResponse;
 }
 
 declare! { $ tables
@@ -59,11 +59,11 @@ declare! { $ tables
 
     DeleteTableResponse {
         /// With status DELETING.
-        required table_description: TableDescription as Going,
+        required table_description: TableDescription as DeletedTable,
     }
 }
 
-words! {
+api_enums! {
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
     TableStatus {
@@ -149,7 +149,7 @@ pub struct IndexDescription {
     pub partition_keys: u64,
 }
 
-words! {
+api_enums! {
     ProjectionType {
         All = "ALL",
         Include = "INCLUDE",
@@ -301,7 +301,7 @@ declare! { $ update_table
     }
 }
 
-words! {
+api_enums! {
     #[derive(Default)]
     TimeToLiveStatus {
         Enabling = "ENABLING",

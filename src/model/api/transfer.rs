@@ -3,19 +3,19 @@
 //! `engine/jobs/` does the work, `codec/wire/transfer.rs` completes their JSON form.
 
 use super::common::{JobFailure, Placeholders};
-use super::declare::{declare, rows};
+use super::declare::{declare, operation_rows};
 use super::tables::CreateTableRequest;
 use crate::model::TableName;
-use crate::model::api_enum::words;
+use crate::model::api_enum::api_enums;
 use serde::{Deserialize, Serialize};
 
-rows! { $ transfer_operations
-    Controls Unasked ExportTableToPointInTime export_table(ExportRequest) -> Export;
-    Reads Unasked DescribeExport describe_export(DescribeExportRequest) -> Export;
-    Reads Unasked ListExports list_exports(ListTransfersRequest) -> ListTransfersResponse<Export>;
-    Controls Unasked ImportTable import_table(ImportRequest) -> Import;
-    Reads Unasked DescribeImport describe_import(DescribeImportRequest) -> Import;
-    Reads Unasked ListImports list_imports(ListTransfersRequest) -> ListTransfersResponse<Import>;
+operation_rows! { $ transfer_operations
+    Control LocalOnly ExportTableToPointInTime export_table(ExportRequest) -> Export;
+    Read LocalOnly DescribeExport describe_export(DescribeExportRequest) -> Export;
+    Read LocalOnly ListExports list_exports(ListTransfersRequest) -> ListTransfersResponse<Export>;
+    Control LocalOnly ImportTable import_table(ImportRequest) -> Import;
+    Read LocalOnly DescribeImport describe_import(DescribeImportRequest) -> Import;
+    Read LocalOnly ListImports list_imports(ListTransfersRequest) -> ListTransfersResponse<Import>;
 }
 
 declare! { $ transfer
@@ -35,7 +35,7 @@ declare! { $ transfer
         group window: Option<WindowRequest> as Window,
         default filter: ExportFilter = "FilterSpecification",
         /// The request's JSON text: descriptions repeat members of it.
-        later echo: String as Whole,
+        later echo: String as RequestText,
     }
 
     /// `FilterSpecification`: the exported items, and their exported attributes.
@@ -69,7 +69,7 @@ declare! { $ transfer
         default compression: Compression = "InputCompressionType",
         ..&[Member::new("TableCreationParameters", CreateTableRequest::SHAPE).required()],
         /// The request's JSON text: descriptions repeat members of it.
-        later echo: String as Whole,
+        later echo: String as RequestText,
     }
 
     #[derive(Eq)]
@@ -126,7 +126,7 @@ pub struct ExportWindow {
     pub key_names: Vec<String>,
 }
 
-words! {
+api_enums! {
     /// `ExportViewType`: the images of a changed item that are written.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -139,7 +139,7 @@ words! {
 /// The name of the unsupported format in the error for a request that asks for it.
 pub const ION_FORMAT: &str = "the format ION";
 
-words! {
+api_enums! {
     /// `ExportFormat`; ION is the format of some exports by an earlier version.
     #[derive(Default)]
     ExportFormat {
@@ -177,7 +177,7 @@ pub struct Export {
     pub echo: String,
 }
 
-words! {
+api_enums! {
     /// `InputFormat`; ION is refused.
     InputFormat {
         DynamoDbJson = "DYNAMODB_JSON",

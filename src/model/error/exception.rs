@@ -4,7 +4,7 @@
 //!
 //! An error is a value; `Display` gives the text of the older layer, which the control plane, batch
 //! writes, Scan and transactions return. `protocol::error_body` knows the operation, and asks
-//! [`Error::text`] for the text of its [`Layer`].
+//! [`Error::text`] for the text of its [`RequestParser`].
 
 use super::value::INVALID;
 use super::{
@@ -116,9 +116,10 @@ fn recovery_exception(error: &RecoveryError) -> &'static str {
 /// The prefix of an error's text in some families.
 const COUNT_PREFIX: &str = "1 validation error detected: ";
 
-/// The layer that parses an operation's request, and the errors that it prefixes with a count.
+/// The parser of an operation's request in the service, which decides which errors have a count as
+/// prefix. The service has two layers of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub enum RequestParser {
     /// PutItem, UpdateItem, DeleteItem: the current layer; values, expressions and Expected have
     /// the count.
     Write,
@@ -134,26 +135,26 @@ pub enum Layer {
 }
 
 impl Error {
-    /// Returns the text that an operation of `layer` gives.
+    /// Returns the text that an operation with this parser gives.
     #[must_use]
-    pub fn text(&self, layer: Layer) -> String {
-        match layer {
-            Layer::Transaction if self.is_name_error() => {
+    pub fn text(&self, parser: RequestParser) -> String {
+        match parser {
+            RequestParser::Transaction if self.is_name_error() => {
                 return self.to_string().replacen(INVALID, "", 1);
             }
-            Layer::Transaction | Layer::Older => return self.to_string(),
-            Layer::Write | Layer::Read | Layer::Query => {}
+            RequestParser::Transaction | RequestParser::Older => return self.to_string(),
+            RequestParser::Write | RequestParser::Read | RequestParser::Query => {}
         }
-        let count = if self.is_counted(layer) {
+        let count = if self.is_counted(parser) {
             COUNT_PREFIX
         } else {
             ""
         };
-        format!("{count}{}", self.current_text(layer))
+        format!("{count}{}", self.current_text(parser))
     }
 
     /// Returns the text of the current layer.
-    fn current_text(&self, layer: Layer) -> String {
+    fn current_text(&self, parser: RequestParser) -> String {
         match self {
             // Without the older layer's `ExpressionAttributeValues contains invalid value: … for key :v`.
             Self::Value(fault)
@@ -161,7 +162,7 @@ impl Error {
                 fault.current_text()
             }
             Self::Expression(ExpressionError::ValuesWithoutExpression(_))
-                if layer == Layer::Write =>
+                if parser == RequestParser::Write =>
             {
                 "ExpressionAttributeValues can only be specified when using expressions".to_owned()
             }
@@ -182,9 +183,9 @@ impl Error {
         }
     }
 
-    fn is_counted(&self, layer: Layer) -> bool {
-        match layer {
-            Layer::Write => match self {
+    fn is_counted(&self, parser: RequestParser) -> bool {
+        match parser {
+            RequestParser::Write => match self {
                 Self::Value(fault)
                 | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => {
                     is_counted_value(fault)
@@ -193,8 +194,8 @@ impl Error {
                 Self::Legacy(fault) => is_expected_error(fault),
                 _ => false,
             },
-            Layer::Query => matches!(self, Self::Query(fault) if is_select_error(fault)),
-            Layer::Read | Layer::Transaction | Layer::Older => false,
+            RequestParser::Query => matches!(self, Self::Query(fault) if is_select_error(fault)),
+            RequestParser::Read | RequestParser::Transaction | RequestParser::Older => false,
         }
     }
 }

@@ -17,7 +17,7 @@ pub mod transaction;
 pub mod value;
 
 pub use administration::{RecoveryError, ResourceError, StreamError, TimeToLiveError};
-pub use exception::Layer;
+pub use exception::RequestParser;
 pub use expression::{ExpressionError, LegacyError, UpdateError};
 pub use query::{KeyError, QueryError};
 pub use remote::{RemoteCause, RemoteError};

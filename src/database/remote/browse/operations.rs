@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use super::RemoteDatabase;
-use super::own_writes::{GuardedWrite, OwnWrites, WriteTarget, guarded};
+use super::own_writes::{GuardedWrite, OwnWrites, WriteTarget, guarded_write};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, response};
@@ -17,9 +17,9 @@ use crate::database::item_writes::{ItemEffect, action_write, batch_writes, item_
 use crate::database::layout::Layout;
 use crate::database::prelude::*;
 use crate::database::remote::transport::{is_read, is_select, partiql_statements};
-use crate::database::{BatchRowSink, Done, RowSink};
+use crate::database::{BatchRowSink, Completion, RowSink};
 use crate::expr::partiql;
-use crate::model::api::operation::Way;
+use crate::model::api::operation::OperationKind;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call,
     CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse,
@@ -47,12 +47,12 @@ impl Database for RemoteDatabase {
             Call::UpdateItem(request, done) => self.update_item(request, done),
             Call::BatchWriteItem(request, done) => self.batch_write_item(request, done),
             Call::TransactWriteItems(request, done) => self.transact_write_items(request, done),
-            Call::CreateTable(request, done) => done.tell(self.create_table(request)),
-            Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
-            Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
+            Call::CreateTable(request, done) => done.complete(self.create_table(request)),
+            Call::UpdateTable(request, done) => done.complete(self.update_table(request)),
+            Call::DeleteTable(request, done) => done.complete(self.delete_table(request)),
             Call::Verbatim(request, done) => self.pass_verbatim(request, done),
             Call::DescribeTimeToLive(request, done) => {
-                done.tell(self.tables.time_to_live(self.service_handle(), request))
+                done.complete(self.tables.time_to_live(self.service_handle(), request))
             }
             call => self.forward(call),
         }
@@ -120,7 +120,7 @@ impl RemoteDatabase {
             Call::ExecuteTransaction(request, _) => self
                 .check_statements(request.statements.iter().map(|one| &*one.statement))
                 .map(InvalidationScope::Tables),
-            _ if call.way() == Way::Reads => return self.service.start(call),
+            _ if call.kind() == OperationKind::Read => return self.service.start(call),
             _ => self
                 .check_writable()
                 .map(|()| InvalidationScope::Definitions),
@@ -176,7 +176,7 @@ impl RemoteDatabase {
             let (item, effect) = action_write(&write.action);
             // Every action gets a reason, as in the service's own answer.
             reasons.push(
-                match self.apply_precondition(guarded!(write, item, effect)) {
+                match self.apply_precondition(guarded_write!(write, item, effect)) {
                     Ok(target) => {
                         targets.extend(target);
                         CancellationReason::None
@@ -232,9 +232,12 @@ impl RemoteDatabase {
         self.invalidate_definitions(deleted)
     }
 
-    fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
-        let target =
-            self.apply_precondition(guarded!(request, &request.item, Some(ItemEffect::Put)));
+    fn put_item(&self, mut request: PutItemRequest, done: Completion<PutItemResponse>) {
+        let target = self.apply_precondition(guarded_write!(
+            request,
+            &request.item,
+            Some(ItemEffect::Put)
+        ));
         let end = |writes: OwnWrites, put: Result<PutItemResponse, Error>| {
             let version = writes.finish(put.is_ok());
             put.map(|put| PutItemResponse {
@@ -245,10 +248,13 @@ impl RemoteDatabase {
         self.write(done, target, end, |done| Call::PutItem(request, done));
     }
 
-    fn delete_item(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+    fn delete_item(&self, mut request: DeleteItemRequest, done: Completion<DeleteItemResponse>) {
         let wants_old = request.return_values == ReturnValues::AllOld;
-        let target =
-            self.apply_precondition(guarded!(request, &request.key, Some(ItemEffect::Delete)));
+        let target = self.apply_precondition(guarded_write!(
+            request,
+            &request.key,
+            Some(ItemEffect::Delete)
+        ));
         let end = move |writes: OwnWrites, deleted: Result<DeleteItemResponse, Error>| {
             writes.finish(deleted.is_ok());
             deleted.map(|deleted| DeleteItemResponse {
@@ -264,10 +270,13 @@ impl RemoteDatabase {
         self.write(done, target, end, |done| Call::DeleteItem(request, done));
     }
 
-    fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+    fn update_item(&self, mut request: UpdateItemRequest, done: Completion<UpdateItemResponse>) {
         let is_asked = request.return_values != UpdateReturnValues::None;
-        let target =
-            self.apply_precondition(guarded!(request, &request.key, Some(ItemEffect::Update)));
+        let target = self.apply_precondition(guarded_write!(
+            request,
+            &request.key,
+            Some(ItemEffect::Update)
+        ));
         // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;
@@ -287,7 +296,11 @@ impl RemoteDatabase {
         self.write(done, target, end, |done| Call::UpdateItem(request, done));
     }
 
-    fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+    fn batch_write_item(
+        &self,
+        request: BatchWriteItemRequest,
+        done: Completion<BatchWriteItemResponse>,
+    ) {
         let targets = self
             .check_writable()
             .and_then(|()| self.targets(batch_writes(&request)));
@@ -319,7 +332,7 @@ impl RemoteDatabase {
     fn transact_write_items(
         &self,
         mut request: TransactWriteItemsRequest,
-        done: Done<TransactWriteItemsResponse>,
+        done: Completion<TransactWriteItemsResponse>,
     ) {
         let targets = self.guard_all(&mut request);
         let end = |writes: OwnWrites, written: Result<TransactWriteItemsResponse, Error>| {
@@ -345,13 +358,13 @@ fn writes_key(write: &WriteRequest, key: &crate::model::Key) -> bool {
 }
 
 impl RemoteDatabase {
-    pub(super) fn pass_verbatim(&self, request: VerbatimRequest, done: Done<Vec<u8>>) {
+    pub(super) fn pass_verbatim(&self, request: VerbatimRequest, done: Completion<Vec<u8>>) {
         if is_read(request.operation) {
             return self.service.start(Call::Verbatim(request, done));
         }
         let document = match Document::parse(request.body.clone()) {
             Ok(document) => document,
-            Err(error) => return done.tell(Err(response::unreadable(error))),
+            Err(error) => return done.complete(Err(response::unreadable(error))),
         };
         let statements = partiql_statements(document.root());
         if !statements.is_empty() {
@@ -362,7 +375,7 @@ impl RemoteDatabase {
             return self.forward_and_invalidate(Call::Verbatim(request, done), changed);
         }
         if let Err(error) = self.check_writable() {
-            return done.tell(Err(error));
+            return done.complete(Err(error));
         }
         let written = parse_write(request.operation, document.root())
             .map(|call| self.targets(item_writes(&call)));
@@ -380,7 +393,7 @@ impl RemoteDatabase {
         &self,
         mut request: VerbatimRequest,
         targets: Vec<WriteTarget>,
-        done: Done<Vec<u8>>,
+        done: Completion<Vec<u8>>,
     ) {
         // The new item costs nothing, and updates the cache.
         let is_update = request.operation == "UpdateItem";
@@ -424,15 +437,15 @@ impl RemoteDatabase {
 
 /// Decodes a request, if it writes items.
 fn parse_write(operation: &str, json: Json<'_>) -> Option<Call> {
-    macro_rules! read {
+    macro_rules! decode_write {
         ($($name:ident),*) => {
             match operation {
-                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Done::detached(|_| ())),)*
+                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Completion::detached(|_| ())),)*
                 _ => return None,
             }
         };
     }
-    Some(read!(
+    Some(decode_write!(
         PutItem,
         DeleteItem,
         UpdateItem,

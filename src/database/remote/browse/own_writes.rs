@@ -7,7 +7,7 @@ use super::cache::{
 };
 use super::source::{ReadableSource, base_entry};
 use crate::codec::record::Record;
-use crate::database::Done;
+use crate::database::Completion;
 use crate::database::item_writes::{ItemEffect, ItemWrite};
 use crate::database::prelude::*;
 use crate::expr::condition::{Condition, parse_parameter};
@@ -65,7 +65,7 @@ pub(super) struct GuardedWrite<'r> {
 }
 
 /// Takes the requirements out of a request; all such requests have these members.
-macro_rules! guarded {
+macro_rules! guarded_write {
     ($request:expr, $item:expr, $effect:expr) => {
         GuardedWrite {
             write: (&$request.table_name, $item, $effect),
@@ -76,7 +76,7 @@ macro_rules! guarded {
         }
     };
 }
-pub(super) use guarded;
+pub(super) use guarded_write;
 
 /// Writes under way.
 pub struct OwnWrites {
@@ -205,14 +205,14 @@ impl RemoteDatabase {
     /// its outcome with the writes, and ends them.
     pub(super) fn write<R: Send + 'static>(
         &self,
-        mut done: Done<R>,
+        mut done: Completion<R>,
         targets: Result<impl IntoIterator<Item = WriteTarget>, Error>,
         end: impl FnOnce(OwnWrites, Result<R, Error>) -> Result<R, Error> + Send + 'static,
-        call: impl FnOnce(Done<R>) -> Call,
+        call: impl FnOnce(Completion<R>) -> Call,
     ) {
         let targets: Vec<WriteTarget> = match targets {
             Ok(targets) => targets.into_iter().collect(),
-            Err(error) => return done.tell(Err(error)),
+            Err(error) => return done.complete(Err(error)),
         };
         let places: Vec<EntryPlace> = targets.iter().flat_map(WriteTarget::places).collect();
         // Registered before the request is sent, so that overlapping writes are detected.

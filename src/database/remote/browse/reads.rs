@@ -15,8 +15,8 @@ use crate::database::collect_page;
 use crate::database::layout::PARTITIONS_UNAVAILABLE;
 use crate::database::prelude::*;
 use crate::database::{
-    Bill, Browse, Collection, Done, EntryKey, EntryRange, EntryStat, ListPosition, PartitionKey,
-    RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
+    Browse, Collection, Completion, DeferredCharge, EntryKey, EntryRange, EntryStat, ListPosition,
+    PartitionKey, RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
 };
 use crate::expr::SortRange;
 use crate::expr::read_request::{ReadRange, ReadRequest};
@@ -347,8 +347,8 @@ impl Browse for RemoteDatabase {
         &self,
         request: &ReadRequest,
         rows: &mut RowSink<'_>,
-    ) -> Result<(Page, Bill), Error> {
-        Ok((self.peek(request, rows)?, Bill::new(|| Ok(()))))
+    ) -> Result<(Page, DeferredCharge), Error> {
+        Ok((self.peek(request, rows)?, DeferredCharge::new(|| Ok(()))))
     }
 
     fn is_writable(&self) -> bool {
@@ -615,7 +615,7 @@ impl Browse for RemoteDatabase {
             .change_saved_queries(table, &change, self.options.clock.now_ms()))
     }
 
-    fn trash_item(&self, request: TrashRequest, done: Done<DeleteItemResponse>) {
+    fn trash_item(&self, request: TrashRequest, done: Completion<DeleteItemResponse>) {
         let TrashRequest {
             delete,
             key,
@@ -626,7 +626,7 @@ impl Browse for RemoteDatabase {
             self.local_state
                 .put_in_trash(key.clone(), &content, self.options.clock.now_ms())
         {
-            return done.tell(Err(error));
+            return done.complete(Err(error));
         }
         let beside = Arc::clone(&self.local_state);
         let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {

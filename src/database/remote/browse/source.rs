@@ -291,8 +291,8 @@ pub fn read_page(
         .as_ref()
         .map(|paths: &ProjectionPaths| writer.projection(paths));
     // Sets the members that both requests have.
-    macro_rules! build {
-        ($kind:ident { $($own:ident: $value:expr,)* ..$base:expr }) => {
+    macro_rules! read_request {
+        ($kind:ident { $($member:ident: $value:expr,)* ..$base:expr }) => {
             $kind {
                 index_name: request.index_name.clone(),
                 filter,
@@ -304,7 +304,7 @@ pub fn read_page(
                 exclusive_start_key: request.exclusive_start_key.clone(),
                 // The scan limit counts the actual cost.
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
-                $($own: $value,)*
+                $($member: $value,)*
                 ..$base
             }
         };
@@ -315,7 +315,7 @@ pub fn read_page(
             let condition = writer.key_condition(condition)?;
             let query = QueryRequest::new(table, condition, writer.placeholders());
             service.query_rows(
-                &build!(QueryRequest {
+                &read_request!(QueryRequest {
                     scan_index_forward: *forward,
                     ..query
                 }),
@@ -324,7 +324,7 @@ pub fn read_page(
         }
         ReadRange::Scan { segment } => {
             let placeholders = writer.placeholders();
-            let scan = build!(ScanRequest {
+            let scan = read_request!(ScanRequest {
                 segment: *segment,
                 placeholders: placeholders,
                 ..ScanRequest::new(table)

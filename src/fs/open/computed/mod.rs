@@ -7,7 +7,7 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; a call for the size waits for the end, a read for its bytes |
-//! | asking for a size must consume no capacity | steps are made without being charged, each leaves a bill; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
+//! | asking for a size must consume no capacity | steps are made without being charged, each leaves a deferred charge; an [`OpenComputed`] applies the charges of the bytes that it gives, once |
 //! | the open that follows a stat must not compute again | [`ComputationCache`], for a short time and as long as nothing was committed |
 //! | an open file must not change | its handle holds its computation |
 //! | a caller that was interrupted must not keep us busy | steps are made only while a caller waits; a later one goes on where they ended |
@@ -27,12 +27,17 @@ use crate::fs::{mount::Mount, prelude::*, process::has_pending_signal, query::Is
 
 /// Makes the bytes of a file, from the first to the last.
 pub trait Producer: fmt::Debug + Send {
-    /// Appends the bytes of one step, and its bills. Returns false at the end. A failed step leaves
+    /// Appends the bytes of one step, and its charges. Returns false at the end. A failed step leaves
     /// no trace and may be tried again.
     ///
     /// # Errors
     /// The source of the bytes is gone, or refuses.
-    fn produce(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool>;
+    fn produce(
+        &mut self,
+        mount: &Mount,
+        charges: &mut Vec<DeferredCharge>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool>;
 
     /// Returns the capacity that all steps consumed, in the form of `capacity.json`, once after the
     /// end.
@@ -82,8 +87,8 @@ struct ComputationState {
     /// `None` while a step is made.
     producer: Option<Box<dyn Producer>>,
     progress: ComputationProgress,
-    /// Each bill, with the offset at which the bytes of its step begin.
-    bills: Vec<(u64, Bill)>,
+    /// Each charge, with the offset at which the bytes of its step begin.
+    charges: Vec<(u64, DeferredCharge)>,
     waiting: Vec<ComputationWaiter>,
 }
 
@@ -108,7 +113,7 @@ impl Computation {
         let state = ComputationState {
             producer: Some(producer),
             progress: ComputationProgress::Running,
-            bills: Vec::new(),
+            charges: Vec::new(),
             waiting: Vec::new(),
         };
         Self {
@@ -209,8 +214,8 @@ impl Computation {
         let Some(making) = producer else {
             return Ok(());
         };
-        let (mut bills, mut out) = (Vec::new(), Vec::new());
-        let goes_on = making.produce(mount, &mut bills, &mut out)?;
+        let (mut charges, mut out) = (Vec::new(), Vec::new());
+        let goes_on = making.produce(mount, &mut charges, &mut out)?;
         let start = self.spool.len();
         let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
         // Appended without the lock: a reader of bytes that exist does not wait for the disk.
@@ -224,34 +229,36 @@ impl Computation {
             // The bytes of this step go on with the producer: the first reader beyond the spool
             // continues from them, other readers make all of it again.
             let rest = producer.take().map(|producer| {
-                Box::new(ComputedWindow::resume(producer, start, out, bills, goes_on))
+                Box::new(ComputedWindow::resume(
+                    producer, start, out, charges, goes_on,
+                ))
             });
             state.progress = ComputationProgress::Overflowed(why, rest);
             return Ok(());
         }
         state
-            .bills
-            .extend(bills.into_iter().map(|bill| (start, bill)));
+            .charges
+            .extend(charges.into_iter().map(|charge| (start, charge)));
         if !goes_on {
             state.progress = ComputationProgress::Complete(making.take_consumed().map(Arc::new));
         }
         Ok(())
     }
 
-    /// Returns the bills of the bytes before `end`, from index `settled` on; all remaining bills if
+    /// Returns the charges of the bytes before `end`, from index `settled` on; all remaining charges if
     /// `end` is the end.
-    fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
+    fn charges(&self, settled: usize, end: u64) -> Vec<DeferredCharge> {
         let state = self.state.lock();
-        debug_assert!(settled <= state.bills.len(), "bills of another run");
+        debug_assert!(settled <= state.charges.len(), "charges of another run");
         let is_last =
             matches!(state.progress, ComputationProgress::Complete(_)) && end >= self.spool.len();
         let due = state
-            .bills
+            .charges
             .get(settled..)
             .unwrap_or_default()
             .iter()
             .take_while(|(start, _)| is_last || *start < end);
-        due.map(|(_, bill)| bill.clone()).collect()
+        due.map(|(_, charge)| charge.clone()).collect()
     }
 
     /// Returns the capacity that the run consumed, if all bytes are made.
@@ -317,8 +324,8 @@ pub struct ComputedWindow {
     /// The bytes from `start` on that were made so far and not dropped.
     buffer: Vec<u8>,
     start: u64,
-    /// The bills of bytes that were made and not given.
-    bills: Vec<Bill>,
+    /// The charges of bytes that were made and not given.
+    charges: Vec<DeferredCharge>,
     has_more: bool,
 }
 
@@ -336,14 +343,14 @@ impl ComputedWindow {
         producer: Box<dyn Producer>,
         start: u64,
         buffer: Vec<u8>,
-        bills: Vec<Bill>,
+        charges: Vec<DeferredCharge>,
         has_more: bool,
     ) -> Self {
         Self {
             producer,
             buffer,
             start,
-            bills,
+            charges,
             has_more,
         }
     }
@@ -379,12 +386,12 @@ impl ComputedWindow {
             self.drop_before(offset);
             self.has_more = self
                 .producer
-                .produce(mount, &mut self.bills, &mut self.buffer)?;
+                .produce(mount, &mut self.charges, &mut self.buffer)?;
         }
         debug_assert!(self.start <= offset, "the bytes are dropped");
-        while let Some(bill) = self.bills.last() {
-            bill.spend()?;
-            self.bills.pop();
+        while let Some(charge) = self.charges.last() {
+            charge.spend()?;
+            self.charges.pop();
         }
         Ok(
             self.buffer[sub_range(self.buffer.len(), offset.saturating_sub(self.start), size)]
@@ -520,7 +527,7 @@ mod tests {
         fn produce(
             &mut self,
             _mount: &Mount,
-            bills: &mut Vec<Bill>,
+            charges: &mut Vec<DeferredCharge>,
             out: &mut Vec<u8>,
         ) -> Result<bool> {
             assert!(self.panics != Some(self.left), "as asked");
@@ -533,7 +540,7 @@ mod tests {
                 return Ok(false);
             }
             let settled = Arc::clone(&self.settled);
-            bills.push(Bill::new(move || {
+            charges.push(DeferredCharge::new(move || {
                 settled.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }));

@@ -1,5 +1,5 @@
 //! The handle of an open computed file. It reads from the spool of the computation, beyond it from
-//! a window of its own, and settles the bills of the bytes that it gives. See [`super`].
+//! a window of its own, and applies the charges of the bytes that it gives. See [`super`].
 
 use std::fmt;
 
@@ -27,8 +27,8 @@ impl fmt::Debug for OpenComputed {
 
 #[derive(Debug, Default)]
 struct ComputedReader {
-    /// The number of bills of the computation that were settled for this reader.
-    settled_bills: usize,
+    /// The number of charges of the computation that were applied for this reader.
+    applied_charges: usize,
     /// The window over the bytes beyond the spool.
     window: Option<Box<ComputedWindow>>,
     gave_consumed: bool,
@@ -83,7 +83,7 @@ impl OpenComputed {
             return self.read_window(&mut reading, mount, offset, size, wanted);
         }
         let end = offset.saturating_add(size as u64);
-        self.settle_bills(&mut reading, end)?;
+        self.apply_charges(&mut reading, end)?;
         let bytes = spool.read(offset, size).map_err(|error| {
             log::error!("{}: cannot read what was kept: {error}", self.path);
             FsError::Internal
@@ -100,11 +100,11 @@ impl OpenComputed {
         })
     }
 
-    /// Settles the bills of the bytes before `end`.
-    fn settle_bills(&self, reading: &mut ComputedReader, end: u64) -> Result<()> {
-        for bill in self.computation.bills(reading.settled_bills, end) {
-            bill.spend()?;
-            reading.settled_bills += 1;
+    /// Applies the charges of the bytes before `end`.
+    fn apply_charges(&self, reading: &mut ComputedReader, end: u64) -> Result<()> {
+        for charge in self.computation.charges(reading.applied_charges, end) {
+            charge.spend()?;
+            reading.applied_charges += 1;
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl OpenComputed {
         size: usize,
         wanted: &IsWanted<'_>,
     ) -> Result<ComputedRead> {
-        self.settle_bills(reading, u64::MAX)?;
+        self.apply_charges(reading, u64::MAX)?;
         let window = reading
             .window
             .take()

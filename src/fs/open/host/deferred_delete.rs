@@ -20,7 +20,7 @@ use crate::fs::{
     write::{FileId, deferred_deletes::HiddenItem},
 };
 use crate::model::api::table_control::{TRASH_RETENTION_MS, TrashChange, TrashKey, TrashRequest};
-use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done};
+use crate::model::api::{Call, CallContext, Completion, DeleteItemRequest, DeleteItemResponse};
 
 /// The time that the thread sleeps if no delete waits.
 const IDLE_SLEEP: Duration = Duration::from_secs(5);
@@ -228,7 +228,7 @@ impl DeferredDelete {
             wait: mount.caller.wait,
             ..CallContext::default()
         };
-        let done = Done::new(
+        let done = Completion::new(
             context,
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let ended = match outcome {

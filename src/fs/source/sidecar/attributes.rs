@@ -129,12 +129,12 @@ struct AttributeFile {
 impl AttributeFolder {
     fn attribute(
         &self,
-        at: &Special,
+        node: &Special,
         path: DocumentPath,
         forced_type: Option<ValueKind>,
         name: &str,
     ) -> Node {
-        at.child(
+        node.child(
             name,
             AttributeFile {
                 entry: self.entry.clone(),
@@ -155,7 +155,7 @@ impl NodeOps for AttributeFolder {
         Ok(stat.modified_ms)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if name.starts_with('.') {
             return Err(FsError::NotFound);
         }
@@ -166,11 +166,11 @@ impl NodeOps for AttributeFolder {
         if let Ok(path) = member(of, &members, name)
             && path.resolve_in(&item).is_some()
         {
-            return Ok(self.attribute(at, path, None, name));
+            return Ok(self.attribute(node, path, None, name));
         }
         if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
             let of = Some(member(of, &members, stem)?);
-            return Ok(at
+            return Ok(node
                 .child_directory(
                     name,
                     Self {
@@ -184,12 +184,12 @@ impl NodeOps for AttributeFolder {
             let asked = ValueKind::named(word).ok_or(FsError::Invalid(
                 "the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C",
             ))?;
-            return Ok(self.attribute(at, member(of, &members, stem)?, Some(asked), name));
+            return Ok(self.attribute(node, member(of, &members, stem)?, Some(asked), name));
         }
-        Ok(self.attribute(at, member(of, &members, name)?, None, name))
+        Ok(self.attribute(node, member(of, &members, name)?, None, name))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
         let (item, _) = entry::load(mount, &self.entry)?;
         let of = self.path.as_ref();
         let members = members(&item, of)?;
@@ -199,7 +199,7 @@ impl NodeOps for AttributeFolder {
         };
         let entry = |name: String| {
             Ok(to_dirent(
-                &self.attribute(at, member(of, &members, &name)?, None, &name),
+                &self.attribute(node, member(of, &members, &name)?, None, &name),
                 &name,
             ))
         };
@@ -207,7 +207,7 @@ impl NodeOps for AttributeFolder {
     }
 
     /// Creates an empty map.
-    fn mkdir(&self, at: &SpecialNode, host: &Host, name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, node: &SpecialNode, host: &Host, name: &str) -> Result<Node, FsError> {
         let stem = name.strip_suffix(FOLDER_SUFFIX);
         let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
         let (item, _) = entry::load(&host.mount, &self.entry)?;
@@ -225,7 +225,7 @@ impl NodeOps for AttributeFolder {
                 EditCondition::Absent,
             ),
         )?;
-        self.resolve(at, &host.mount, name)
+        self.resolve(node, &host.mount, name)
     }
 
     /// Removes an empty map or list.
@@ -269,7 +269,7 @@ impl NodeOps for AttributeFile {
             .ok_or(FsError::NotFound)
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, entry) = (&host.mount, self.entry.clone());
         let (item, _) = entry::load(mount, &entry)?;
         let value = self.path.resolve_in(&item);
@@ -285,8 +285,8 @@ impl NodeOps for AttributeFile {
         };
         let text = value.filter(|_| !flags.truncate).map(value_text);
         Ok(open_text(
-            at.ino(),
-            at.path.clone(),
+            node.ino(),
+            node.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -295,13 +295,13 @@ impl NodeOps for AttributeFile {
     }
 
     /// Removes the attribute, member or element.
-    fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
+    fn unlink(&self, node: &SpecialNode, host: &Host, reply: Reply<()>) {
         let edit = || AttributeEdit {
             path: self.path.clone(),
             value: None,
             condition: EditCondition::Exists,
         };
-        let there = self.text(at, &host.mount);
+        let there = self.text(node, &host.mount);
         reply(there.and_then(|_| update(&self.entry, host, edit())));
     }
 }

@@ -28,7 +28,7 @@ use crate::fs::{
 use crate::model::{
     KeySchema,
     api::{
-        Call, CallContext, ConditionParameter, Done, PutItemRequest, UpdateItemRequest,
+        Call, CallContext, Completion, ConditionParameter, PutItemRequest, UpdateItemRequest,
         UpdateItemResponse, UpdateParameter,
     },
     error::{
@@ -55,7 +55,7 @@ impl NodeOps for PatchFile {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, entry) = (&host.mount, self.0.clone());
         let key_schema = mount.schema(entry.table())?.key.clone();
         let target = PatchTarget {
@@ -64,8 +64,8 @@ impl NodeOps for PatchFile {
             strict_keys: mount.options.strict_keys,
         };
         Ok(open_text(
-            at.ino(),
-            at.path.clone(),
+            node.ino(),
+            node.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -175,10 +175,10 @@ impl PatchMerge {
             Err(FsError::NotFound) => {
                 (self.entry.key().to_item(&self.schema), Precondition::Absent)
             }
-            Err(FsError::Database(error)) => return done.tell(Err(error)),
+            Err(FsError::Database(error)) => return done.complete(Err(error)),
             Err(error) => {
                 debug_assert!(false, "not an error of the database: {error}");
-                return done.tell(Err(Error::ResourceNotFound));
+                return done.complete(Err(Error::ResourceNotFound));
             }
         };
         self.patch.apply(&mut item);
@@ -199,7 +199,7 @@ impl PatchMerge {
                     let host = again.clone();
                     again.run_short(Box::new(move || self.attempt(&host, tries - 1, done)));
                 }
-                outcome => done.tell(outcome),
+                outcome => done.complete(outcome),
             }),
         );
     }
@@ -223,15 +223,15 @@ impl NodeOps for UpdateFile {
             .into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let key_schema = host.mount.schema(self.0.table())?.key.clone();
         let target = UpdateTarget {
             entry: self.0.clone(),
             key_schema,
         };
         Ok(open_text(
-            at.ino(),
-            at.path.clone(),
+            node.ino(),
+            node.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -422,7 +422,7 @@ pub(super) fn execute(
         listener: Some(host.listener(writer)),
         ..done.context.clone()
     };
-    let stored = Done::new(
+    let stored = Completion::new(
         context,
         move |outcome: Result<UpdateItemResponse, Error>| {
             let answer = outcome
@@ -436,7 +436,7 @@ pub(super) fn execute(
             if let Ok(Some(_)) = version {
                 again.after_put(place.table(), place.key());
             }
-            done.tell(version.map(Option::unwrap_or_default));
+            done.complete(version.map(Option::unwrap_or_default));
         },
     );
     host.mount.db.start(Call::UpdateItem(request, stored));

@@ -96,7 +96,7 @@ impl NodeOps for CasJsonFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let caller = host.mount.caller;
         let target = entry::target(&host.mount, &Node::Entry(Box::new(self.0.clone())))?;
         let writer = ItemTextWriter::stream_replacing(
@@ -108,8 +108,8 @@ impl NodeOps for CasJsonFile {
             self.1,
         );
         Ok(Handle::Item(Arc::new(OpenText::new(
-            at.ino(),
-            at.path.clone(),
+            node.ino(),
+            node.path.clone(),
             caller.pid,
             writer,
         ))))

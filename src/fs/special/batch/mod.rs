@@ -28,7 +28,7 @@ use crate::fs::{
     process::{has_path_open, same_process, session_of, was_killed},
 };
 use crate::model::{
-    api::{self, CallContext, Done},
+    api::{self, CallContext, Completion},
     error::ValueError,
 };
 
@@ -56,20 +56,20 @@ pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, BATCH_NAME, BatchDir).into()
 }
 
-fn lines_file(at: &Special, kind: BatchKind) -> Result<Node> {
-    Ok(at.child(kind.name(), LinesFile(kind)).writable().into())
+fn lines_file(node: &Special, kind: BatchKind) -> Result<Node> {
+    Ok(node.child(kind.name(), LinesFile(kind)).writable().into())
 }
 
 struct BatchDir;
 
 impl NodeOps for BatchDir {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        NAMES.resolve(mount, at, name)
+    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+        NAMES.resolve(mount, node, name)
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        mount.schema(at.try_table()?)?;
-        NAMES.list(mount, at)
+    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+        mount.schema(node.try_table()?)?;
+        NAMES.list(mount, node)
     }
 
     fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
@@ -107,13 +107,13 @@ impl NodeOps for LinesFile {
         Ok(format!("write {what}{then}, more in help\n").into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
-        let table = at.try_table()?;
+    fn open_writer(&self, node: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
+        let table = node.try_table()?;
         host.mount.schema(table)?;
         Ok(Handle::Special(Arc::new(OpenBatch::new(
             table,
             self.0,
-            at.path.clone(),
+            node.path.clone(),
             host.mount.caller,
         ))))
     }
@@ -126,10 +126,10 @@ impl NodeOps for LinesFile {
 struct ResultFile;
 
 impl NodeOps for ResultFile {
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(mount
             .batch_reports
-            .render(session_of(mount.caller.pid), at.try_table()?))
+            .render(session_of(mount.caller.pid), node.try_table()?))
     }
 
     fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
@@ -322,13 +322,13 @@ impl OpenBatch {
             }
             Ok(BatchRequest::Commit) => self.commit(host, by),
             Ok(BatchRequest::Put(request)) => {
-                let done = Done::new(by.clone(), move |outcome| {
+                let done = Completion::new(by.clone(), move |outcome| {
                     this.finish_line(number, &text, outcome.map(drop), &pending)
                 });
                 host.mount.db.start(api::Call::PutItem(request, done));
             }
             Ok(BatchRequest::Delete(request)) => {
-                let done = Done::new(by.clone(), move |outcome| {
+                let done = Completion::new(by.clone(), move |outcome| {
                     this.finish_line(number, &text, outcome.map(drop), &pending)
                 });
                 host.mount.db.start(api::Call::DeleteItem(request, done));

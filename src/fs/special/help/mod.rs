@@ -50,33 +50,33 @@ struct HelpText {
 #[derive(Debug)]
 pub struct Topics;
 
-fn topic(at: &Special, name: &str, text: &'static str) -> Node {
-    at.child(name, HelpText { text, source: None }).into()
+fn topic(node: &Special, name: &str, text: &'static str) -> Node {
+    node.child(name, HelpText { text, source: None }).into()
 }
 
 impl NodeOps for Topics {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         let found = TOPICS
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
         found
-            .map(|&(name, text)| topic(at, name, text))
+            .map(|&(name, text)| topic(node, name, text))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
         Ok(TOPICS
             .iter()
-            .map(|&(name, text)| to_dirent(&topic(at, name, text), name))
+            .map(|&(name, text)| to_dirent(&topic(node, name, text), name))
             .collect())
     }
 }
 
 impl NodeOps for HelpText {
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         example::render(
             mount,
-            &at.path,
+            &node.path,
             self.source.as_ref(),
             &self.text.replace("{clauses}\n", &all_names()),
         )
