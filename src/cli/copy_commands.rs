@@ -147,19 +147,19 @@ pub fn tally(bar: &Arc<ProgressLine>, cost: &CopyCost) -> Result<CopyProgress, C
     }))
 }
 
-/// Prints the estimate of a copy, asks if it costs much, and copies. `done` is the verb of the
+/// Prints the estimate of a copy, asks if it costs much, and copies. `past_action` is the verb of the
 /// summary.
 pub fn run_copy(
     plan: CopyPlan,
-    what: impl Display,
-    done: &str,
+    action: impl Display,
+    past_action: &str,
     cost: &CopyCost,
     args: &CopyArgs,
 ) -> Result<CommandResult, CliError> {
     let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
     warn(format_args!(
-        "{what}: about {items} items, {bytes}; {}",
+        "{action}: about {items} items, {bytes}; {}",
         cost.text(&estimate.left)
     ));
     if let Some(earlier) = plan.earlier_counts() {
@@ -182,7 +182,7 @@ pub fn run_copy(
     let ended = copy(plan, &tally, &bar);
     let counts = tally.counts();
     let summary = format!(
-        "{} items {done}; {}",
+        "{} items {past_action}; {}",
         HumanCount(counts.items - counts.rejected),
         cost.text(&counts)
     );

@@ -82,22 +82,22 @@ impl MountReader {
         self.send(READ, path)
     }
 
-    /// Reads a file; waits at most `patience`.
+    /// Reads a file; waits at most `timeout`.
     ///
     /// # Errors
     /// As for [`Self::receive`].
-    pub fn read(&mut self, path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
+    pub fn read(&mut self, path: &Path, timeout: Duration) -> io::Result<Vec<u8>> {
         self.request(path)?;
-        self.receive(patience)
+        self.receive(timeout)
     }
 
-    /// Lists the first names in a directory, each followed by a NUL; waits at most `patience`.
+    /// Lists the first names in a directory, each followed by a NUL; waits at most `timeout`.
     ///
     /// # Errors
     /// As for [`Self::receive`].
-    pub fn list(&mut self, path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
+    pub fn list(&mut self, path: &Path, timeout: Duration) -> io::Result<Vec<u8>> {
         self.send(LIST, path)?;
-        self.receive(patience)
+        self.receive(timeout)
     }
 
     /// Abandons the process while it waits for an answer; returns its id.
@@ -106,13 +106,13 @@ impl MountReader {
         self.child.id()
     }
 
-    /// Resolves the symlinks of a path; waits at most `patience`.
+    /// Resolves the symlinks of a path; waits at most `timeout`.
     ///
     /// # Errors
     /// As for [`Self::receive`], and any error of realpath(3).
-    pub fn resolve(&mut self, path: &Path, patience: Duration) -> io::Result<PathBuf> {
+    pub fn resolve(&mut self, path: &Path, timeout: Duration) -> io::Result<PathBuf> {
         self.send(RESOLVE, path)?;
-        self.receive(patience)
+        self.receive(timeout)
             .map(|path| PathBuf::from(OsStr::from_bytes(&path)))
     }
 
@@ -125,8 +125,8 @@ impl MountReader {
     ///
     /// # Errors
     /// `TimedOut` if there is no answer yet; any error of the read.
-    pub fn receive(&self, patience: Duration) -> io::Result<Vec<u8>> {
-        match self.answers.recv_timeout(patience) {
+    pub fn receive(&self, timeout: Duration) -> io::Result<Vec<u8>> {
+        match self.answers.recv_timeout(timeout) {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) => Err(ErrorKind::TimedOut.into()),
             Err(RecvTimeoutError::Disconnected) => Err(ErrorKind::BrokenPipe.into()),
@@ -149,8 +149,8 @@ impl Drop for MountReader {
 ///
 /// # Errors
 /// As for [`MountReader::receive`].
-pub fn read_within(path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
-    MountReader::start()?.read(path, patience)
+pub fn read_within(path: &Path, timeout: Duration) -> io::Result<Vec<u8>> {
+    MountReader::start()?.read(path, timeout)
 }
 
 /// True if that process is an abandoned reader that still waits.
@@ -212,8 +212,8 @@ pub fn run(began: [u32; 2]) -> Result<CommandResult, CliError> {
     Ok(CommandResult::Done)
 }
 
-fn respond(asked: &[u8]) -> io::Result<Vec<u8>> {
-    let Some((kind, path)) = asked.split_first() else {
+fn respond(request: &[u8]) -> io::Result<Vec<u8>> {
+    let Some((kind, path)) = request.split_first() else {
         return Err(ErrorKind::InvalidInput.into());
     };
     let path = Path::new(OsStr::from_bytes(path));

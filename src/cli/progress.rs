@@ -26,9 +26,9 @@ impl ProgressLine {
         Self::with_style(bar, template)
     }
 
-    /// Makes a bar of a copy or comparison. `total` may be hours old; `done` were done before.
-    pub fn of_items(total: u64, done: u64) -> Self {
-        let bar = ProgressBar::new(total.max(done)).with_position(done);
+    /// Makes a bar of a copy or comparison. `total` may be hours old; `finished` were done before.
+    pub fn of_items(total: u64, finished: u64) -> Self {
+        let bar = ProgressBar::new(total.max(finished)).with_position(finished);
         bar.reset_eta();
         Self::with_style(
             bar,

@@ -125,7 +125,7 @@ pub struct OpenService {
 impl ServiceArgs {
     /// Opens the service at `endpoint`, or the one of the AWS configuration. A request takes at
     /// most `timeout`, unless the options say otherwise. It waits for units of the budget as long,
-    /// or for `patience` if that is given.
+    /// or for `budget_timeout` if that is given.
     ///
     /// # Errors
     /// A sentence that says what is missing, and what to do.
@@ -134,7 +134,7 @@ impl ServiceArgs {
         endpoint: Option<&str>,
         prices: &PriceTable,
         timeout: Duration,
-        patience: Option<Duration>,
+        budget_timeout: Option<Duration>,
     ) -> Result<OpenService, CliError> {
         use crate::database::remote::aws::{AwsOptions, AwsTransport};
         use crate::database::remote::budget::SpendLimits;
@@ -160,7 +160,7 @@ impl ServiceArgs {
             reads: self.max_rcu,
             writes: self.max_wcu,
             money: self.budget,
-            timeout: patience.unwrap_or(timeout),
+            timeout: budget_timeout.unwrap_or(timeout),
         };
         let meter = MeteredTransport::new(Arc::new(aws), limits, prices.clone())
             .with_budget(self.shared_budget.clone());

@@ -150,11 +150,11 @@ const FAILED_SUFFIX: &str = "x";
 /// Calls that are reported even if the command succeeded: a refused write is never a mere attempt.
 const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 
-/// Prints to standard error the failures since `told`, the state that the last call printed, and
+/// Prints to standard error the failures since `reported`, the state that the last call printed, and
 /// prints the new state. `status` is the exit status of the command; `None` reports nothing, as
 /// failed lookups while a command is typed are not failures of the command.
-fn report_failures(told: &str, status: Option<i32>) -> Result<CommandResult, CliError> {
-    let before: HashMap<&str, &str> = told
+fn report_failures(reported: &str, status: Option<i32>) -> Result<CommandResult, CliError> {
+    let before: HashMap<&str, &str> = reported
         .split(' ')
         .filter_map(|word| word.split_once('='))
         .collect();

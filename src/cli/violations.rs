@@ -415,14 +415,16 @@ fn parse(text: &str) -> Result<Settings, String> {
 
 /// Joins a name and a type, which are given together.
 fn key(
-    what: &str,
+    member_prefix: &str,
     name: Option<String>,
     attribute_type: Option<String>,
 ) -> Result<Option<String>, String> {
     match (name, attribute_type) {
         (Some(name), Some(attribute_type)) => Ok(Some(format!("{name}:{attribute_type}"))),
         (None, None) => Ok(None),
-        _ => Err(format!("{what}Name and {what}Type are given together")),
+        _ => Err(format!(
+            "{member_prefix}Name and {member_prefix}Type are given together"
+        )),
     }
 }
 

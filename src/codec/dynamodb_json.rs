@@ -53,11 +53,11 @@ pub fn parse(text: &[u8]) -> Result<Item, JsonError> {
 /// Reads the members of a map at `level`; the item is level 0.
 fn members(
     reader: &mut JsonReader<'_>,
-    what: &'static str,
+    expected: &'static str,
     level: usize,
 ) -> Result<Map, JsonError> {
     let mut map = Map::new();
-    reader.members(what, |reader, name, offset| {
+    reader.members(expected, |reader, name, offset| {
         let value = value(reader, level + 1)?;
         insert(&mut map, name, value).map_err(|fault| error_at(offset, fault))
     })?;
@@ -160,11 +160,11 @@ pub(super) fn insert(
 /// Reads a list, each element by `element`.
 pub(super) fn list<'a, T>(
     reader: &mut JsonReader<'a>,
-    what: &'static str,
+    expected: &'static str,
     element: impl Fn(&mut JsonReader<'a>) -> Result<T, JsonError>,
 ) -> Result<Vec<T>, JsonError> {
     let mut list = Vec::new();
-    reader.elements(what, |reader| {
+    reader.elements(expected, |reader| {
         list.push(element(reader)?);
         Ok(())
     })?;

@@ -84,9 +84,9 @@ impl<K: Hash + Eq, V> ByteLruMap<K, V> {
         }
     }
 
-    /// Removes the entries for which `stays` is false.
-    pub fn retain(&mut self, stays: impl Fn(&K, &V) -> bool) {
-        self.entries.retain(|key, (value, _)| stays(key, value));
+    /// Removes the entries for which `is_kept` is false.
+    pub fn retain(&mut self, is_kept: impl Fn(&K, &V) -> bool) {
+        self.entries.retain(|key, (value, _)| is_kept(key, value));
         self.bytes = self.entries.iter().map(|(_, (_, bytes))| bytes).sum();
     }
 }

@@ -78,14 +78,14 @@ pub fn start(shared: Arc<EngineShared>, source: SourceId) {
 /// open continues.
 pub fn retry_later(
     shared: &Arc<EngineShared>,
-    go_on: impl FnOnce(&Arc<EngineShared>) + Send + 'static,
+    retry: impl FnOnce(&Arc<EngineShared>) + Send + 'static,
 ) {
     // The waiting thread must not keep a store open that all other users have closed.
     let shared = Arc::downgrade(shared);
     let wait = move || {
         std::thread::sleep(RETRY_DELAY);
         if let Some(shared) = shared.upgrade() {
-            go_on(&shared);
+            retry(&shared);
         }
     };
     if let Err(error) = std::thread::Builder::new()
@@ -139,11 +139,11 @@ pub(super) fn remove_step(
     remove_up_to(transaction, source, &mut left)
 }
 
-/// Removes at most `left` keys and subtracts them from it; returns true if more may be left.
+/// Removes at most `remaining` keys and subtracts them from it; returns true if more may be left.
 fn remove_up_to(
     transaction: &mut Transaction<'_>,
     source: SourceId,
-    left: &mut usize,
+    remaining: &mut usize,
 ) -> Result<bool, StoreError> {
     let lists = [
         Space::Expiry,
@@ -154,8 +154,8 @@ fn remove_up_to(
         Space::Counted,
     ];
     for space in [Space::Entry, Space::Collection].into_iter().chain(lists) {
-        *left -= walks::delete_first(transaction.batch, &space.range(source), *left)?;
-        if *left == 0 {
+        *remaining -= walks::delete_first(transaction.batch, &space.range(source), *remaining)?;
+        if *remaining == 0 {
             return Ok(true);
         }
     }

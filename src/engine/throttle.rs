@@ -202,12 +202,12 @@ impl Throttle {
     /// Fails with the reason for which the request is throttled.
     pub fn admit(
         &self,
-        of: &UnitRequest<'_>,
+        request: &UnitRequest<'_>,
         limits: &PartitionLimits,
         now_ms: u64,
     ) -> Result<(), ThrottleRefusal> {
         let mut buckets = self.buckets.lock();
-        for (id, rate) in self.buckets_of(of, limits) {
+        for (id, rate) in self.buckets_of(request, limits) {
             let bucket = buckets
                 .entry(id)
                 .or_insert_with(|| full_bucket(rate, now_ms));
@@ -224,9 +224,15 @@ impl Throttle {
     }
 
     /// Consumes the units of a request.
-    pub fn consume(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
+    pub fn consume(
+        &self,
+        request: &UnitRequest<'_>,
+        limits: &PartitionLimits,
+        units: f64,
+        now_ms: u64,
+    ) {
         let mut buckets = self.buckets.lock();
-        for (id, rate) in self.buckets_of(of, limits) {
+        for (id, rate) in self.buckets_of(request, limits) {
             let bucket = buckets
                 .entry(id)
                 .or_insert_with(|| full_bucket(rate, now_ms));
@@ -239,19 +245,19 @@ impl Throttle {
     /// partition's limit, and the account's.
     fn buckets_of(
         &self,
-        of: &UnitRequest<'_>,
+        request: &UnitRequest<'_>,
         limits: &PartitionLimits,
     ) -> impl Iterator<Item = (BucketId, RefillRate)> {
-        let partition = &of.map.partitions()[of.map.position_of(of.place)];
-        let own = of.rate();
-        let ceiling = match of.kind {
+        let partition = &request.map.partitions()[request.map.position_of(request.place)];
+        let own = request.rate();
+        let ceiling = match request.kind {
             UnitKind::Read => limits.read_units_max,
             UnitKind::Write => limits.write_units_max,
         };
         let share = (!self.options.is_adaptive && !own.scales).then(|| {
-            let share = own.per_second / of.map.partitions().len() as f64;
+            let share = own.per_second / request.map.partitions().len() as f64;
             (
-                BucketOwner::Share(of.source, partition.id),
+                BucketOwner::Share(request.source, partition.id),
                 RefillRate::with_burst(share.min(ceiling), ThrottleCause::Share),
             )
         });
@@ -264,12 +270,15 @@ impl Throttle {
             ThrottleCause::AccountQuota,
         );
         let needed = [
-            Some((BucketOwner::Source(of.source), own)),
+            Some((BucketOwner::Source(request.source), own)),
             share,
-            Some((BucketOwner::Partition(of.source, partition.id), ceiling)),
+            Some((
+                BucketOwner::Partition(request.source, partition.id),
+                ceiling,
+            )),
             Some((BucketOwner::Account, account)),
         ];
-        let kind = of.kind;
+        let kind = request.kind;
         needed
             .into_iter()
             .flatten()

@@ -321,8 +321,8 @@ fn expired(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreErr
     Ok((over, next))
 }
 
-fn remove(transaction: &mut Transaction<'_>, doomed: &[Vec<u8>], now_ms: u64) -> Result<(), Error> {
-    for key in doomed {
+fn remove(transaction: &mut Transaction<'_>, keys: &[Vec<u8>], now_ms: u64) -> Result<(), Error> {
+    for key in keys {
         // Another file may have been put there since.
         let is_over = match transaction.batch.get(key)? {
             Some(bytes) => TrashRecord::parse(bytes)?.expires_ms() <= now_ms,

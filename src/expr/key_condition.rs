@@ -288,9 +288,9 @@ impl KeyConditionShape {
     ///
     /// # Errors
     /// [`LegacyError`] for bad arguments of an operator.
-    pub fn from_legacy(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
-        let mut conditions = Vec::with_capacity(given.len());
-        for condition in given {
+    pub fn from_legacy(legacy: &[LegacyCondition]) -> Result<Self, LegacyError> {
+        let mut conditions = Vec::with_capacity(legacy.len());
+        for condition in legacy {
             // The decoder of KeyConditions requires it.
             debug_assert!(condition.comparison_operator.is_some());
             let operator = condition
@@ -428,13 +428,13 @@ impl KeyConditionShape {
     }
 
     /// Returns the error of a sort key attribute with a condition behind attributes without one;
-    /// `rest` begins with those.
-    fn gap_error(&self, rest: &[KeyAttribute]) -> Option<ExpressionError> {
-        let lacking: Vec<&KeyAttribute> = rest
+    /// `attributes` begins with those.
+    fn gap_error(&self, attributes: &[KeyAttribute]) -> Option<ExpressionError> {
+        let lacking: Vec<&KeyAttribute> = attributes
             .iter()
             .take_while(|attribute| !self.has_condition(attribute))
             .collect();
-        let given = rest.get(lacking.len())?.name.clone();
+        let given = attributes.get(lacking.len())?.name.clone();
         Some(ExpressionError::RangeAttributes {
             lacking: names_of(&lacking),
             given,

@@ -20,13 +20,13 @@ use crate::model::{ApiEnum, AttributeType, AttributeValue, DocumentPath};
 ///
 /// # Errors
 /// The first bad entry in the order sent; a ConditionalOperator without entries.
-pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyError> {
-    if given.conditions.len() > EXPRESSION_OPERATORS_MAX {
-        return Err(LegacyError::TooManyConditions(given.conditions.len()));
+pub fn condition(legacy: &LegacyConditions) -> Result<Option<Condition>, LegacyError> {
+    if legacy.conditions.len() > EXPRESSION_OPERATORS_MAX {
+        return Err(LegacyError::TooManyConditions(legacy.conditions.len()));
     }
     // IN takes any number of values here. The limit on all of them is that of one expression, so
     // that no item costs more.
-    let values = given
+    let values = legacy
         .conditions
         .iter()
         .flat_map(|condition| &condition.attribute_value_list)
@@ -36,48 +36,48 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
         return Err(LegacyError::TooManyValues(values));
     }
     // A bad entry is reported before an operator that has nothing to join.
-    let mut conditions = given
+    let mut conditions = legacy
         .conditions
         .iter()
         .map(attribute_condition)
         .collect::<Result<Vec<_>, _>>()?;
     if conditions.len() <= 1 {
-        return match given.operator {
+        return match legacy.operator {
             None => Ok(conditions.pop()),
             Some(_) if conditions.is_empty() => Err(LegacyError::OperatorAlone),
             Some(_) => Err(LegacyError::OperatorOfOne),
         };
     }
-    Ok(Some(match given.operator.unwrap_or_default() {
+    Ok(Some(match legacy.operator.unwrap_or_default() {
         ConditionalOperator::And => Condition::And(conditions),
         ConditionalOperator::Or => Condition::Or(conditions),
     }))
 }
 
 /// Returns the condition on one attribute.
-fn attribute_condition(given: &LegacyCondition) -> Result<Condition, LegacyError> {
-    let name = || given.attribute.clone();
-    if given.value.is_some() && given.attribute_value_list.is_some() {
+fn attribute_condition(legacy: &LegacyCondition) -> Result<Condition, LegacyError> {
+    let name = || legacy.attribute.clone();
+    if legacy.value.is_some() && legacy.attribute_value_list.is_some() {
         return Err(LegacyError::ValueAndList(name()));
     }
-    if let Some(operator) = given.comparison_operator {
-        if given.exists.is_some() {
+    if let Some(operator) = legacy.comparison_operator {
+        if legacy.exists.is_some() {
             return Err(LegacyError::ExistsAndOperator(name()));
         }
-        return operator_condition(given, operator);
+        return operator_condition(legacy, operator);
     }
-    if given.attribute_value_list.is_some() {
+    if legacy.attribute_value_list.is_some() {
         return Err(LegacyError::ListWithoutOperator(name()));
     }
-    match (given.exists, &given.value) {
+    match (legacy.exists, &legacy.value) {
         (Some(false), None) => Ok(Condition::on_attribute(
-            &given.attribute,
+            &legacy.attribute,
             Predicate::AttributeNotExists,
             [],
         )),
         (Some(false), Some(_)) => Err(LegacyError::ValueUnwanted(name())),
         (None | Some(true), Some(value)) => Ok(build_condition(
-            &given.attribute,
+            &legacy.attribute,
             ComparisonOperator::Eq,
             std::slice::from_ref(value),
         )),
@@ -97,13 +97,13 @@ fn attribute_condition(given: &LegacyCondition) -> Result<Condition, LegacyError
 /// # Errors
 /// Those of its arguments: number, types, order.
 pub(super) fn operator_condition(
-    given: &LegacyCondition,
+    legacy: &LegacyCondition,
     operator: ComparisonOperator,
 ) -> Result<Condition, LegacyError> {
     Ok(build_condition(
-        &given.attribute,
+        &legacy.attribute,
         operator,
-        &checked_arguments(given, operator)?,
+        &checked_arguments(legacy, operator)?,
     ))
 }
 
@@ -112,7 +112,7 @@ pub(super) fn operator_condition(
 /// # Errors
 /// Missing, count, types that differ, type, order.
 fn checked_arguments(
-    given: &LegacyCondition,
+    legacy: &LegacyCondition,
     operator: ComparisonOperator,
 ) -> Result<Vec<AttributeValue>, LegacyError> {
     let predicate = predicate_of(operator);
@@ -125,14 +125,14 @@ fn checked_arguments(
         | Predicate::BeginsWith
         | Predicate::Contains => 1..=1,
     };
-    let arguments: &[AttributeValue] = match (&given.attribute_value_list, &given.value) {
+    let arguments: &[AttributeValue] = match (&legacy.attribute_value_list, &legacy.value) {
         (Some(list), _) => list,
         (None, Some(value)) => std::slice::from_ref(value),
-        (None, None) if *count.end() == 0 || given.exists.is_some() => &[],
+        (None, None) if *count.end() == 0 || legacy.exists.is_some() => &[],
         (None, None) => {
             return Err(LegacyError::ArgumentsMissing {
                 operator: operator.as_str(),
-                attribute: given.attribute.clone(),
+                attribute: legacy.attribute.clone(),
             });
         }
     };
@@ -206,15 +206,15 @@ fn build_condition(
 ///
 /// # Errors
 /// The first bad entry in the order sent.
-pub fn update(given: &[AttributeUpdate]) -> Result<Update, LegacyError> {
-    check_distinct(given.iter().map(|update| &update.attribute))?;
+pub fn update(updates: &[AttributeUpdate]) -> Result<Update, LegacyError> {
+    check_distinct(updates.iter().map(|update| &update.attribute))?;
     let action = |update: &AttributeUpdate| {
         Ok(UpdateAction {
             path: DocumentPath::top_level(update.attribute.clone()),
             effect: effect(update)?,
         })
     };
-    let actions = given
+    let actions = updates
         .iter()
         .map(action)
         .collect::<Result<Vec<_>, LegacyError>>()?;

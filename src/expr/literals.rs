@@ -175,11 +175,11 @@ impl PlaceholderBuilder {
 
 fn alias<T: PartialEq>(
     sign: char,
-    shown: &str,
-    meant: T,
-    known: &mut BTreeMap<String, T>,
+    text: &str,
+    meaning: T,
+    aliases: &mut BTreeMap<String, T>,
 ) -> String {
-    let word: String = shown
+    let word: String = text
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
         .take(ALIAS_BYTES_MAX)
@@ -191,11 +191,11 @@ fn alias<T: PartialEq>(
     };
     let mut alias = format!("{sign}{word}");
     let mut number = 1;
-    while known.get(&alias).is_some_and(|other| *other != meant) {
+    while aliases.get(&alias).is_some_and(|other| *other != meaning) {
         number += 1;
         alias = format!("{sign}{word}_{number}");
     }
-    known.insert(alias.clone(), meant);
+    aliases.insert(alias.clone(), meaning);
     alias
 }
 
@@ -257,13 +257,13 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    fn peek(&self, ahead: usize) -> Option<SourceByte> {
-        self.units.get(self.at + ahead).copied()
+    fn peek(&self, offset: usize) -> Option<SourceByte> {
+        self.units.get(self.at + offset).copied()
     }
 
     /// Returns the byte of a unit, 0 behind the end.
-    fn byte(&self, ahead: usize) -> u8 {
-        self.peek(ahead).map_or(0, |unit| unit.byte)
+    fn byte(&self, offset: usize) -> u8 {
+        self.peek(offset).map_or(0, |unit| unit.byte)
     }
 
     /// Returns the bytes of the next `count` units.
@@ -332,13 +332,13 @@ impl<'a> Extractor<'a> {
         self.operand(&alias, count);
     }
 
-    /// Returns the text in the quotes that begin `at` units ahead, and the number of units with the
+    /// Returns the text in the quotes that begin `offset` units ahead, and the number of units with the
     /// quotes.
-    fn quoted(&self, at: usize) -> Result<(Vec<u8>, usize), LiteralError> {
-        let Some(quote) = self.peek(at) else {
-            return Ok((Vec::new(), at));
+    fn quoted(&self, offset: usize) -> Result<(Vec<u8>, usize), LiteralError> {
+        let Some(quote) = self.peek(offset) else {
+            return Ok((Vec::new(), offset));
         };
-        let (mut bytes, mut end) = (Vec::new(), at + 1);
+        let (mut bytes, mut end) = (Vec::new(), offset + 1);
         while let Some(unit) = self.peek(end) {
             let escaped = if quote.byte == b'"' && unit.byte == b'\\' && !unit.is_escaped {
                 self.escape(end + 1)
@@ -364,12 +364,12 @@ impl<'a> Extractor<'a> {
         Err(self.error(LiteralFault::OpenQuote(quote.byte.into())))
     }
 
-    /// Returns the character of an escape with its backslash before `at`, and its number of units;
+    /// Returns the character of an escape with its backslash before `offset`, and its number of units;
     /// `None` if it is no escape.
-    fn escape(&self, at: usize) -> Option<(char, usize)> {
+    fn escape(&self, offset: usize) -> Option<(char, usize)> {
         let mut escape = EscapeState::Letter;
         for count in 1.. {
-            match escape.step(self.byte(at + count - 1)).ok()? {
+            match escape.step(self.byte(offset + count - 1)).ok()? {
                 EscapeStep::More(more) => escape = more,
                 EscapeStep::Character(character) => return Some((character, count)),
             }

@@ -157,13 +157,13 @@ impl<'a, 's, 'p> ExprParser<'a, 's, 'p> {
     }
 
     /// Notes a fault of the token with that number.
-    pub fn note(&mut self, stage: FaultStage, at: usize, fault: ExpressionFault) {
+    pub fn note(&mut self, stage: FaultStage, position: usize, fault: ExpressionFault) {
         if self
             .noted
             .as_ref()
-            .is_none_or(|(first, place, _)| (stage, at) < (*first, *place))
+            .is_none_or(|(first, place, _)| (stage, position) < (*first, *place))
         {
-            self.noted = Some((stage, at, fault));
+            self.noted = Some((stage, position, fault));
         }
     }
 

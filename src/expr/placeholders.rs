@@ -229,13 +229,13 @@ mod tests {
     }
 
     fn check_text(
-        given: &Placeholders,
-        any: bool,
+        placeholders: &Placeholders,
+        has_any: bool,
         missing: Option<&'static [ExpressionParameter]>,
         expected: &str,
     ) {
-        let text =
-            check(given, any, missing).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+        let text = check(placeholders, has_any, missing)
+            .map_or_else(|error| error.to_string(), |()| "ok".to_owned());
         assert_eq!(text, expected);
     }
 

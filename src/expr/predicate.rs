@@ -107,18 +107,21 @@ impl Predicate {
     }
 
     /// True if the operand at this place may be of the type.
-    pub(super) fn accepts(self, place: usize, of: AttributeType) -> bool {
+    pub(super) fn accepts(self, index: usize, operand_type: AttributeType) -> bool {
         match self {
             Self::Compare(Comparator::Equal | Comparator::NotEqual) | Self::In => true,
             Self::AttributeExists | Self::AttributeNotExists | Self::AttributeType => true,
             Self::Compare(_) | Self::Between => {
-                matches!(of, AttributeType::S | AttributeType::N | AttributeType::B)
+                matches!(
+                    operand_type,
+                    AttributeType::S | AttributeType::N | AttributeType::B
+                )
             }
-            Self::BeginsWith => matches!(of, AttributeType::S | AttributeType::B),
+            Self::BeginsWith => matches!(operand_type, AttributeType::S | AttributeType::B),
             Self::Contains => {
-                place > 0
+                index > 0
                     || !matches!(
-                        of,
+                        operand_type,
                         AttributeType::N
                             | AttributeType::Bool
                             | AttributeType::Null

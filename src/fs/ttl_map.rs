@@ -124,19 +124,19 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
     }
 
     /// True if an unexpired key matches.
-    pub fn any(&self, is_it: impl Fn(&K) -> bool, now_ms: u64) -> bool {
+    pub fn any(&self, predicate: impl Fn(&K) -> bool, now_ms: u64) -> bool {
         self.entries
             .iter()
-            .any(|(key, (_, at))| !is_expired(*at, now_ms, AGE_MS_MAX) && is_it(key))
+            .any(|(key, (_, at))| !is_expired(*at, now_ms, AGE_MS_MAX) && predicate(key))
     }
 
     /// Removes and returns the matching entries, the oldest first.
-    pub fn extract_if(&mut self, is_it: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
+    pub fn extract_if(&mut self, predicate: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
         let keys: Vec<K> = self
             .entries
             .iter()
             .rev()
-            .filter(|(key, (value, _))| is_it(key, value))
+            .filter(|(key, (value, _))| predicate(key, value))
             .map(|(key, _)| key.clone())
             .collect();
         keys.into_iter()
@@ -221,8 +221,8 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize>
     }
 }
 
-fn is_expired(at: u64, now_ms: u64, age_ms_max: u64) -> bool {
-    now_ms.saturating_sub(at) >= age_ms_max
+fn is_expired(created_ms: u64, now_ms: u64, age_ms_max: u64) -> bool {
+    now_ms.saturating_sub(created_ms) >= age_ms_max
 }
 
 /// A container that can be empty.
@@ -267,8 +267,8 @@ impl<T: IsEmpty> FastEmpty<T> {
     }
 
     /// True if the content is not empty and matches.
-    pub fn is_any(&self, is_so: impl FnOnce(&T) -> bool) -> bool {
-        !self.is_empty() && is_so(&self.value.lock())
+    pub fn is_any(&self, predicate: impl FnOnce(&T) -> bool) -> bool {
+        !self.is_empty() && predicate(&self.value.lock())
     }
 }
 

@@ -171,10 +171,10 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
 /// Maps the end by an unmount to `Ok`. An event thread that had just taken a request when the mount
 /// ended reads ECONNABORTED instead of ENODEV (`fuse_dev_do_read` in Linux), which fuser returns as
 /// an error.
-fn unmount_result(ended: io::Result<()>) -> io::Result<()> {
-    match ended {
+fn unmount_result(session_result: io::Result<()>) -> io::Result<()> {
+    match session_result {
         Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
-        ended => ended,
+        session_result => session_result,
     }
 }
 
@@ -223,16 +223,16 @@ impl Mounted {
         self.when_finished.set(call);
     }
 
-    /// Unmounts, waits up to `patience` for the programs that still use the mount, and ends the
+    /// Unmounts, waits up to `timeout` for the programs that still use the mount, and ends the
     /// view. Files that programs keep open fail from then on.
     ///
     /// # Errors
     /// The kernel refuses the unmount, and the mount stays.
-    pub fn unmount(mut self, patience: Duration) -> io::Result<()> {
-        self.finish(patience)
+    pub fn unmount(mut self, timeout: Duration) -> io::Result<()> {
+        self.finish(timeout)
     }
 
-    fn finish(&mut self, patience: Duration) -> io::Result<()> {
+    fn finish(&mut self, timeout: Duration) -> io::Result<()> {
         let Some(session) = self.session.take() else {
             return Ok(());
         };
@@ -245,7 +245,7 @@ impl Mounted {
             log::info!("{}: {error}; detaching it", self.mountpoint.display());
             mountpoint::detach(&self.mountpoint)?;
         }
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         while !session.is_finished() && Instant::now() < deadline {
             std::thread::sleep(POLL_INTERVAL);
         }

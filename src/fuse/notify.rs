@@ -61,9 +61,9 @@ impl Notifier {
     ///
     /// # Errors
     /// The system refuses a thread for the deadlines.
-    pub fn new(device: File, short: Duration) -> io::Result<Self> {
+    pub fn new(device: File, short_timeout: Duration) -> io::Result<Self> {
         Self::with_sender(
-            short,
+            short_timeout,
             Arc::new(move |code, body: &[u8]| send_message(&device, code, body)),
         )
     }
@@ -144,24 +144,24 @@ impl Deadlines {
 }
 
 /// Calls the callback, unless it was called before.
-fn call_once(then: &PendingCallback) {
-    let then = then.lock().take();
-    if let Some(then) = then {
-        then();
+fn call_once(callback: &PendingCallback) {
+    let callback = callback.lock().take();
+    if let Some(callback) = callback {
+        callback();
     }
 }
 
 impl Notifier {
-    /// Notifies the kernel of all these invalidations, then calls `ended`. Calls `then` when no
+    /// Notifies the kernel of all these invalidations, then calls `on_end`. Calls `complete` when no
     /// stale entry is visible any more, or when the time of `wait` is over. Never blocks.
     pub fn invalidate(
         &self,
         invalidations: Vec<Invalidation>,
         wait: WaitPolicy,
-        ended: AfterCommit,
-        then: AfterCommit,
+        on_end: AfterCommit,
+        complete: AfterCommit,
     ) {
-        let waiting = Arc::new(Mutex::new(Some(then)));
+        let waiting = Arc::new(Mutex::new(Some(complete)));
         let until = match wait {
             WaitPolicy::Long => Some(LONG_TIMEOUT),
             WaitPolicy::Short => Some(self.short_timeout),
@@ -171,34 +171,34 @@ impl Notifier {
             Some(until) => self.deadlines.add(Instant::now() + until, &waiting),
             None => call_once(&waiting),
         }
-        self.send_all(invalidations, ended, waiting);
+        self.send_all(invalidations, on_end, waiting);
     }
 
     fn send_all(
         &self,
         invalidations: Vec<Invalidation>,
-        ended: AfterCommit,
+        on_end: AfterCommit,
         waiting: PendingCallback,
     ) {
-        let (tell, names) = (Arc::clone(&self.send), Arc::clone(&self.names));
+        let (sender, names) = (Arc::clone(&self.send), Arc::clone(&self.names));
         self.attributes.run(Box::new(move || {
             let is_left =
-                |invalidation: &Invalidation| !matches!(invalidation, Invalidation::Attributes(_, ino) if send_inode(&*tell, *ino));
+                |invalidation: &Invalidation| !matches!(invalidation, Invalidation::Attributes(_, ino) if send_inode(&*sender, *ino));
             let left: Vec<_> = invalidations.into_iter().filter(is_left).collect();
             if left.is_empty() {
-                ended();
+                on_end();
                 return call_once(&waiting);
             }
             names.run(Box::new(move || {
-                left.iter().for_each(|invalidation| send(&*tell, invalidation));
-                ended();
+                left.iter().for_each(|invalidation| send(&*sender, invalidation));
+                on_end();
                 call_once(&waiting);
             }));
         }));
     }
 }
 
-fn send(tell: &SendFn, invalidation: &Invalidation) {
+fn send(sender: &SendFn, invalidation: &Invalidation) {
     let (name, flags, ino) = match invalidation {
         Invalidation::Attributes(name, ino) | Invalidation::Removed(name, ino) => {
             (name, 0, Some(*ino))
@@ -206,27 +206,27 @@ fn send(tell: &SendFn, invalidation: &Invalidation) {
         Invalidation::Recheck(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
         Invalidation::Forget(name) => (name, 0, None),
     };
-    send_entry(tell, name, flags);
+    send_entry(sender, name, flags);
     if let Some(ino) = ino {
-        send_inode(tell, ino);
+        send_inode(sender, ino);
     }
 }
 
 /// Invalidates the attributes of an inode, but not its data, by a negative offset
 /// (`fuse_reverse_inval_inode` in Linux), without waiting. Returns true if the kernel knows the
 /// inode.
-fn send_inode(tell: &SendFn, ino: u64) -> bool {
+fn send_inode(sender: &SendFn, ino: u64) -> bool {
     let body = [
         &ino.to_ne_bytes()[..],
         &(-1_i64).to_ne_bytes(),
         &0_i64.to_ne_bytes(),
     ]
     .concat();
-    tell(INVAL_INODE, &body)
+    sender(INVAL_INODE, &body)
 }
 
 /// Invalidates a name, which waits for the lock of the directory.
-fn send_entry(tell: &SendFn, NodeName { parent, name }: &NodeName, flags: u32) -> bool {
+fn send_entry(sender: &SendFn, NodeName { parent, name }: &NodeName, flags: u32) -> bool {
     let Ok(bytes) = u32::try_from(name.len()) else {
         return false;
     };
@@ -236,7 +236,7 @@ fn send_entry(tell: &SendFn, NodeName { parent, name }: &NodeName, flags: u32) -
         &flags.to_ne_bytes(),
     ]
     .concat();
-    tell(INVAL_ENTRY, &[&head, name.as_bytes(), &[0]].concat())
+    sender(INVAL_ENTRY, &[&head, name.as_bytes(), &[0]].concat())
 }
 
 /// Writes a `struct fuse_out_header` and its body. An inode or name that the kernel does not know
@@ -274,7 +274,7 @@ mod tests {
 
     /// Runs a notification against a kernel with a locked directory; checks if the writer waits for
     /// the lock, and which codes are sent in all.
-    fn check(knows: bool, invalidation: Invalidation, waits: bool, told: &[i32]) {
+    fn check(is_known: bool, invalidation: Invalidation, blocks: bool, sent: &[i32]) {
         let (directory, codes) = (Arc::new(Mutex::new(())), Arc::<Mutex<Vec<i32>>>::default());
         let (held, of_kernel, of_codes) =
             (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
@@ -285,7 +285,7 @@ mod tests {
                 drop(of_kernel.lock());
             }
             of_codes.lock().push(code);
-            knows
+            is_known
         });
         let (then, gone) = channel();
         let waiting: PendingCallback =
@@ -295,13 +295,13 @@ mod tests {
             Box::new(|| {}),
             waiting,
         );
-        if waits {
+        if blocks {
             arrived.recv_timeout(PATIENCE).unwrap();
             assert!(gone.try_recv().is_err(), "{invalidation:?}");
             drop(held);
         }
         gone.recv_timeout(PATIENCE).unwrap();
-        assert_eq!(*codes.lock(), told, "{invalidation:?}");
+        assert_eq!(*codes.lock(), sent, "{invalidation:?}");
     }
 
     #[test]

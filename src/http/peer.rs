@@ -87,12 +87,12 @@ fn query_sock_diag(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32
     }
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at + N)?.try_into().ok()
+fn field<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..offset + N)?.try_into().ok()
 }
 
-fn port_pair(from: SocketAddr, to: SocketAddr) -> [u8; 4] {
-    let ([a, b], [c, d]) = (from.port().to_be_bytes(), to.port().to_be_bytes());
+fn port_pair(peer: SocketAddr, local: SocketAddr) -> [u8; 4] {
+    let ([a, b], [c, d]) = (peer.port().to_be_bytes(), local.port().to_be_bytes());
     [a, b, c, d]
 }
 
@@ -202,11 +202,11 @@ fn proc_net_address(octets: &[u8], port: u16) -> String {
 }
 
 /// Returns the user in the line of an open socket between these addresses.
-fn find_user(list: &str, from: &str, to: &str) -> Option<u32> {
+fn find_user(list: &str, peer: &str, local: &str) -> Option<u32> {
     list.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let is_it = fields.get(1) == Some(&from)
-            && fields.get(2) == Some(&to)
+        let is_it = fields.get(1) == Some(&peer)
+            && fields.get(2) == Some(&local)
             && fields.get(9).is_some_and(|inode| *inode != "0");
         if is_it {
             fields.get(7)?.parse().ok()

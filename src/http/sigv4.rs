@@ -481,8 +481,8 @@ impl SignTime {
         Self::of(DateTime::strptime("%d %b %Y %H:%M:%S", date).ok()?)
     }
 
-    fn of(moment: DateTime) -> Option<Self> {
-        let seconds = Offset::UTC.to_timestamp(moment).ok()?.as_second();
+    fn of(time: DateTime) -> Option<Self> {
+        let seconds = Offset::UTC.to_timestamp(time).ok()?.as_second();
         u64::try_from(seconds).ok().map(Self)
     }
 

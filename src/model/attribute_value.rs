@@ -87,11 +87,11 @@ pub fn check_names(attributes: &Map) -> Result<(), ValueError> {
 /// Returns the elements of a set, sorted.
 ///
 /// # Errors
-/// Fails with `empty` if there are none, and with `twice` of the given elements if two are equal.
+/// Fails with `empty` if there are none, and with `duplicate_error` of the given elements if two are equal.
 fn sorted_set<T: Ord>(
     mut elements: Vec<T>,
     empty: ValueError,
-    twice: impl FnOnce(Vec<T>) -> ValueError,
+    duplicate_error: impl FnOnce(Vec<T>) -> ValueError,
 ) -> Result<Vec<T>, ValueError> {
     if elements.is_empty() {
         return Err(empty);
@@ -100,7 +100,7 @@ fn sorted_set<T: Ord>(
         let mut sorted: Vec<&T> = elements.iter().collect();
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(twice(elements));
+            return Err(duplicate_error(elements));
         }
         elements.sort_unstable();
     }
@@ -244,9 +244,9 @@ mod tests {
             .collect()
     }
 
-    fn check(got: Result<AttributeValue, ValueError>, expected: Result<AttributeValue, &str>) {
+    fn check(result: Result<AttributeValue, ValueError>, expected: Result<AttributeValue, &str>) {
         assert_eq!(
-            got.map_err(|error| error.to_string()),
+            result.map_err(|error| error.to_string()),
             expected.map_err(str::to_owned)
         );
     }

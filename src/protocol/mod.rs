@@ -54,9 +54,9 @@ pub fn call(
     call_with(CallContext::default(), name, json.into(), database, host)
 }
 
-/// Runs one request as [`call`] does, in the context `by`.
+/// Runs one request as [`call`] does, in the context `context`.
 pub fn call_with(
-    by: CallContext,
+    context: CallContext,
     name: &str,
     json: Document,
     database: &dyn Database,
@@ -73,7 +73,7 @@ pub fn call_with(
             database,
             host,
         },
-        by,
+        context,
     )
 }
 

@@ -111,7 +111,7 @@ pub type Handler =
 pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
     call: fn(Q, Completion<R>) -> Call,
 ) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
@@ -119,7 +119,7 @@ pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     drop(json);
     context.database.start(call(
         request,
-        answered
+        completion
             .into_completion(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out)),
     ));
     Ok(())
@@ -221,7 +221,7 @@ impl Operation {
         }
     }
 
-    /// Runs the operation to its end in the context `by`.
+    /// Runs the operation to its end in the context `call_context`.
     ///
     /// # Errors
     /// Fails if the request is malformed, or with the failure of the operation.
@@ -229,7 +229,7 @@ impl Operation {
         &self,
         json: Document,
         context: &RequestContext<'_>,
-        by: CallContext,
+        call_context: CallContext,
     ) -> Result<Vec<u8>, RequestError> {
         // A buffer of one message: the sender may be the writer thread, which must not wait.
         let (sender, receiver) = sync_channel(1);
@@ -237,7 +237,9 @@ impl Operation {
         (self.handler)(
             json,
             context,
-            ResponseCompletion::new(by, move |finish: BodyFn| drop(sender.send(finish))),
+            ResponseCompletion::new(call_context, move |finish: BodyFn| {
+                drop(sender.send(finish))
+            }),
         )?;
         receiver
             .recv()
@@ -248,7 +250,7 @@ impl Operation {
 fn pass(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let request = VerbatimRequest {
         operation: context.operation,
@@ -257,7 +259,7 @@ fn pass(
     let write = |answer: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(answer);
     context
         .database
-        .start(Call::Verbatim(request, answered.into_completion(write)));
+        .start(Call::Verbatim(request, completion.into_completion(write)));
     Ok(())
 }
 

@@ -45,14 +45,14 @@ pub const WITHOUT_ROW: &[Operation] = &[
 fn run_query(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let request: QueryRequest = wire::request(json.root())?;
     let mut writer = pages::PageWriter::new(request.select);
     let page = context
         .database
         .query_rows(&request, &mut |row| writer.row(row))?;
-    answered.complete(
+    completion.complete(
         writer
             .finish(&page, &wire::Context::of(json.root()))
             .map_err(Error::Store)?,
@@ -63,14 +63,14 @@ fn run_query(
 fn run_scan(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let request: ScanRequest = wire::request(json.root())?;
     let mut writer = pages::PageWriter::new(request.select);
     let page = context
         .database
         .scan_rows(&request, &mut |row| writer.row(row))?;
-    answered.complete(
+    completion.complete(
         writer
             .finish(&page, &wire::Context::of(json.root()))
             .map_err(Error::Store)?,
@@ -81,24 +81,24 @@ fn run_scan(
 fn batch_get(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
     let mut writer = batches::BatchWriter::new(&request, wire::Context::of(json.root()));
     let page = context
         .database
         .batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;
-    answered.complete(writer.finish(&page).map_err(Error::Store)?);
+    completion.complete(writer.finish(&page).map_err(Error::Store)?);
     Ok(())
 }
 
 fn endpoints(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     wire::request::<DescribeLimitsRequest>(json.root())?;
-    answered.complete(body(&resource::endpoints_to_json(context.host)));
+    completion.complete(body(&resource::endpoints_to_json(context.host)));
     Ok(())
 }
 
@@ -118,12 +118,12 @@ pub const NEVER_USED: &[Operation] = &{
 fn never_used(
     json: Document,
     context: &RequestContext<'_>,
-    answered: ResponseCompletion,
+    completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let (request, answer) = resource::never_used_request(context.operation, json.root())?;
     let write = move |(): &(), out: &mut Vec<u8>| out.extend(body(&answer));
     context
         .database
-        .start(Call::NeverUsed(request, answered.into_completion(write)));
+        .start(Call::NeverUsed(request, completion.into_completion(write)));
     Ok(())
 }

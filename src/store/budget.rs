@@ -200,18 +200,18 @@ impl MemoryBudget {
     /// Returns a permit for `bytes`, or for the whole budget if that is less; waits for room.
     ///
     /// # Errors
-    /// [`BudgetFull`] if there was no room until `patience` had passed.
-    pub async fn wait(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
+    /// [`BudgetFull`] if there was no room until `wait_max` had passed.
+    pub async fn wait(&self, bytes: usize, wait_max: Duration) -> Result<Permit, BudgetFull> {
         let whole = self.root();
         let bytes = bytes.min(self.0.bytes_max).min(whole.bytes_max);
         if let Ok(permit) = self.permit(bytes) {
             return Ok(permit);
         }
         // Boxed, so that the future of a request that need not wait stays small.
-        Box::pin(self.wait_slow(bytes, patience)).await
+        Box::pin(self.wait_slow(bytes, wait_max)).await
     }
 
-    async fn wait_slow(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
+    async fn wait_slow(&self, bytes: usize, wait_max: Duration) -> Result<Permit, BudgetFull> {
         let whole = self.root();
         let _waiting = MemoryWaiter::new(whole);
         let begun = Instant::now();
@@ -221,7 +221,7 @@ impl MemoryBudget {
             // Registered before the attempt: memory freed after the attempt then wakes this task.
             freed.as_mut().enable();
             match self.permit(bytes) {
-                Err(BudgetFull) if begun.elapsed() < patience => {}
+                Err(BudgetFull) if begun.elapsed() < wait_max => {}
                 other => return other,
             }
             // A timeout is no failure: the loop tries again.
@@ -232,9 +232,9 @@ impl MemoryBudget {
     /// Returns a permit as [`MemoryBudget::wait`] does, on a thread that may block.
     ///
     /// # Errors
-    /// [`BudgetFull`] after `patience`, also if the system has no descriptor to wait with.
-    pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, BudgetFull> {
-        let waiting = self.wait(bytes, patience);
+    /// [`BudgetFull`] after `wait_max`, also if the system has no descriptor to wait with.
+    pub fn wait_blocking(&self, bytes: usize, wait_max: Duration) -> Result<Permit, BudgetFull> {
+        let waiting = self.wait(bytes, wait_max);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build();

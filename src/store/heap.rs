@@ -81,9 +81,9 @@ pub fn trim_soon() {
     }
 }
 
-/// Calls [`trim_soon`], and runs `then` on any thread once the memory is returned.
-pub fn trim_soon_then(then: Callback) {
-    CALLBACKS.lock().push(then);
+/// Calls [`trim_soon`], and runs `callback` on any thread once the memory is returned.
+pub fn trim_soon_then(callback: Callback) {
+    CALLBACKS.lock().push(callback);
     trim_soon();
 }
 

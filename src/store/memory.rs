@@ -215,10 +215,10 @@ fn walk(
 }
 
 fn visit_all<'a>(
-    found: impl Iterator<Item = (&'a Arc<[u8]>, &'a Arc<[u8]>)>,
+    entries: impl Iterator<Item = (&'a Arc<[u8]>, &'a Arc<[u8]>)>,
     visit: &mut RawVisit<'_>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    for (key, value) in found {
+    for (key, value) in entries {
         if visit(key, value)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -263,9 +263,9 @@ impl LiveTop {
         }
     }
 
-    fn apply(&mut self, seen: TopUpdate) {
+    fn apply(&mut self, update: TopUpdate) {
         self.newest = Instant::now();
-        match seen {
+        match update {
             TopUpdate::Tables(readings, at) => {
                 let seconds = self.last.map(|last| at.duration_since(last).as_secs_f64());
                 self.state.apply(readings, seconds);
@@ -305,23 +305,25 @@ impl LiveTop {
 fn read_loop(
     files: &mut MountFiles,
     interval: Duration,
-    wanted: &Receiver<DetailsRequest>,
-    seen: &Sender<TopUpdate>,
+    requests: &Receiver<DetailsRequest>,
+    updates: &Sender<TopUpdate>,
 ) {
-    let mut of: DetailsRequest = None;
+    let mut requested: DetailsRequest = None;
     loop {
         let began = Instant::now();
-        if seen.send(tables(files)).is_err() || send_details(files, of.as_ref(), seen).is_err() {
+        if updates.send(tables(files)).is_err()
+            || send_details(files, requested.as_ref(), updates).is_err()
+        {
             return;
         }
         let mut next = began + interval.max(began.elapsed() * READ_PAUSE_FACTOR);
         loop {
-            match wanted.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            match requests.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(newest) => {
                     // Only the last of several requests.
-                    of = wanted.try_iter().last().unwrap_or(newest);
+                    requested = requests.try_iter().last().unwrap_or(newest);
                     let began = Instant::now();
-                    if send_details(files, of.as_ref(), seen).is_err() {
+                    if send_details(files, requested.as_ref(), updates).is_err() {
                         return;
                     }
                     next = next.max(Instant::now() + began.elapsed() * READ_PAUSE_FACTOR);
@@ -344,14 +346,14 @@ fn tables(files: &mut MountFiles) -> TopUpdate {
 /// Reads and sends details. Fails if the receiver is gone.
 fn send_details(
     files: &mut MountFiles,
-    of: Option<&(String, Period)>,
-    seen: &Sender<TopUpdate>,
+    requested: Option<&(String, Period)>,
+    updates: &Sender<TopUpdate>,
 ) -> Result<(), ()> {
-    let Some((path, window)) = of else {
+    let Some((path, window)) = requested else {
         return Ok(());
     };
     match read::details(files, path, *window) {
-        Ok(details) => seen.send(TopUpdate::Details(details)).map_err(drop),
+        Ok(details) => updates.send(TopUpdate::Details(details)).map_err(drop),
         // The next read of the tables reports it.
         Err(_) => Ok(()),
     }

@@ -278,12 +278,12 @@ impl TopState {
         }
     }
 
-    /// Chooses another row; `to` gets the current and the last index.
-    fn choose(&mut self, to: impl Fn(usize, usize) -> usize) {
+    /// Chooses another row; `index_of` gets the current and the last index.
+    fn choose(&mut self, index_of: impl Fn(usize, usize) -> usize) {
         let shown = self.shown();
         let last = shown.len().saturating_sub(1);
         let path = shown
-            .get(to(self.index(), last).min(last))
+            .get(index_of(self.index(), last).min(last))
             .map(|row| row.reading.path.clone());
         self.chosen = path;
     }

@@ -197,22 +197,26 @@ impl Document {
         self.text.capacity() + self.nodes.len() * size_of::<JsonNode>() + self.unescaped.capacity()
     }
 
-    fn node(&self, at: usize) -> JsonNode {
-        debug_assert!(at < self.nodes.len(), "node {at} of {}", self.nodes.len());
-        self.nodes.get(at).copied().unwrap_or(JsonNode(0))
+    fn node(&self, index: usize) -> JsonNode {
+        debug_assert!(
+            index < self.nodes.len(),
+            "node {index} of {}",
+            self.nodes.len()
+        );
+        self.nodes.get(index).copied().unwrap_or(JsonNode(0))
     }
 
-    /// Returns the index of the node after the value at `at`.
-    fn next_sibling(&self, at: usize) -> usize {
-        let node = self.node(at);
+    /// Returns the index of the node after the value at `index`.
+    fn next_sibling(&self, index: usize) -> usize {
+        let node = self.node(index);
         match node.tag() {
             JsonTag::List | JsonTag::Object => node.large(),
-            _ => at + 1,
+            _ => index + 1,
         }
     }
 
-    fn str_at(&self, at: usize) -> &str {
-        let node = self.node(at);
+    fn str_at(&self, index: usize) -> &str {
+        let node = self.node(index);
         str_of(node, &self.text, &self.unescaped)
     }
 }
@@ -381,8 +385,8 @@ impl DocumentBuilder {
         Ok(())
     }
 
-    fn name<'t>(&'t self, at: u32, text: &'t str) -> &'t str {
-        str_of(self.nodes[at as usize], text, &self.unescaped)
+    fn name<'t>(&'t self, index: u32, text: &'t str) -> &'t str {
+        str_of(self.nodes[index as usize], text, &self.unescaped)
     }
 
     /// Looks for a duplicate name in an object that begins at `opened`.

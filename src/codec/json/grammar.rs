@@ -192,14 +192,14 @@ impl BracketScanner {
         }
     }
 
-    /// Returns the next bracket or comma outside of strings; `at` moves after it.
-    fn next_token(&mut self, bytes: &[u8], at: &mut usize) -> Option<u8> {
+    /// Returns the next bracket or comma outside of strings; `offset` moves after it.
+    fn next_token(&mut self, bytes: &[u8], offset: &mut usize) -> Option<u8> {
         loop {
             if self.in_string && !self.is_escaped {
-                *at += unescaped_len(bytes.get(*at..)?);
+                *offset += unescaped_len(bytes.get(*offset..)?);
             }
-            let byte = *bytes.get(*at)?;
-            *at += 1;
+            let byte = *bytes.get(*offset)?;
+            *offset += 1;
             match (self.in_string, byte) {
                 (true, _) if std::mem::take(&mut self.is_escaped) => {}
                 (true, b'\\') => self.is_escaped = true,

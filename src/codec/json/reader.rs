@@ -118,9 +118,9 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Takes a one-byte token.
-    pub fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), JsonError> {
+    pub fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), JsonError> {
         if self.peek()? != byte {
-            return Err(self.error(JsonFault::Expected(what)));
+            return Err(self.error(JsonFault::Expected(expected)));
         }
         self.at += 1;
         Ok(())
@@ -135,21 +135,21 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads `{…}`. `each` gets every name and its offset, with the reader before the value, which
+    /// Reads `{…}`. `visit` gets every name and its offset, with the reader before the value, which
     /// it reads.
     pub fn members(
         &mut self,
-        what: &'static str,
-        mut each: impl FnMut(&mut Self, Cow<'a, str>, usize) -> Result<(), JsonError>,
+        expected: &'static str,
+        mut visit: impl FnMut(&mut Self, Cow<'a, str>, usize) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
-        self.expect(b'{', what)?;
+        self.expect(b'{', expected)?;
         if self.peek()? == b'}' {
             self.at += 1;
             return Ok(());
         }
         loop {
             let (name, offset) = self.name()?;
-            each(self, name, offset)?;
+            visit(self, name, offset)?;
             if self.peek()? == b'}' {
                 self.at += 1;
                 return Ok(());
@@ -166,19 +166,19 @@ impl<'a> JsonReader<'a> {
         Ok((name, offset))
     }
 
-    /// Reads `[…]`; `each` reads every element.
+    /// Reads `[…]`; `visit` reads every element.
     pub fn elements(
         &mut self,
-        what: &'static str,
-        mut each: impl FnMut(&mut Self) -> Result<(), JsonError>,
+        expected: &'static str,
+        mut visit: impl FnMut(&mut Self) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
-        self.expect(b'[', what)?;
+        self.expect(b'[', expected)?;
         if self.peek()? == b']' {
             self.at += 1;
             return Ok(());
         }
         loop {
-            each(self)?;
+            visit(self)?;
             if self.peek()? == b']' {
                 self.at += 1;
                 return Ok(());
@@ -188,8 +188,8 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads a string.
-    pub fn string(&mut self, what: &'static str) -> Result<Cow<'a, str>, JsonError> {
-        self.expect(b'"', what)?;
+    pub fn string(&mut self, expected: &'static str) -> Result<Cow<'a, str>, JsonError> {
+        self.expect(b'"', expected)?;
         // Borrowed until an escape comes: a document keeps only the place of such a string.
         let mut text = Cow::Borrowed("");
         loop {
@@ -285,7 +285,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads `true`, `false` or `null`.
-    pub fn literal(&mut self, what: &'static str) -> Result<Option<bool>, JsonError> {
+    pub fn literal(&mut self, expected: &'static str) -> Result<Option<bool>, JsonError> {
         self.offset();
         for (text, value) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
             let bytes = self.bytes();
@@ -297,7 +297,7 @@ impl<'a> JsonReader<'a> {
                 return Err(self.unexpected_end());
             }
         }
-        Err(self.error(JsonFault::Expected(what)))
+        Err(self.error(JsonFault::Expected(expected)))
     }
 
     /// Reads `true` or `false`.

@@ -142,16 +142,16 @@ impl<'a> Record<'a> {
         read::item(self.content, keep)
     }
 
-    /// Calls `each` with every top-level attribute as it is stored: the key's first, the others by
+    /// Calls `visit` with every top-level attribute as it is stored: the key's first, the others by
     /// name.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] in the bytes read.
     pub fn each_attribute(
         &self,
-        each: impl FnMut(&'a str, StoredValue<'a>),
+        visit: impl FnMut(&'a str, StoredValue<'a>),
     ) -> Result<(), StoreError> {
-        read::each_attribute(self.content, each)
+        read::each_attribute(self.content, visit)
     }
 
     /// Decodes one top-level attribute; skips the others.

@@ -159,13 +159,13 @@ impl<'a> StoredValue<'a> {
         Ok(Self { kind, bytes })
     }
 
-    /// Calls `each` with the members of a map; other types have none.
+    /// Calls `visit` with the members of a map; other types have none.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] in the members.
     pub fn each_member(
         &self,
-        mut each: impl FnMut(&'a str, StoredValue<'a>),
+        mut visit: impl FnMut(&'a str, StoredValue<'a>),
     ) -> Result<(), StoreError> {
         let mut inside = RecordCursor::new(if self.kind == AttributeType::M {
             self.bytes
@@ -174,35 +174,35 @@ impl<'a> StoredValue<'a> {
         });
         while !inside.is_empty() {
             let name = inside.text()?;
-            each(name, StoredValue::read(&mut inside)?);
+            visit(name, StoredValue::read(&mut inside)?);
         }
         Ok(())
     }
 }
 
-/// Calls `each` with every attribute in stored order.
+/// Calls `visit` with every attribute in stored order.
 pub fn each_attribute<'a>(
     content: &'a [u8],
-    mut each: impl FnMut(&'a str, StoredValue<'a>),
+    mut visit: impl FnMut(&'a str, StoredValue<'a>),
 ) -> Result<(), StoreError> {
     attributes(content, |name, cursor| {
-        each(name, StoredValue::read(cursor)?);
+        visit(name, StoredValue::read(cursor)?);
         Ok(true)
     })
 }
 
-/// Calls `each` with every name and the cursor at its value, which it reads or skips. `false` ends
+/// Calls `visit` with every name and the cursor at its value, which it reads or skips. `false` ends
 /// the walk.
 fn attributes<'a>(
     content: &'a [u8],
-    mut each: impl FnMut(&'a str, &mut RecordCursor<'a>) -> Result<bool, StoreError>,
+    mut visit: impl FnMut(&'a str, &mut RecordCursor<'a>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let mut cursor = RecordCursor::new(content);
     // Nothing is reserved for the count: a damaged one would ask for gigabytes. Here it ends with
     // the bytes.
     for _ in 0..cursor.u32()? {
         let name = cursor.text()?;
-        if !each(name, &mut cursor)? {
+        if !visit(name, &mut cursor)? {
             return Ok(());
         }
     }
@@ -213,17 +213,17 @@ fn attributes<'a>(
     }
 }
 
-/// Calls `each` with every name and all bytes of its attribute, in stored order.
+/// Calls `visit` with every name and all bytes of its attribute, in stored order.
 pub fn each_span<'a>(
     content: &'a [u8],
-    mut each: impl FnMut(&'a str, &'a [u8]),
+    mut visit: impl FnMut(&'a str, &'a [u8]),
 ) -> Result<(), StoreError> {
     let mut cursor = RecordCursor::new(content);
     for _ in 0..cursor.u32()? {
         let begun = cursor.rest;
         let name = cursor.text()?;
         cursor.skip_value()?;
-        each(name, &begun[..begun.len() - cursor.rest.len()]);
+        visit(name, &begun[..begun.len() - cursor.rest.len()]);
     }
     if cursor.is_empty() {
         Ok(())
@@ -302,19 +302,19 @@ pub fn item(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreEr
     Ok(item)
 }
 
-/// Decodes one attribute into `into`, reusing the memory of a text or bytes; true if it is there.
+/// Decodes one attribute into `out`, reusing the memory of a text or bytes; true if it is there.
 pub fn attribute_into(
     content: &[u8],
-    wanted: &str,
-    into: &mut AttributeValue,
+    attribute: &str,
+    out: &mut AttributeValue,
 ) -> Result<bool, StoreError> {
     let mut found = false;
     attributes(content, |name, cursor| {
-        if name != wanted {
+        if name != attribute {
             cursor.skip_value()?;
             return Ok(true);
         }
-        value_into(cursor, into)?;
+        value_into(cursor, out)?;
         found = true;
         Ok(false)
     })?;

@@ -224,10 +224,10 @@ impl<'r> BatchWriter<'r> {
         }
     }
 
-    /// Appends an item of the table at `place` in the request; true if there is space for another
+    /// Appends an item of the table at `index` in the request; true if there is space for another
     /// one.
-    pub fn row(&mut self, place: usize, row: ResultRow<'_>) -> bool {
-        let Some(out) = self.items.get_mut(place).filter(|_| self.error.is_none()) else {
+    pub fn row(&mut self, index: usize, row: ResultRow<'_>) -> bool {
+        let Some(out) = self.items.get_mut(index).filter(|_| self.error.is_none()) else {
             return false;
         };
         let before = out.len();

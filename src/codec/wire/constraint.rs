@@ -171,7 +171,7 @@ fn structure(
     json: JsonObject<'_>,
     shape: &Structure,
     path: &str,
-    found: &mut Vec<ConstraintViolation>,
+    violations: &mut Vec<ConstraintViolation>,
 ) {
     for member in shape.members {
         let value = json.get(member.name).filter(|value| !value.is_null());
@@ -179,7 +179,7 @@ fn structure(
         let path = || join(path, &lower_first(member.name));
         match value {
             None if member.required => push(
-                found,
+                violations,
                 ConstraintViolation {
                     value: None,
                     path: path(),
@@ -187,7 +187,7 @@ fn structure(
                 },
             ),
             None => {}
-            Some(value) => walk(value, member.shape, member.rules, &path, found),
+            Some(value) => walk(value, member.shape, member.rules, &path, violations),
         }
     }
 }
@@ -197,19 +197,19 @@ fn walk(
     shape: Shape,
     rules: &'static [Rule],
     path: &dyn Fn() -> String,
-    found: &mut Vec<ConstraintViolation>,
+    violations: &mut Vec<ConstraintViolation>,
 ) {
     for rule in rules {
         if !satisfies(json, *rule) {
             // The bound on shown values is for the whole response.
-            let shown: usize = found
+            let shown: usize = violations
                 .iter()
                 .filter_map(|violation| violation.value.as_ref())
                 .map(String::len)
                 .sum();
             let value = violation_text(json, shape, SHOWN_BYTES_MAX.saturating_sub(shown));
             push(
-                found,
+                violations,
                 ConstraintViolation {
                     value: Some(value),
                     path: path(),
@@ -220,11 +220,11 @@ fn walk(
     }
     match (shape, json.kind()) {
         (Shape::Structure(inner), JsonKind::Object(members)) if has_constraints(shape) => {
-            structure(members, inner, &path(), found)
+            structure(members, inner, &path(), violations)
         }
-        (Shape::List(element), JsonKind::List(values)) => list(values, element, path, found),
+        (Shape::List(element), JsonKind::List(values)) => list(values, element, path, violations),
         (Shape::Map(element), JsonKind::Object(members)) if has_constraints(element.shape) => {
-            map(members, element, path, found)
+            map(members, element, path, violations)
         }
         _ => {}
     }
@@ -247,20 +247,20 @@ fn map(
     members: JsonObject<'_>,
     element: &Element,
     path: &dyn Fn() -> String,
-    found: &mut Vec<ConstraintViolation>,
+    violations: &mut Vec<ConstraintViolation>,
 ) {
     for (key, value) in members.iter() {
         let path = || format!("{}.{key}.member", path());
         match value.kind() {
             JsonKind::Null => push(
-                found,
+                violations,
                 ConstraintViolation {
                     value: None,
                     path: path(),
                     broken: BrokenRule::Required,
                 },
             ),
-            _ => walk(value, element.shape, element.rules, &path, found),
+            _ => walk(value, element.shape, element.rules, &path, violations),
         }
     }
 }
@@ -269,16 +269,16 @@ fn list(
     values: JsonList<'_>,
     element: &Element,
     path: &dyn Fn() -> String,
-    found: &mut Vec<ConstraintViolation>,
+    violations: &mut Vec<ConstraintViolation>,
 ) {
     for (position, value) in values.enumerate() {
-        if found.len() >= VIOLATIONS_MAX {
+        if violations.len() >= VIOLATIONS_MAX {
             return;
         }
         let path = || format!("{}.{}.member", path(), position + 1);
         if value.is_null() {
             push(
-                found,
+                violations,
                 ConstraintViolation {
                     value: None,
                     path: path(),
@@ -287,13 +287,13 @@ fn list(
             );
             continue;
         }
-        walk(value, element.shape, element.rules, &path, found);
+        walk(value, element.shape, element.rules, &path, violations);
     }
 }
 
-fn push(found: &mut Vec<ConstraintViolation>, violation: ConstraintViolation) {
-    if found.len() < VIOLATIONS_MAX {
-        found.push(violation);
+fn push(violations: &mut Vec<ConstraintViolation>, violation: ConstraintViolation) {
+    if violations.len() < VIOLATIONS_MAX {
+        violations.push(violation);
     }
 }
 
@@ -378,9 +378,9 @@ const PRINT_ORDER: &[(&str, &str)] = &[
 /// The structure of which a map is shown as JSON, as it was sent.
 const AS_JSON: &str = "KeysAndAttributes";
 
-/// Returns the shown form of a value of that shape, in at most `left` bytes.
-fn violation_text(json: Json<'_>, shape: Shape, left: usize) -> String {
-    bounded(left, |echo| value(json, shape, echo))
+/// Returns the shown form of a value of that shape, in at most `bytes_max` bytes.
+fn violation_text(json: Json<'_>, shape: Shape, bytes_max: usize) -> String {
+    bounded(bytes_max, |echo| value(json, shape, echo))
 }
 
 /// Returns the shown form of a text, cut to the bound.
@@ -416,10 +416,10 @@ impl Write for BoundedText {
     }
 }
 
-fn bounded(left: usize, write: impl FnOnce(&mut BoundedText) -> fmt::Result) -> String {
+fn bounded(bytes_max: usize, write: impl FnOnce(&mut BoundedText) -> fmt::Result) -> String {
     let mut echo = BoundedText {
         out: String::new(),
-        left,
+        left: bytes_max,
     };
     if write(&mut echo).is_err() {
         echo.out.push_str("...");
@@ -459,12 +459,12 @@ fn write_sequence<T>(
     values: impl Iterator<Item = T>,
     close: char,
     echo: &mut BoundedText,
-    one: impl Fn(T, &mut BoundedText) -> fmt::Result,
+    write_element: impl Fn(T, &mut BoundedText) -> fmt::Result,
 ) -> fmt::Result {
     echo.write_char(open)?;
     for (place, value) in values.enumerate() {
         echo.write_str(if place > 0 { ", " } else { "" })?;
-        one(value, echo)?;
+        write_element(value, echo)?;
     }
     echo.write_char(close)
 }

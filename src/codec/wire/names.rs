@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use crate::codec::json::document::Document;
 
-    fn shown(found: Result<Option<TableName>, WireError>) -> String {
-        match found {
+    fn shown(result: Result<Option<TableName>, WireError>) -> String {
+        match result {
             Ok(Some(name)) => name.to_string(),
             Ok(None) => "-".to_owned(),
             Err(error) => error.to_string(),

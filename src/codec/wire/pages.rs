@@ -229,7 +229,7 @@ impl PageWriter {
     }
 }
 
-/// Reads the body of a response about `table`; passes its items to `rows`. `fits` returns the fault
+/// Reads the body of a response about `table`; passes its items to `rows`. `check` returns the fault
 /// of an item. The service does not report the scanned bytes; the items' size is their lower bound.
 ///
 /// # Errors
@@ -237,14 +237,14 @@ impl PageWriter {
 pub fn read(
     json: Json<'_>,
     table: &TableName,
-    fits: impl Fn(&Item) -> Result<(), &'static str>,
+    check: impl Fn(&Item) -> Result<(), &'static str>,
     rows: &mut RowSink<'_>,
 ) -> Result<Page, Error> {
     let members = response::members(json)?;
     let mut scanned_bytes = 0;
     for json in response::list(members, "Items")? {
         let item = response::read_item(json)?;
-        fits(&item).map_err(response::unreadable)?;
+        check(&item).map_err(response::unreadable)?;
         scanned_bytes += item.size() as u64;
         rows(ResultRow::Item(&item));
     }

@@ -18,8 +18,8 @@ use crate::model::{Error, IndexName, Item, TableName, arn};
 const READ_ITEM_BYTES_MAX: usize = 2 * ITEM_BYTES_MAX;
 
 /// Returns the error of a response that cannot be read.
-pub fn unreadable(what: impl std::fmt::Display) -> Error {
-    RemoteError::unreadable(what).into()
+pub fn unreadable(fault: impl std::fmt::Display) -> Error {
+    RemoteError::unreadable(fault).into()
 }
 
 /// Converts the error of a request reader used on a response.

@@ -165,8 +165,8 @@ impl Declared for TransactGetItemsRequest {
 }
 
 /// Reads the table of a part. Names are constraints: all are checked before the first part is read.
-fn table_of_get(place: usize, get: Members<'_>) -> Result<TableName, WireError> {
-    let path = format!("transactItems.{}.member.get.tableName", place + 1);
+fn table_of_get(index: usize, get: Members<'_>) -> Result<TableName, WireError> {
+    let path = format!("transactItems.{}.member.get.tableName", index + 1);
     names::table_at(&path, get.string("TableName").unwrap_or_default())
 }
 
@@ -288,15 +288,15 @@ fn actions<'a>(json: Json<'a>) -> impl Iterator<Item = (&'static str, Members<'a
         .filter_map(member)
 }
 
-/// Reads the table of the element at `place`. Names are constraints: those of all actions are
+/// Reads the table of the element at `index`. Names are constraints: those of all actions are
 /// checked before the first action is.
-fn table_name(place: usize, json: Json<'_>) -> Result<Option<TableName>, WireError> {
+fn table_name(index: usize, json: Json<'_>) -> Result<Option<TableName>, WireError> {
     let Some((name, members)) = actions(json).next() else {
         return Ok(None);
     };
     let path = format!(
         "transactItems.{}.member.{}{}.tableName",
-        place + 1,
+        index + 1,
         name[..1].to_ascii_lowercase(),
         &name[1..]
     );

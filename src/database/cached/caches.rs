@@ -281,8 +281,8 @@ impl<K: Hash + Eq, V: Clone> TtlLruMap<K, V> {
         self.entries.remove(key);
     }
 
-    /// Removes the entries for which `stays` is false.
-    pub fn retain(&mut self, stays: impl Fn(&K, &V) -> bool) {
-        self.entries.retain(|key, (value, _)| stays(key, value));
+    /// Removes the entries for which `is_kept` is false.
+    pub fn retain(&mut self, is_kept: impl Fn(&K, &V) -> bool) {
+        self.entries.retain(|key, (value, _)| is_kept(key, value));
     }
 }

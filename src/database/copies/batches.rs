@@ -34,7 +34,7 @@ type BatchOutcome = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
 pub fn put_all(
     side: &CopySide,
     items: Vec<Item>,
-    rejected: &OnRejected<'_>,
+    on_rejected: &OnRejected<'_>,
 ) -> Result<CopyCounts, CopyError> {
     let mut counts = CopyCounts {
         items: items.len() as u64,
@@ -43,7 +43,7 @@ pub fn put_all(
     let (mut waiting, mut patience) = (items, ThrottleBackoff::default());
     while !waiting.is_empty() {
         let before = waiting.len();
-        waiting = put_once(side, waiting, &mut counts, rejected)?;
+        waiting = put_once(side, waiting, &mut counts, on_rejected)?;
         if waiting.len() < before {
             patience.reset();
         }
@@ -53,7 +53,7 @@ pub fn put_all(
                 .map_err(|error| side.error(error))?
         {
             // A PutItem of the first item alone yields the service's own error text.
-            put_one(side, waiting.swap_remove(0), &mut counts, rejected)?;
+            put_one(side, waiting.swap_remove(0), &mut counts, on_rejected)?;
         }
     }
     Ok(counts)
@@ -64,7 +64,7 @@ fn put_once(
     side: &CopySide,
     items: Vec<Item>,
     counts: &mut CopyCounts,
-    rejected: &OnRejected<'_>,
+    on_rejected: &OnRejected<'_>,
 ) -> Result<Vec<Item>, CopyError> {
     let batches = batches(items);
     let mut waiting = Vec::new();
@@ -89,7 +89,7 @@ fn put_once(
             Err(error) if is_item_error(&error) => {
                 items
                     .into_iter()
-                    .try_for_each(|item| put_one(side, item, counts, rejected))?;
+                    .try_for_each(|item| put_one(side, item, counts, on_rejected))?;
             }
             Err(error) => return Err(side.error(error)),
         }
@@ -170,7 +170,7 @@ fn put_one(
     side: &CopySide,
     item: Item,
     counts: &mut CopyCounts,
-    rejected: &OnRejected<'_>,
+    on_rejected: &OnRejected<'_>,
 ) -> Result<(), CopyError> {
     let mut request = PutItemRequest::new(side.table.clone(), item);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
@@ -178,7 +178,7 @@ fn put_one(
         Ok(response) => counts.write_units += response.consumed_capacity.total(),
         Err(error) if is_item_error(&error) => {
             counts.rejected += 1;
-            rejected(&request.item, &error);
+            on_rejected(&request.item, &error);
         }
         Err(error) => return Err(side.error(error)),
     }

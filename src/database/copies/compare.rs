@@ -80,7 +80,7 @@ impl Comparison<'_> {
     ///
     /// # Errors
     /// Those of the services and of temporary files.
-    pub fn run(&self, tell: &mut OnDifference<'_>) -> Result<(), CopyError> {
+    pub fn run(&self, on_difference: &mut OnDifference<'_>) -> Result<(), CopyError> {
         let sides = self
             .sides
             .clone()
@@ -90,10 +90,11 @@ impl Comparison<'_> {
             key: self.key.clone(),
             ..*self
         };
-        self.progress.stop_on_error(|| asking.compare(tell))
+        self.progress
+            .stop_on_error(|| asking.compare(on_difference))
     }
 
-    fn compare(&self, tell: &mut OnDifference<'_>) -> Result<(), CopyError> {
+    fn compare(&self, on_difference: &mut OnDifference<'_>) -> Result<(), CopyError> {
         let buckets = bucket_count(self.items);
         let spills = [
             Spill::new(buckets).map_err(io_failed)?,
@@ -113,14 +114,14 @@ impl Comparison<'_> {
                 suspects.push(key_of(&self.key, &key).map_err(io_failed)?);
                 if suspects.len() == BATCH_GET_KEYS_MAX
                     && self
-                        .recheck(std::mem::take(&mut suspects), tell)?
+                        .recheck(std::mem::take(&mut suspects), on_difference)?
                         .is_break()
                 {
                     return Ok(());
                 }
             }
         }
-        self.recheck(suspects, tell).map(drop)
+        self.recheck(suspects, on_difference).map(drop)
     }
 
     /// Reads both tables at once.
@@ -163,7 +164,7 @@ impl Comparison<'_> {
     fn recheck(
         &self,
         keys: Vec<Key>,
-        tell: &mut OnDifference<'_>,
+        on_difference: &mut OnDifference<'_>,
     ) -> Result<ControlFlow<()>, CopyError> {
         if keys.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -172,7 +173,7 @@ impl Comparison<'_> {
         let (mut ones, mut twos) = (self.get_items(one, &keys)?, self.get_items(two, &keys)?);
         for key in keys {
             let items = [ones.remove(&key), twos.remove(&key)];
-            if items[0] != items[1] && tell(&Difference { key, items }).is_break() {
+            if items[0] != items[1] && on_difference(&Difference { key, items }).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -229,10 +230,10 @@ impl Comparison<'_> {
 }
 
 /// Returns the keys that only one list has, or that have different digests, in order.
-fn differing_keys(one: Vec<SpillEntry>, two: Vec<SpillEntry>) -> Vec<Vec<u8>> {
-    let [one, two] = [one, two].map(BTreeSet::from_iter);
-    let mut keys: Vec<Vec<u8>> = one
-        .symmetric_difference(&two)
+fn differing_keys(first: Vec<SpillEntry>, second: Vec<SpillEntry>) -> Vec<Vec<u8>> {
+    let [first, second] = [first, second].map(BTreeSet::from_iter);
+    let mut keys: Vec<Vec<u8>> = first
+        .symmetric_difference(&second)
         .map(|(key, _)| key.clone())
         .collect();
     keys.dedup();
@@ -313,11 +314,11 @@ impl Spill {
 }
 
 /// Returns the ordered bytes of a key, and a number that all keys of its collection share.
-fn key_bytes(of: &Key) -> (Vec<u8>, usize) {
+fn key_bytes(key_values: &Key) -> (Vec<u8>, usize) {
     let mut bytes = Vec::new();
-    key::encode(&of.partition, &mut bytes);
-    let digest = key::partition_digest(&[&of.partition]);
-    if let Some(sort) = &of.sort {
+    key::encode(&key_values.partition, &mut bytes);
+    let digest = key::partition_digest(&[&key_values.partition]);
+    if let Some(sort) = &key_values.sort {
         key::encode(sort, &mut bytes);
     }
     (

@@ -116,8 +116,8 @@ impl CopyPlan {
         Ok(plan)
     }
 
-    fn refuse<T>(&self, why: impl std::fmt::Display) -> Result<T, CopyError> {
-        Err(CopyError::Refused(format!("{}: {why}", self.to.name)))
+    fn refuse<T>(&self, reason: impl std::fmt::Display) -> Result<T, CopyError> {
+        Err(CopyError::Refused(format!("{}: {reason}", self.to.name)))
     }
 
     /// Checks that an earlier run began the same copy and that its target still exists.
@@ -229,7 +229,7 @@ impl CopyPlan {
     }
 
     /// Creates the table if necessary, copies the items, and then creates indexes and stream.
-    /// `rejected` is called with items that the table refuses, `watch` with indexes under
+    /// `on_rejected` is called with items that the table refuses, `watch` with indexes under
     /// construction.
     ///
     /// # Errors
@@ -237,7 +237,7 @@ impl CopyPlan {
     pub fn run(
         self,
         tally: &CopyProgress,
-        rejected: &OnRejected<'_>,
+        on_rejected: &OnRejected<'_>,
         watch: &mut OnIndexProgress<'_>,
     ) -> Result<CopyOutcome, CopyError> {
         let caller = tally.caller();
@@ -246,7 +246,7 @@ impl CopyPlan {
             to: self.to.for_caller(&caller),
             ..self
         };
-        match tally.stop_on_error(|| asking.copy(tally, rejected, watch)) {
+        match tally.stop_on_error(|| asking.copy(tally, on_rejected, watch)) {
             Err(CopyError::Database {
                 error: Error::Interrupted,
                 ..
@@ -258,7 +258,7 @@ impl CopyPlan {
     fn copy(
         mut self,
         tally: &CopyProgress,
-        rejected: &OnRejected<'_>,
+        on_rejected: &OnRejected<'_>,
         watch: &mut OnIndexProgress<'_>,
     ) -> Result<CopyOutcome, CopyError> {
         let (journal, state) = match self.earlier_run.take() {
@@ -274,7 +274,7 @@ impl CopyPlan {
             state.positions,
             tally,
             &|segment, items, page| {
-                let mut counts = put_all(&self.to, items, rejected)?;
+                let mut counts = put_all(&self.to, items, on_rejected)?;
                 counts.read_units = page.consumed_capacity.total();
                 journal.record_page(segment, page.last_evaluated_key.as_ref(), counts)?;
                 tally.add(&counts);

@@ -54,10 +54,10 @@ pub fn ttl_attribute(side: &CopySide) -> Result<Option<String>, Error> {
     Ok(described.attribute_name.filter(|_| is_on))
 }
 
-/// Returns the definition as it is created in `to`, without settings of the place.
-fn portable_schema(schema: &TableSchema, to: &CopySide) -> TableSchema {
+/// Returns the definition as it is created in `target`, without settings of the place.
+fn portable_schema(schema: &TableSchema, target: &CopySide) -> TableSchema {
     let mut schema = TableSchema {
-        name: to.table.clone(),
+        name: target.table.clone(),
         deletion_protection: false,
         ..schema.clone()
     };
@@ -77,39 +77,40 @@ fn create_request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
     wire::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
 }
 
-/// Creates the table, and waits until it is active; `late` leaves out global indexes and stream.
+/// Creates the table, and waits until it is active; `is_late` leaves out global indexes and stream.
 ///
 /// # Errors
 /// An error of the service, with the side.
 pub fn create(
-    to: &CopySide,
+    target: &CopySide,
     schema: &TableSchema,
-    late: bool,
+    is_late: bool,
 ) -> Result<TableDescription, CopyError> {
-    let mut schema = portable_schema(schema, to);
-    if late {
+    let mut schema = portable_schema(schema, target);
+    if is_late {
         schema
             .indexes
             .retain(|index| index.kind == IndexKind::Local);
         schema.settings.stream = None;
     }
-    let request = create_request(&schema).map_err(|error| to.error(error))?;
-    to.database
+    let request = create_request(&schema).map_err(|error| target.error(error))?;
+    target
+        .database
         .create_table(request)
-        .map_err(|error| to.error(error))?;
-    wait_active(to, &mut |_, _| ())
+        .map_err(|error| target.error(error))?;
+    wait_active(target, &mut |_, _| ())
 }
 
 /// Waits until the table and its indexes are active.
 fn wait_active(
-    to: &CopySide,
+    target: &CopySide,
     watch: &mut OnIndexProgress<'_>,
 ) -> Result<TableDescription, CopyError> {
     let mut pauses = Backoff::new(POLL_MIN, POLL_MAX);
     loop {
-        let table = describe(to)?;
+        let table = describe(target)?;
         let table = table.ok_or_else(|| {
-            CopyError::Refused(format!("{}: the table was deleted meanwhile", to.name))
+            CopyError::Refused(format!("{}: the table was deleted meanwhile", target.name))
         })?;
         let waited_for = table
             .schema
@@ -122,7 +123,9 @@ fn wait_active(
             None if table.status == TableStatus::Active => return Ok(table),
             None => {}
         }
-        pauses.wait(&to.caller).map_err(|error| to.error(error))?;
+        pauses
+            .wait(&target.caller)
+            .map_err(|error| target.error(error))?;
     }
 }
 
@@ -131,38 +134,39 @@ fn wait_active(
 /// # Errors
 /// An error of the service, with the side.
 pub fn create_late_parts(
-    to: &CopySide,
+    target: &CopySide,
     schema: &TableSchema,
     watch: &mut OnIndexProgress<'_>,
 ) -> Result<(), CopyError> {
-    let schema = portable_schema(schema, to);
-    let mut there = wait_active(to, watch)?;
+    let schema = portable_schema(schema, target);
+    let mut there = wait_active(target, watch)?;
     for index in schema.indexes_of(IndexKind::Global) {
         if there.schema.index(index.name.as_str()).is_none() {
             update(
-                to,
-                index_request(&schema, index).map_err(|error| to.error(error))?,
+                target,
+                index_request(&schema, index).map_err(|error| target.error(error))?,
             )?;
-            there = wait_active(to, watch)?;
+            there = wait_active(target, watch)?;
         }
     }
     if let (Some(view_type), None) = (schema.settings.stream, there.schema.settings.stream) {
-        let mut request = UpdateTableRequest::new(to.table.clone());
+        let mut request = UpdateTableRequest::new(target.table.clone());
         request.stream = Some(StreamSpecification {
             enabled: true,
             view_type: Some(view_type),
         });
-        update(to, request)?;
-        wait_active(to, watch)?;
+        update(target, request)?;
+        wait_active(target, watch)?;
     }
     Ok(())
 }
 
-fn update(to: &CopySide, request: UpdateTableRequest) -> Result<(), CopyError> {
-    to.database
+fn update(target: &CopySide, request: UpdateTableRequest) -> Result<(), CopyError> {
+    target
+        .database
         .update_table(request)
         .map(drop)
-        .map_err(|error| to.error(error))
+        .map_err(|error| target.error(error))
 }
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
@@ -189,9 +193,9 @@ fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTabl
 ///
 /// # Errors
 /// An error of the service, with the side.
-pub fn enable_ttl(to: &CopySide, attribute_name: &str) -> Result<(), CopyError> {
-    let failed = |error| to.error(error);
-    if ttl_attribute(to).map_err(failed)?.as_deref() == Some(attribute_name) {
+pub fn enable_ttl(target: &CopySide, attribute_name: &str) -> Result<(), CopyError> {
+    let failed = |error| target.error(error);
+    if ttl_attribute(target).map_err(failed)?.as_deref() == Some(attribute_name) {
         return Ok(());
     }
     let specification = TimeToLiveSpecification {
@@ -199,10 +203,11 @@ pub fn enable_ttl(to: &CopySide, attribute_name: &str) -> Result<(), CopyError> 
         attribute_name: attribute_name.to_owned(),
     };
     let request = UpdateTimeToLiveRequest {
-        table_name: to.table.clone(),
+        table_name: target.table.clone(),
         specification,
     };
-    to.database
+    target
+        .database
         .update_time_to_live(request)
         .map(drop)
         .map_err(failed)

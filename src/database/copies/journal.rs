@@ -54,11 +54,11 @@ pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<String> 
     })
 }
 
-/// Reads the beginning of a journal; `is_it` gets the id of the target table, if it is recorded.
+/// Reads the beginning of a journal; `is_same` gets the id of the target table, if it is recorded.
 fn unfinished_at(
     path: &Path,
     name: &str,
-    is_it: impl FnOnce(Option<&str>) -> bool,
+    is_same: impl FnOnce(Option<&str>) -> bool,
 ) -> Option<String> {
     let unknown = |error: CopyJournalError| {
         Some(format!(
@@ -81,12 +81,12 @@ fn unfinished_at(
     let Ok(CopyJournalLine::Head(head)) = lines.next()? else {
         return damaged();
     };
-    let is_it = match lines.next() {
-        Some(Ok(CopyJournalLine::Target { to_id })) => is_it(Some(&to_id)),
+    let is_same = match lines.next() {
+        Some(Ok(CopyJournalLine::Target { to_id })) => is_same(Some(&to_id)),
         Some(_) => return damaged(),
-        None => is_it(None),
+        None => is_same(None),
     };
-    is_it.then(|| {
+    is_same.then(|| {
         let from = head.from.escape_debug();
         format!("{name} is not whole: a pull of {from} has not ended, and items and indexes are missing; the same `ddbfs pull` goes on with it")
     })

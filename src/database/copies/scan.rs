@@ -25,7 +25,7 @@ pub fn scan(
     side: &CopySide,
     places: Vec<SegmentPosition>,
     tally: &CopyProgress,
-    each: &OnPage<'_>,
+    on_page: &OnPage<'_>,
 ) -> Result<(), CopyError> {
     debug_assert!(places.len() <= SEGMENTS_MAX as usize);
     let total = u32::try_from(places.len()).unwrap_or(u32::MAX);
@@ -34,7 +34,7 @@ pub fn scan(
         for (index, place) in (0..).zip(places) {
             let segment = Segment { index, total };
             let read =
-                move || tally.stop_on_error(|| read_segment(side, segment, place, tally, each));
+                move || tally.stop_on_error(|| read_segment(side, segment, place, tally, on_page));
             let thread = thread::Builder::new()
                 .name(format!("segment {index}"))
                 .spawn_scoped(scope, read);
@@ -59,7 +59,7 @@ fn read_segment(
     segment: Segment,
     mut place: SegmentPosition,
     tally: &CopyProgress,
-    each: &OnPage<'_>,
+    on_page: &OnPage<'_>,
 ) -> Result<(), CopyError> {
     let mut request = ScanRequest::new(side.table.clone());
     request.segment = Some(segment);
@@ -77,7 +77,7 @@ fn read_segment(
                 let items = read.items.take().ok_or_else(|| {
                     side.error(StoreError::Corrupt("a page of a scan without its items"))
                 })?;
-                each(segment.index, items, &read.page)?;
+                on_page(segment.index, items, &read.page)?;
                 Ok(read.page)
             });
         match page {

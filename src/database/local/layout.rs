@@ -73,11 +73,11 @@ impl Layout for LocalDatabase {
     }
 
     fn partition_of_entry(&self, source: &SourceName, key: &EntryKey) -> Result<u32, Error> {
-        let of = self.partitioned(source)?;
+        let partitioned = self.partitioned(source)?;
         let view = self.engine.view()?;
         let address = address(&find(&view, source)?, key).ok_or(Error::ResourceNotFound)?;
         let place = [&address.digest[..], &address.order].concat();
-        Ok(of.map.partitions()[of.map.position_of(&place)].id)
+        Ok(partitioned.map.partitions()[partitioned.map.position_of(&place)].id)
     }
 
     fn partition_content(
@@ -224,8 +224,8 @@ impl LocalDatabase {
     }
 }
 
-fn partition_of(of: &PartitionedSource, place: &[u8]) -> u32 {
-    of.map.partitions()[of.map.position_of(place)].id
+fn partition_of(source: &PartitionedSource, place: &[u8]) -> u32 {
+    source.map.partitions()[source.map.position_of(place)].id
 }
 
 /// Decodes the sort key values at the beginning of an order inside an item collection, as far as it

@@ -217,31 +217,34 @@ impl MeteredRequest {
         }
     }
 
-    fn parse_table(&self, of: Json<'_>) -> Option<TableUnits> {
+    fn parse_table(&self, consumed: Json<'_>) -> Option<TableUnits> {
         let mut sources = BTreeMap::new();
         for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
             .into_iter()
-            .filter_map(|name| of.get(name)?.as_object())
+            .filter_map(|name| consumed.get(name)?.as_object())
         {
             for (name, units) in indexes.iter() {
                 sources.insert(Some(IndexName::new(name).ok()?), self.parse_units(units)?);
             }
         }
         // Without the detail by index, the object itself has the table's units.
-        let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
+        let base = consumed
+            .get("Table")
+            .or_else(|| sources.is_empty().then_some(consumed));
         if let Some(base) = base {
             sources.insert(None, self.parse_units(base)?);
         }
         Some(TableUnits {
-            table: table(of)?,
+            table: table(consumed)?,
             sources,
         })
     }
 
     /// Returns the units of a table or index; `None` if they are missing or no amount.
-    fn parse_units(&self, of: Json<'_>) -> Option<RequestUnits> {
+    fn parse_units(&self, entry: Json<'_>) -> Option<RequestUnits> {
         let count = |name: &str| {
-            of.get(name)
+            entry
+                .get(name)
                 .and_then(Json::as_f64)
                 .filter(|count| count.is_finite() && *count >= 0.0)
         };

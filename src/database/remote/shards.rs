@@ -327,16 +327,16 @@ mod tests {
     fn shard(
         id: &str,
         parent: Option<&str>,
-        starting: u64,
-        ending: Option<u64>,
+        first_sequence: u64,
+        last_sequence: Option<u64>,
         records: &[u64],
     ) -> (Shard, Vec<u64>) {
         let shard = Shard {
             shard_id: id.to_owned(),
             parent_shard_id: parent.map(str::to_owned),
             range: ShardRange {
-                starting: SequenceNumber::from_version(starting),
-                ending: ending.map(SequenceNumber::from_version),
+                starting: SequenceNumber::from_version(first_sequence),
+                ending: last_sequence.map(SequenceNumber::from_version),
             },
         };
         (shard, records.to_vec())

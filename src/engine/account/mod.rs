@@ -35,15 +35,15 @@ pub use job::JobRecord;
 pub fn new_arn(
     seed: u64,
     table: &TableName,
-    what: &str,
+    resource: &str,
     now_ms: u64,
     SourceId(id): SourceId,
 ) -> String {
     let mut mixed = seed.to_be_bytes().to_vec();
     mixed.extend_from_slice(&id.to_be_bytes());
     let hex = digest::hex(&digest::digest(&mixed)[..4]);
-    let digits = if what == "backup" { 17 } else { 14 };
-    format!("{}/{what}/{now_ms:0digits$}-{hex}", arn::table(table))
+    let digits = if resource == "backup" { 17 } else { 14 };
+    format!("{}/{resource}/{now_ms:0digits$}-{hex}", arn::table(table))
 }
 
 // The stored records of the account: under their kind and name, each with the version of its form.
@@ -119,19 +119,19 @@ pub trait AccountRecord: StoredForm {
         KeyRange::prefix(&key("")).after(name.map(key))
     }
 
-    /// Collects the results of `take` for the records after a name, at most `limit`; returns also
+    /// Collects the results of `convert` for the records after a name, at most `limit`; returns also
     /// whether there are more.
     ///
     /// # Errors
-    /// Fails with errors of `take`; otherwise as [`Self::get`] does.
+    /// Fails with errors of `convert`; otherwise as [`Self::get`] does.
     fn page<T>(
         read: &dyn Read,
         after: Option<&str>,
         limit: usize,
-        mut take: impl FnMut(Self) -> Result<Option<T>, StoreError>,
+        mut convert: impl FnMut(Self) -> Result<Option<T>, StoreError>,
     ) -> Result<(Vec<T>, bool), StoreError> {
         walks::page(read, &Self::range_after(after), limit, |_, bytes| {
-            take(decode(bytes)?)
+            convert(decode(bytes)?)
         })
     }
 }
@@ -294,7 +294,7 @@ fn insights_name(target: &InsightsTarget) -> String {
 
 /// True if single items of a table's base or index are counted.
 pub fn has_item_insights(
-    of: &dyn Read,
+    read: &dyn Read,
     table: &TableEntry,
     source: SourceId,
 ) -> Result<bool, StoreError> {
@@ -303,7 +303,7 @@ pub fn has_item_insights(
         table: table.schema.name.clone(),
         index,
     };
-    Ok(has_sort_key(table, source) && read_insights(of, target, table, source)?.is_enabled)
+    Ok(has_sort_key(table, source) && read_insights(read, target, table, source)?.is_enabled)
 }
 
 fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
@@ -316,13 +316,13 @@ fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
 
 /// Reads the stored settings; those of an earlier table or index of that name do not count.
 pub fn read_insights(
-    of: &dyn Read,
+    read: &dyn Read,
     target: InsightsTarget,
     table: &TableEntry,
     source: SourceId,
 ) -> Result<Insights, StoreError> {
-    let record =
-        InsightsRecord::get(of, &insights_name(&target))?.filter(|record| record.source == source);
+    let record = InsightsRecord::get(read, &insights_name(&target))?
+        .filter(|record| record.source == source);
     Ok(Insights {
         target,
         has_sort_key: has_sort_key(table, source),
@@ -358,10 +358,10 @@ mod records_tests {
 
     /// Checks a form without version, written by an earlier program, and the form written of it
     /// today.
-    fn check<T: StoredForm + PartialEq + std::fmt::Debug>(first: &str, today: &str) {
+    fn check<T: StoredForm + PartialEq + std::fmt::Debug>(first: &str, account: &str) {
         let value: T = decode(first.as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(encode(&value).unwrap()).unwrap(), today);
-        assert_eq!(decode(today.as_bytes()), Ok(value));
+        assert_eq!(String::from_utf8(encode(&value).unwrap()).unwrap(), account);
+        assert_eq!(decode(account.as_bytes()), Ok(value));
     }
 
     #[test]

@@ -42,17 +42,17 @@ pub fn flush(shared: &Arc<EngineShared>, is_end: bool) -> Result<(), Error> {
 
 fn store(
     transaction: &mut Transaction<'_>,
-    taken: &MeterFlush,
+    flush: &MeterFlush,
     now_ms: u64,
 ) -> Result<(), StoreError> {
-    if taken.user_errors > 0 {
-        let errors = stored::user_errors(transaction.read())? + taken.user_errors;
+    if flush.user_errors > 0 {
+        let errors = stored::user_errors(transaction.read())? + flush.user_errors;
         transaction.batch.put(
             &StoreKey::Meta(Meta::UserErrors).encode(),
             &errors.to_be_bytes(),
         )?;
     }
-    taken
+    flush
         .sources
         .iter()
         .try_for_each(|of| store_of_source(transaction, of, now_ms))
@@ -60,21 +60,21 @@ fn store(
 
 fn store_of_source(
     transaction: &mut Transaction<'_>,
-    taken: &SourceFlush,
+    flush: &SourceFlush,
     now_ms: u64,
 ) -> Result<(), StoreError> {
     // A table that was dropped meanwhile must leave nothing behind.
-    let Some(table) = transaction.table(&taken.table)? else {
+    let Some(table) = transaction.table(&flush.table)? else {
         return Ok(());
     };
-    let source = taken.source.unwrap_or(table.source);
+    let source = flush.source.unwrap_or(table.source);
     if !table.all_sources().any(|of| of == source) {
         return Ok(());
     }
     let since_ms = transaction.shared.started_ms.max(table.created_ms);
-    stored::add_total(transaction.batch, source, &taken.sums.total, since_ms)?;
-    stored::add(transaction.batch, source, &taken.sums.by_time, now_ms)?;
-    stored::add(transaction.batch, source, &taken.heat, now_ms)
+    stored::add_total(transaction.batch, source, &flush.sums.total, since_ms)?;
+    stored::add(transaction.batch, source, &flush.sums.by_time, now_ms)?;
+    stored::add(transaction.batch, source, &flush.heat, now_ms)
 }
 
 /// Removes, once an hour, records older than a day and records without a table, which an earlier

@@ -74,19 +74,19 @@ impl CounterDelta {
     ///
     /// # Errors
     /// Fails with `Corrupt` if a counter would be negative.
-    pub fn apply(&self, to: SourceCounters) -> Result<SourceCounters, StoreError> {
+    pub fn apply(&self, counters: SourceCounters) -> Result<SourceCounters, StoreError> {
         Ok(SourceCounters {
-            entries: adjust(to.entries, self.entries)?,
-            bytes: adjust(to.bytes, self.bytes)?,
-            partition_keys: adjust(to.partition_keys, self.partition_keys)?,
+            entries: adjust(counters.entries, self.entries)?,
+            bytes: adjust(counters.bytes, self.bytes)?,
+            partition_keys: adjust(counters.partition_keys, self.partition_keys)?,
         })
     }
 }
 
 /// Returns a counter after a change.
-fn adjust(counter: u64, by: i64) -> Result<u64, StoreError> {
+fn adjust(counter: u64, delta: i64) -> Result<u64, StoreError> {
     counter
-        .checked_add_signed(by)
+        .checked_add_signed(delta)
         .ok_or(StoreError::Corrupt("a counter fell below zero"))
 }
 

@@ -227,14 +227,14 @@ impl StoreKey<'_> {
     /// Reads the number stored under the key, if there is one.
     ///
     /// # Errors
-    /// Fails with `Corrupt`, naming `what`; also errors of the store.
+    /// Fails with `Corrupt`, naming `name`; also errors of the store.
     pub fn read<P: for<'p> Part<'p>>(
         &self,
         read: &dyn Read,
-        what: &'static str,
+        name: &'static str,
     ) -> Result<Option<P>, StoreError> {
         read.get(&self.encode())?
-            .map(|bytes| decode_parts(bytes, what))
+            .map(|bytes| decode_parts(bytes, name))
             .transpose()
     }
 }

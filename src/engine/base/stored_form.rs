@@ -110,14 +110,14 @@ pub fn encode_parts<'a>(parts: &impl Part<'a>) -> Vec<u8> {
 /// Decodes parts that fill `bytes` completely.
 ///
 /// # Errors
-/// Fails with `Corrupt`, naming `what`, if they do not.
+/// Fails with `Corrupt`, naming `name`, if they do not.
 pub fn decode_parts<'a, P: Part<'a>>(
     mut bytes: &'a [u8],
-    what: &'static str,
+    name: &'static str,
 ) -> Result<P, StoreError> {
     P::take(&mut bytes)
         .filter(|_| bytes.is_empty())
-        .ok_or(StoreError::Corrupt(what))
+        .ok_or(StoreError::Corrupt(name))
 }
 
 /// Bytes with their length as u32 before them.

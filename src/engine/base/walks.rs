@@ -22,19 +22,19 @@ pub fn delete_first(
     Ok(doomed.len())
 }
 
-/// Collects the results of `take` for the first entries of a range, at most `count`, up to the
+/// Collects the results of `convert` for the first entries of a range, at most `count`, up to the
 /// first `None`.
 pub fn take_while<T>(
     read: &dyn Read,
     range: &KeyRange,
     count: usize,
-    mut take: impl FnMut(&[u8], &[u8]) -> Option<T>,
+    mut convert: impl FnMut(&[u8], &[u8]) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
     let mut found = Vec::new();
     read.walk(
         range,
         Direction::Forward,
-        &mut |key, value| match take(key, value).filter(|_| found.len() < count) {
+        &mut |key, value| match convert(key, value).filter(|_| found.len() < count) {
             Some(taken) => {
                 found.push(taken);
                 ControlFlow::Continue(())
@@ -45,20 +45,20 @@ pub fn take_while<T>(
     Ok(found)
 }
 
-/// Collects the results of `take` for the entries of a range, at most `limit`; returns also whether
+/// Collects the results of `convert` for the entries of a range, at most `limit`; returns also whether
 /// there are more.
 ///
 /// # Errors
-/// Fails with errors of the store and of `take`.
+/// Fails with errors of the store and of `convert`.
 pub fn page<T>(
     read: &dyn Read,
     range: &KeyRange,
     limit: usize,
-    mut take: impl FnMut(&[u8], &[u8]) -> Result<Option<T>, StoreError>,
+    mut convert: impl FnMut(&[u8], &[u8]) -> Result<Option<T>, StoreError>,
 ) -> Result<(Vec<T>, bool), StoreError> {
     let (mut found, mut has_more) = (Vec::new(), false);
     try_walk(read, range, Direction::Forward, |key, value| {
-        if let Some(taken) = take(key, value)? {
+        if let Some(taken) = convert(key, value)? {
             has_more = found.len() == limit;
             if has_more {
                 return Ok(ControlFlow::Break(()));

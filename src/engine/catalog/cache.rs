@@ -119,9 +119,9 @@ pub struct TableWatchList {
 
 impl TableWatchList {
     #[must_use]
-    pub fn new(wanted: fn(&TableEntry) -> bool) -> Self {
+    pub fn new(is_wanted: fn(&TableEntry) -> bool) -> Self {
         Self {
-            wanted,
+            wanted: is_wanted,
             known: Mutex::default(),
         }
     }

@@ -15,11 +15,11 @@ pub fn locate(read: &dyn Read, key: &[u8], error: StoreError) -> StoreError {
 }
 
 /// Returns the error of a damaged record; `owner` is its table or index, if that is known.
-pub fn in_record(what: &str, owner: Option<&str>, key: &[u8]) -> StoreError {
+pub fn in_record(fault: &str, owner: Option<&str>, key: &[u8]) -> StoreError {
     let of = if owner.is_some() { " of " } else { "" };
     let (owner, key) = (owner.unwrap_or_default(), hex(key));
     StoreError::CorruptRecord(format!(
-        "{what}, in the record{of}{owner} with the key {key}"
+        "{fault}, in the record{of}{owner} with the key {key}"
     ))
 }
 

@@ -94,8 +94,8 @@ fn time_to_live(of: &mut Map<String, Value>) {
     }
 }
 
-fn control(of: &mut Map<String, Value>) {
-    if let Some(Value::Array(restored)) = of.get_mut("restored") {
+fn control(record: &mut Map<String, Value>) {
+    if let Some(Value::Array(restored)) = record.get_mut("restored") {
         let failure = restored.split_off(restored.len().min(4));
         restored.push(if failure.iter().all(Value::is_null) {
             Value::Null
@@ -103,7 +103,7 @@ fn control(of: &mut Map<String, Value>) {
             failure.into()
         });
     }
-    for query in of
+    for query in record
         .get_mut("queries")
         .and_then(Value::as_object_mut)
         .into_iter()

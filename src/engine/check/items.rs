@@ -283,7 +283,7 @@ impl ViewCheck<'_> {
     /// not hide the sources after them.
     pub fn unknown_sources(
         &mut self,
-        known: &BTreeSet<SourceId>,
+        sources: &BTreeSet<SourceId>,
         space: Space,
     ) -> Result<(), Error> {
         let mut range = space.all();
@@ -297,7 +297,7 @@ impl ViewCheck<'_> {
                 range = range.after(Some(key));
                 continue;
             };
-            if !known.contains(&source) {
+            if !sources.contains(&source) {
                 self.reporter.add(
                     DifferenceKind::UnknownSource,
                     CheckPlace::NONE,

@@ -307,8 +307,8 @@ fn to_whole(units: f64) -> u64 {
     units as u64
 }
 
-fn to_units(whole: u64) -> f64 {
-    whole as f64
+fn to_units(units: u64) -> f64 {
+    units as f64
 }
 
 fn finish(

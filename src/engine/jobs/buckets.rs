@@ -103,17 +103,17 @@ fn private_options() -> OpenOptions {
 /// write files. A transfer that stops is still in progress in its record, so that the next open
 /// starts it again.
 pub(super) fn spawn_transfer(
-    what: &'static str,
+    name: &'static str,
     arn: String,
     run: impl FnOnce(&str) -> Result<(), Error> + Send + 'static,
 ) {
     let run = move || {
         if let Err(error) = run(&arn) {
-            log::warn!("{what} {arn} stopped: {error}");
+            log::warn!("{name} {arn} stopped: {error}");
         }
     };
-    if let Err(error) = std::thread::Builder::new().name(what.to_owned()).spawn(run) {
-        log::warn!("no thread for an {what}: {error}");
+    if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(run) {
+        log::warn!("no thread for an {name}: {error}");
     }
 }
 

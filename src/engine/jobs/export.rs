@@ -407,22 +407,22 @@ pub struct ExportSelection {
 
 impl ExportSelection {
     /// Parses the expressions of an export request. Fails with `Expression` if one is malformed.
-    pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
+    pub fn parse(requested: &ExportFilter) -> Result<Self, Error> {
         let has_condition =
-            asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
+            requested.key_condition_expression.is_some() || requested.filter_expression.is_some();
         let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
-        let any_expression = has_condition || asked.projection_expression.is_some();
+        let any_expression = has_condition || requested.projection_expression.is_some();
         let mut scope =
-            PlaceholderScope::checked(&asked.placeholders, any_expression, values_missing)?;
-        let key_condition = asked.key_condition_expression.as_deref();
+            PlaceholderScope::checked(&requested.placeholders, any_expression, values_missing)?;
+        let key_condition = requested.key_condition_expression.as_deref();
         let key_condition = key_condition
             .map(|text| key_condition::parse(text, &mut scope))
             .transpose()?;
-        let filter = asked.filter_expression.as_deref();
+        let filter = requested.filter_expression.as_deref();
         let filter = filter
             .map(|text| condition::parse_parameter(text, ExpressionParameter::Filter, &mut scope))
             .transpose()?;
-        let projection = asked.projection_expression.as_deref();
+        let projection = requested.projection_expression.as_deref();
         let projection = projection
             .map(|text| projection::parse(text, &mut scope))
             .transpose()?;

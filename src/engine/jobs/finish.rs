@@ -190,13 +190,13 @@ pub fn end(
 /// Completes the target of a copy, or sets its failure; returns the follow-up work.
 fn end_target(
     transaction: &mut Transaction<'_>,
-    to: CopyTarget,
+    target: CopyTarget,
     failure: Option<&JobFailure>,
 ) -> Result<FollowUp, StoreError> {
-    let (now_ms, mut rest) = (transaction.now_ms(), FollowUp::default());
-    match to {
+    let (now_ms, mut follow_up) = (transaction.now_ms(), FollowUp::default());
+    match target {
         CopyTarget::Backup { arn, source } => {
-            rest.removal = failure.map(|_| source);
+            follow_up.removal = failure.map(|_| source);
             BackupRecord::change(transaction.batch, &arn, |record| match failure {
                 None => record.status = BackupStatus::Available,
                 Some(failure) => {
@@ -206,16 +206,16 @@ fn end_target(
             })?;
         }
         CopyTarget::Export { arn, source } => {
-            rest.removal = failure.map(|_| source);
+            follow_up.removal = failure.map(|_| source);
             ExportRecord::change(transaction.batch, &arn, |record| match failure {
                 None => record.is_copied = true,
                 Some(failure) => record.finish(now_ms, Some(failure.clone())),
             })?;
-            rest.export = failure.is_none().then_some(arn);
+            follow_up.export = failure.is_none().then_some(arn);
         }
         CopyTarget::Table { name } => {
             let Some(old) = transaction.table(&name)? else {
-                return Ok(rest);
+                return Ok(follow_up);
             };
             transaction.change_table(&old, |new| {
                 if failure.is_none() {
@@ -228,5 +228,5 @@ fn end_target(
             })?;
         }
     }
-    Ok(rest)
+    Ok(follow_up)
 }

@@ -36,12 +36,12 @@ pub struct ImportLine {
     pub bytes: usize,
 }
 
-/// Passes each item of a file to `take` until it returns false.
+/// Passes each item of a file to `on_line` until it returns false.
 pub fn read(
     path: &Path,
     request: &ImportRequest,
     schema: &TableSchema,
-    take: &mut dyn FnMut(ImportLine) -> bool,
+    on_line: &mut dyn FnMut(ImportLine) -> bool,
 ) -> io::Result<()> {
     let file = File::open(path)?;
     let reader: Box<dyn Read> = match request.compression {
@@ -50,19 +50,19 @@ pub fn read(
         Compression::Zstd => Box::new(ZstdFrames::new(BufReader::new(file))),
     };
     match request.format {
-        InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), take),
+        InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), on_line),
         // An import that an earlier version began.
         InputFormat::Ion => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             Error::NotSupported(ION_FORMAT),
         )),
-        InputFormat::Csv => read_rows(reader, request, schema, take),
+        InputFormat::Csv => read_rows(reader, request, schema, on_line),
     }
 }
 
 fn read_lines(
     mut reader: impl BufRead,
-    take: &mut dyn FnMut(ImportLine) -> bool,
+    on_line: &mut dyn FnMut(ImportLine) -> bool,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -81,12 +81,12 @@ fn read_lines(
             continue;
         }
         let goes_on = if is_cut {
-            take(ImportLine {
+            on_line(ImportLine {
                 item: Err(LINE_TOO_LONG.to_owned()),
                 bytes,
             })
         } else {
-            take_documents(&line, take)
+            take_documents(&line, on_line)
         };
         if !goes_on {
             return Ok(());
@@ -94,9 +94,9 @@ fn read_lines(
     }
 }
 
-/// Passes each JSON document of a line to `take`; text that is no JSON ends its line. Returns false
-/// if `take` did.
-fn take_documents(line: &[u8], take: &mut dyn FnMut(ImportLine) -> bool) -> bool {
+/// Passes each JSON document of a line to `on_line`; text that is no JSON ends its line. Returns false
+/// if `on_line` did.
+fn take_documents(line: &[u8], on_line: &mut dyn FnMut(ImportLine) -> bool) -> bool {
     let mut documents = serde_json::Deserializer::from_slice(line).into_iter::<Value>();
     let mut start = 0;
     while let Some(document) = documents.next() {
@@ -114,7 +114,7 @@ fn take_documents(line: &[u8], take: &mut dyn FnMut(ImportLine) -> bool) -> bool
         let item = document
             .map_err(|error| format!("The line is no JSON: {error}"))
             .and_then(|document| parse_item(&document));
-        if !take(ImportLine {
+        if !on_line(ImportLine {
             item,
             bytes: end - start,
         }) {
@@ -153,7 +153,7 @@ fn read_rows(
     reader: impl Read,
     request: &ImportRequest,
     schema: &TableSchema,
-    take: &mut dyn FnMut(ImportLine) -> bool,
+    on_line: &mut dyn FnMut(ImportLine) -> bool,
 ) -> io::Result<()> {
     let mut rows = CsvRows::new(
         BufReader::new(reader),
@@ -184,7 +184,7 @@ fn read_rows(
         let item = row
             .map_err(|error| error.to_string())
             .and_then(|fields| parse_row(&header, &fields, &types));
-        if !take(ImportLine { item, bytes }) {
+        if !on_line(ImportLine { item, bytes }) {
             return Ok(());
         }
     }
@@ -348,13 +348,13 @@ fn grow<T: Clone + Default>(
     max: usize,
     used: &mut usize,
     fault: &mut Option<RowError>,
-    beyond: RowError,
+    excess_error: RowError,
 ) {
     if fault.is_none() && buffer.len() < max {
         buffer.resize(buffer.len() * 2, T::default());
         return;
     }
-    fault.get_or_insert(beyond);
+    fault.get_or_insert(excess_error);
     *used = 0;
 }
 

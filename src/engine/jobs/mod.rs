@@ -60,14 +60,16 @@ pub fn start(shared: Arc<EngineShared>, id: u32) {
 }
 
 /// Starts the follow-up work of a finished job.
-fn start_follow_up(shared: &Arc<EngineShared>, rest: FollowUp) {
-    rest.export
+fn start_follow_up(shared: &Arc<EngineShared>, follow_up: FollowUp) {
+    follow_up
+        .export
         .into_iter()
         .for_each(|arn| export::write(shared, arn));
-    rest.job
+    follow_up
+        .job
         .into_iter()
         .for_each(|job| start(Arc::clone(shared), job));
-    purge::start_all(shared, rest.removal);
+    purge::start_all(shared, follow_up.removal);
 }
 
 /// Resumes the exports and imports that an earlier process left.
@@ -148,9 +150,9 @@ fn run_batch(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Follow
 fn trim_batch(
     transaction: &mut Transaction<'_>,
     source: SourceId,
-    below: Version,
+    before: Version,
 ) -> Result<bool, StoreError> {
-    let upper = Bound::Excluded(StoreKey::History(source, below).encode());
+    let upper = Bound::Excluded(StoreKey::History(source, before).encode());
     let range = KeyRange {
         upper,
         ..Space::History.range(source)

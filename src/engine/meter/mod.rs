@@ -178,9 +178,9 @@ impl EngineMeter {
     }
 
     /// Gives back counts that could not be stored.
-    pub fn restore(&self, taken: &MeterFlush) {
-        *self.user_errors.lock() += taken.user_errors;
-        for of in &taken.sources {
+    pub fn restore(&self, flush: &MeterFlush) {
+        *self.user_errors.lock() += flush.user_errors;
+        for of in &flush.sources {
             match of.source {
                 None => self.table(&of.table).lock().restore(&of.sums),
                 Some(source) => {
@@ -366,10 +366,10 @@ impl SourceMeter {
         }
     }
 
-    fn restore(&self, taken: &SourceFlush) {
+    fn restore(&self, flush: &SourceFlush) {
         let mut counts = self.counts.lock();
-        counts.sums.restore(&taken.sums);
-        counts.slots.restore(&taken.heat);
+        counts.sums.restore(&flush.sums);
+        counts.slots.restore(&flush.heat);
     }
 
     /// Returns the sums that are not stored yet.

@@ -157,8 +157,8 @@ impl<R: MergeRecord> OpenSlotRecords<R> {
     }
 
     /// Gives back records that were taken.
-    pub fn restore(&mut self, taken: &Pyramid<R>) {
-        taken
+    pub fn restore(&mut self, stored: &Pyramid<R>) {
+        stored
             .0
             .iter()
             .for_each(|(place, record)| self.closed.add(*place, record));

@@ -75,7 +75,7 @@ impl History {
     }
 
     /// Returns the total, and each of the last minutes with counts.
-    pub fn series<T>(&self, now_ms: u64, of: impl Fn(&Sums) -> T) -> Series<T> {
+    pub fn series<T>(&self, now_ms: u64, value_of: impl Fn(&Sums) -> T) -> Series<T> {
         let oldest = (now_ms / MINUTE_MS + 1).saturating_sub(MINUTES_MAX);
         let mut minutes = BTreeMap::<u64, Sums>::new();
         for ((level, start), sums) in &self.by_time.0 {
@@ -84,10 +84,10 @@ impl History {
             }
         }
         Series {
-            total: of(&self.total),
+            total: value_of(&self.total),
             minutes: minutes
                 .iter()
-                .map(|(minute, sums)| (*minute, of(sums)))
+                .map(|(minute, sums)| (*minute, value_of(sums)))
                 .collect(),
         }
     }
@@ -144,9 +144,9 @@ impl SumSlots {
     }
 
     /// Gives back sums that could not be stored.
-    pub fn restore(&mut self, taken: &History) {
-        self.slots.restore(&taken.by_time);
-        self.total.merge(&taken.total);
+    pub fn restore(&mut self, stored: &History) {
+        self.slots.restore(&stored.by_time);
+        self.total.merge(&stored.total);
     }
 
     fn close(&mut self, now_ms: u64) {

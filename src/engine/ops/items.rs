@@ -68,16 +68,16 @@ impl Engine {
 /// # Errors
 /// Fails with `Expression` or `Legacy` if it cannot be parsed.
 pub(super) fn parse_projection(
-    asked: RequestedProjection<'_>,
-    given: &Placeholders,
+    requested: RequestedProjection<'_>,
+    placeholders: &Placeholders,
 ) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
     let mut scope = PlaceholderScope::checked(
-        given,
-        asked.has_expression(),
+        placeholders,
+        requested.has_expression(),
         Some(&[ExpressionParameter::Projection]),
     )?;
-    let paths = asked.paths(&mut scope)?;
+    let paths = requested.paths(&mut scope)?;
     scope.finish()?;
     Ok(paths)
 }
@@ -152,10 +152,10 @@ fn put(
 
 /// Returns the attributes that `ReturnValues` of a put or delete asks for.
 fn returned_attributes(
-    asked: ReturnValues,
+    return_values: ReturnValues,
     stored: &StoredItem,
 ) -> Result<Option<Item>, StoreError> {
-    match asked {
+    match return_values {
         ReturnValues::AllOld => Ok(stored.item()?.cloned()),
         ReturnValues::None => Ok(None),
     }

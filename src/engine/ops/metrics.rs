@@ -148,13 +148,13 @@ impl Engine {
     }
 
     /// Returns the load of the partitions and keys of a table or global index in a window.
-    fn heat(&self, of: &PartitionedSource, window: Period) -> Result<HeatRecord, Error> {
+    fn heat(&self, source: &PartitionedSource, window: Period) -> Result<HeatRecord, Error> {
         let from_ms = self.span(window).from_ms;
         let _reading = self.shared.meter.read_lock();
         let mut heat =
-            stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, of.source, from_ms)?
+            stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, source.source, from_ms)?
                 .since(from_ms);
-        if let Some(meter) = self.shared.meter.known_source(of.source) {
+        if let Some(meter) = self.shared.meter.known_source(source.source) {
             heat.merge(&meter.heat_records().since(from_ms));
         }
         Ok(heat)
@@ -163,11 +163,11 @@ impl Engine {
     /// Returns each partition with its load in a window, in hash order.
     pub fn partition_reports(
         &self,
-        of: &PartitionedSource,
+        source: &PartitionedSource,
         window: Period,
     ) -> Result<Vec<PartitionReport>, Error> {
         let limits = &self.shared.options.partition_limits;
-        let heat = self.heat(of, window)?;
+        let heat = self.heat(source, window)?;
         let report = |(position, partition): (usize, &Partition)| {
             let PeriodLoad { load, peak } = heat
                 .partitions
@@ -176,7 +176,7 @@ impl Engine {
                 .unwrap_or_default();
             PartitionReport {
                 id: partition.id,
-                range: of.map.range(position),
+                range: source.map.range(position),
                 since_ms: partition.since_ms,
                 origin: partition.origin,
                 load,
@@ -185,46 +185,52 @@ impl Engine {
                 peak_share: hot::share_over(&peak.load, limits, 1.0),
             }
         };
-        Ok(of.map.partitions().iter().enumerate().map(report).collect())
+        Ok(source
+            .map
+            .partitions()
+            .iter()
+            .enumerate()
+            .map(report)
+            .collect())
     }
 
     /// Counts the content of a partition.
     pub fn partition_content(
         &self,
-        of: &PartitionedSource,
+        source: &PartitionedSource,
         range: &HashRange,
     ) -> Result<PartitionContent, Error> {
-        content::count(&*self.shared.views(), &of.table, of.source, range)
+        content::count(&*self.shared.views(), &source.table, source.source, range)
     }
 
     /// Returns whether a partition of this content and load would be split, and why.
     pub fn split_candidate(
         &self,
-        of: &PartitionedSource,
+        source: &PartitionedSource,
         partition: &PartitionReport,
         content: &PartitionContent,
     ) -> Result<SplitCandidate, Error> {
-        let is_base = of.source == of.table.source;
+        let is_base = source.source == source.table.source;
         Ok(match content {
             _ if content.items < 2 => SplitCandidate::Single,
-            _ if content.collections < 2 && is_base && of.table.has_local_index() => {
+            _ if content.collections < 2 && is_base && source.table.has_local_index() => {
                 SplitCandidate::HeldByLocalIndex
             }
             _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
                 SplitCandidate::Due(PartitionOrigin::Size)
             }
-            _ => self.hot_candidate(of, partition)?,
+            _ => self.hot_candidate(source, partition)?,
         })
     }
 
     /// Decides by the load of the last minute, whatever window was asked for.
     fn hot_candidate(
         &self,
-        of: &PartitionedSource,
+        partitioned: &PartitionedSource,
         partition: &PartitionReport,
     ) -> Result<SplitCandidate, Error> {
         let now_ms = self.shared.now_ms();
-        let Some(meter) = self.shared.meter.known_source(of.source) else {
+        let Some(meter) = self.shared.meter.known_source(partitioned.source) else {
             return Ok(SplitCandidate::NotNeeded);
         };
         let load = meter.last_minute(partition.id, now_ms);
@@ -235,9 +241,9 @@ impl Engine {
         let (views, range) = (self.shared.views(), &partition.range);
         let hot = HotPartition {
             views: &*views,
-            table: &of.table,
-            source: of.source,
-            map: &of.map,
+            table: &partitioned.table,
+            source: partitioned.source,
+            map: &partitioned.map,
             range,
         };
         Ok(hot
@@ -250,11 +256,11 @@ impl Engine {
     /// with their load of the day.
     pub fn hot_keys(
         &self,
-        of: &PartitionedSource,
+        source: &PartitionedSource,
         window: Period,
         count: usize,
     ) -> Result<Vec<(Digest, PeriodLoad, Load)>, Error> {
-        let (heat, day) = (self.heat(of, window)?, self.heat(of, Period::Day)?);
+        let (heat, day) = (self.heat(source, window)?, self.heat(source, Period::Day)?);
         let hottest = stored::hottest(&heat.keys).into_iter().take(count);
         Ok(hottest
             .map(|(digest, heat)| {
@@ -272,14 +278,14 @@ impl Engine {
     #[must_use]
     pub fn hot_items(
         &self,
-        of: &PartitionedSource,
+        source: &PartitionedSource,
         count: usize,
     ) -> Option<Vec<(ItemCounter, Load)>> {
         let now_ms = self.shared.now_ms();
         let items = self
             .shared
             .meter
-            .known_source(of.source)?
+            .known_source(source.source)?
             .top_items(count)?
             .into_iter();
         Some(
@@ -296,24 +302,24 @@ impl Engine {
     /// entries, entries, digest.
     pub fn largest_collections(
         &self,
-        of: &PartitionedSource,
+        source: &PartitionedSource,
         count: usize,
     ) -> Result<Vec<(u64, u64, Digest)>, Error> {
         let whole = HashRange {
             from: Vec::new(),
             to: None,
         };
-        let has_local = of.source == of.table.source && of.table.has_local_index();
+        let has_local = source.source == source.table.source && source.table.has_local_index();
         // The heap's top is the smallest of the collections kept.
         let mut kept = BinaryHeap::new();
         content::walk(
             &*self.shared.views(),
-            &of.table,
-            of.source,
+            &source.table,
+            source.source,
             &whole,
             &mut |read, group| {
                 let local = if has_local {
-                    content::local_bytes(read, &of.table, &group.digest)?
+                    content::local_bytes(read, &source.table, &group.digest)?
                 } else {
                     0
                 };

@@ -181,8 +181,8 @@ fn summary(Backup { details, table }: Backup) -> BackupSummary {
     }
 }
 
-fn is_of_type(record: &BackupRecord, wanted: BackupType) -> bool {
-    match wanted {
+fn is_of_type(record: &BackupRecord, backup_type: BackupType) -> bool {
+    match backup_type {
         BackupType::User => !record.is_system,
         BackupType::System => record.is_system,
         BackupType::AwsBackup => false,

@@ -203,10 +203,10 @@ fn overridden(
 fn indexes(
     source: &TableSchema,
     kind: IndexKind,
-    asked: Option<&[IndexDefinition]>,
+    overrides: Option<&[IndexDefinition]>,
 ) -> Result<Vec<IndexSchema>, RecoveryError> {
     let existing: Vec<&IndexSchema> = source.indexes_of(kind).collect();
-    let Some(asked) = asked else {
+    let Some(overrides) = overrides else {
         return Ok(existing.into_iter().cloned().collect());
     };
     let find = |index: &IndexDefinition| {
@@ -220,23 +220,24 @@ fn indexes(
             ..(*known).clone()
         })
     };
-    asked.iter().map(find).collect()
+    overrides.iter().map(find).collect()
 }
 
 /// True if an index has the keys and the projection asked for.
-fn has_definition(known: &IndexSchema, asked: &IndexDefinition) -> bool {
-    let partition = known
+fn has_definition(schema: &IndexSchema, definition: &IndexDefinition) -> bool {
+    let partition = schema
         .partition
         .iter()
         .map(|attribute| (&attribute.name, KeyType::Hash));
-    let sort = known
+    let sort = schema
         .sort
         .iter()
         .map(|attribute| (&attribute.name, KeyType::Range));
-    let elements = asked
+    let elements = definition
         .key_schema
         .iter()
         .map(|element| (&element.attribute_name, element.key_type));
     elements.eq(partition.chain(sort))
-        && projection(&asked.projection).is_ok_and(|asked| asked == known.projection)
+        && projection(&definition.projection)
+            .is_ok_and(|requested| requested == schema.projection)
 }

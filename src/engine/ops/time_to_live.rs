@@ -119,17 +119,17 @@ fn update(
 
 fn check(
     current: Option<&TimeToLive>,
-    asked: &TimeToLiveSpecification,
+    specification: &TimeToLiveSpecification,
     now_ms: u64,
     interval_ms: u64,
 ) -> Result<(), TimeToLiveError> {
     let enabled = current.filter(|time_to_live| time_to_live.list.is_some());
     match enabled {
-        Some(enabled) if enabled.attribute != asked.attribute_name => {
+        Some(enabled) if enabled.attribute != specification.attribute_name => {
             return Err(TimeToLiveError::OtherAttribute(enabled.attribute.clone()));
         }
-        Some(_) if asked.enabled => return Err(TimeToLiveError::AlreadyEnabled),
-        None if !asked.enabled => return Err(TimeToLiveError::AlreadyDisabled),
+        Some(_) if specification.enabled => return Err(TimeToLiveError::AlreadyEnabled),
+        None if !specification.enabled => return Err(TimeToLiveError::AlreadyDisabled),
         _ => {}
     }
     match current {

@@ -394,8 +394,8 @@ fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
     values.for_each(|(alias, given)| digest_item(alias.as_bytes(), &value(given), out));
 }
 
-fn digest_item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
-    append_part(what, out);
+fn digest_item(action: &[u8], item: &Item, out: &mut Vec<u8>) {
+    append_part(action, out);
     append_item(item, out);
 }
 
@@ -534,7 +534,7 @@ impl ReasonList {
     /// Fails with an error that concerns the whole transaction.
     pub fn accept<T>(
         &mut self,
-        place: usize,
+        index: usize,
         outcome: Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         let reason = match outcome {
@@ -548,7 +548,7 @@ impl ReasonList {
             Err(Error::Throttled(throttled)) => CancellationReason::Throttled(throttled),
             Err(error) => return Err(error),
         };
-        self.set(place, reason);
+        self.set(index, reason);
         Ok(None)
     }
 
@@ -556,18 +556,18 @@ impl ReasonList {
     ///
     /// # Errors
     /// Fails with an error that concerns the whole transaction.
-    pub fn reject(&mut self, place: usize, error: Error) -> Result<(), Error> {
+    pub fn reject(&mut self, index: usize, error: Error) -> Result<(), Error> {
         if concerns_whole_transaction(&error) {
             return Err(error);
         }
-        self.set(place, CancellationReason::ValidationError(Box::new(error)));
+        self.set(index, CancellationReason::ValidationError(Box::new(error)));
         Ok(())
     }
 
-    fn set(&mut self, place: usize, reason: CancellationReason) {
+    fn set(&mut self, index: usize, reason: CancellationReason) {
         // A reason that is lost would let the transaction be written without its action.
-        assert!(place < self.0.len(), "an action of the transaction");
-        self.0[place] = reason;
+        assert!(index < self.0.len(), "an action of the transaction");
+        self.0[index] = reason;
     }
 
     /// Ends the collection of reasons.

@@ -265,12 +265,12 @@ fn bound_within(
 /// Returns the requested window.
 fn window(
     table: &TableEntry,
-    asked: WindowRequest,
+    request: WindowRequest,
     now_ms: u64,
 ) -> Result<ExportWindow, RecoveryError> {
-    let to_ms = asked.to_ms.unwrap_or(now_ms);
+    let to_ms = request.to_ms.unwrap_or(now_ms);
     let length_ms = to_ms
-        .checked_sub(asked.from_ms)
+        .checked_sub(request.from_ms)
         .ok_or(RecoveryError::Parameter(
             "ExportFromTime must be before ExportToTime, which is now when it is not given",
         ))?;
@@ -285,9 +285,9 @@ fn window(
         .map(|attribute| attribute.name.clone())
         .collect();
     Ok(ExportWindow {
-        from_ms: asked.from_ms,
+        from_ms: request.from_ms,
         to_ms,
-        view: asked.view,
+        view: request.view,
         key_names,
     })
 }

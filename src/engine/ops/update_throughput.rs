@@ -89,14 +89,14 @@ pub(super) fn check_index_maxima(
 }
 
 /// Checks maxima; -1 clears one.
-fn check_maxima(maxima: OnDemandThroughput, of: &str) -> Result<(), SchemaError> {
+fn check_maxima(maxima: OnDemandThroughput, owner: &str) -> Result<(), SchemaError> {
     match maxima_members(maxima)
         .into_iter()
         .find(|(_, units)| units.is_some_and(|units| units == 0 || units < -1))
     {
         Some((member, _)) => Err(SchemaError::OnDemandRange {
             member,
-            of: of.to_owned(),
+            of: owner.to_owned(),
         }),
         None => Ok(()),
     }

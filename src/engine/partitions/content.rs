@@ -69,13 +69,13 @@ fn step(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let is_grouped = source != table.source || table.has_collections();
     let mut last = None;
-    let mut left = STEP_ENTRIES;
+    let mut remaining = STEP_ENTRIES;
     let mut is_over = false;
     let mut see = |group: ContentGroup<'_>, place: &[u8]| {
-        left -= 1;
+        remaining -= 1;
         last = Some(place.to_vec());
         is_over = visit(read, group)?.is_break();
-        Ok(if left == 0 || is_over {
+        Ok(if remaining == 0 || is_over {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -109,7 +109,7 @@ fn step(
         if is_over {
             return Ok(None);
         }
-        if left == 0 {
+        if remaining == 0 {
             return Ok(last.map(next_place));
         }
         return Ok(end_of_collection.filter(|end| to.is_none_or(|to| end.as_slice() < to)));
@@ -136,7 +136,7 @@ fn step(
     if is_over {
         return Ok(None);
     }
-    if left == 0 {
+    if remaining == 0 {
         return Ok(last
             .and_then(|place| after_collection(&place))
             .filter(|next| to.is_none_or(|to| next.as_slice() < to)));

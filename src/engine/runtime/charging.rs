@@ -116,7 +116,7 @@ impl Transaction<'_> {
         table: &TableEntry,
         address: &EntryAddress,
         units: f64,
-        taken: f64,
+        reserved: f64,
     ) -> Result<Charge, StoreError> {
         let meter = self
             .shared
@@ -129,7 +129,7 @@ impl Transaction<'_> {
             &place,
             &place,
             UnitKind::Write,
-            (units - taken).max(0.0),
+            (units - reserved).max(0.0),
         );
         Ok(Charge {
             meter,

@@ -39,12 +39,12 @@ impl Observers {
         self.has_any.store(!list.is_empty(), Ordering::SeqCst);
     }
 
-    /// Notifies the observers one after the other, then calls `then`.
-    pub fn notify(&self, committed: CommitEvent, then: AfterCommit) {
+    /// Notifies the observers one after the other, then calls `complete`.
+    pub fn notify(&self, committed: CommitEvent, complete: AfterCommit) {
         let (list, committed) = (self.list.read().clone(), Arc::new(committed));
-        let all = list.into_iter().fold(then, |then, observer| {
+        let all = list.into_iter().fold(complete, |complete, observer| {
             let committed = Arc::clone(&committed);
-            Box::new(move || observer.on_commit(&committed, then))
+            Box::new(move || observer.on_commit(&committed, complete))
         });
         all();
     }
@@ -59,9 +59,9 @@ mod tests {
     struct Named(&'static str, parking_lot::Mutex<Vec<AfterCommit>>);
 
     impl CommitObserver for Named {
-        fn on_commit(&self, committed: &Arc<CommitEvent>, then: AfterCommit) {
+        fn on_commit(&self, committed: &Arc<CommitEvent>, complete: AfterCommit) {
             assert_eq!(committed.wait, WaitPolicy::Short, "{}", self.0);
-            self.1.lock().push(then);
+            self.1.lock().push(complete);
         }
     }
 

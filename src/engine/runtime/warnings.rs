@@ -24,15 +24,15 @@ impl<T> Default for Warnings<T> {
 }
 
 impl<T: Clone> Warnings<T> {
-    /// Adds a warning. Returns true if it is a new one: `known` counts it in an existing warning,
+    /// Adds a warning. Returns true if it is a new one: `find_known` counts it in an existing warning,
     /// if it finds one.
     pub(super) fn add(
         &self,
-        known: impl FnOnce(&mut VecDeque<T>) -> Option<()>,
+        find_known: impl FnOnce(&mut VecDeque<T>) -> Option<()>,
         warning: T,
     ) -> bool {
         let mut warnings = self.0.lock();
-        if known(&mut warnings).is_some() {
+        if find_known(&mut warnings).is_some() {
             return false;
         }
         if warnings.len() == WARNINGS_MAX {

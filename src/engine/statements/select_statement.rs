@@ -56,14 +56,14 @@ struct SelectRange {
 pub fn page(
     view: &ReadView<'_>,
     statement: &SelectStatement,
-    asked: PageOptions,
+    options: PageOptions,
 ) -> Result<SelectPage, Error> {
     let source = find_source(view, statement)?;
     if source.index().is_some_and(has_several_key_attributes) {
         return Err(StatementError::SeveralKeyAttributes.into());
     }
     let columns = statement.columns()?;
-    if asked.consistent && source.is_index(IndexKind::Global) {
+    if options.consistent && source.is_index(IndexKind::Global) {
         return Err(StatementError::ConsistentOnGlobal.into());
     }
     let (reads, rest) = match plan::plan(statement.condition.as_ref(), source.key_schema())? {
@@ -87,13 +87,13 @@ pub fn page(
         filter: rest.map(EntryFilter::of_condition),
         range: Space::Entry.range(source.id()),
         direction,
-        limit: asked.limit,
-        consistent: asked.consistent,
+        limit: options.limit,
+        consistent: options.consistent,
         restartable: true,
         is_query,
         source,
     };
-    read_ranges(view, page, &readings, asked.position)
+    read_ranges(view, page, &readings, options.position)
 }
 
 /// Returns the table or index; the error for a name that is no index of the table does not repeat
@@ -115,13 +115,13 @@ fn has_several_key_attributes(index: &IndexSchema) -> bool {
 }
 
 /// Returns the error for an index in a batch, in which items are read by key alone: a fault of the
-/// index, or `otherwise`.
+/// index, or `default`.
 #[must_use]
-pub fn index_error(table: &TableEntry, index: &str, otherwise: StatementError) -> StatementError {
+pub fn index_error(table: &TableEntry, index: &str, default: StatementError) -> StatementError {
     match table.schema.index(index) {
         None => StatementError::UnknownIndex,
         Some(index) if has_several_key_attributes(index) => StatementError::SeveralKeyAttributes,
-        Some(_) => otherwise,
+        Some(_) => default,
     }
 }
 

@@ -132,12 +132,12 @@ pub struct CapturedChange<'c> {
 pub fn capture(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
-    changed: &CapturedChange<'_>,
+    change: &CapturedChange<'_>,
 ) -> Result<(), StoreError> {
     let Some(stream) = table.enabled_stream() else {
         return Ok(());
     };
-    let event = match (changed.old, changed.new) {
+    let event = match (change.old, change.new) {
         (None, Some(_)) => StreamEvent::Insert,
         (Some(_), Some(_)) => StreamEvent::Modify,
         (Some(_), None) => StreamEvent::Remove,
@@ -147,28 +147,28 @@ pub fn capture(
         }
     };
     // A delete takes its version only for its record.
-    transaction.shared.batch.take_version(changed.version);
+    transaction.shared.batch.take_version(change.version);
     let schema = &table.schema.key;
     let first: Vec<&str> = schema
         .attributes()
         .map(|attribute| attribute.name.as_str())
         .collect();
     let keys = record::encode(
-        &changed.key.to_item(schema),
+        &change.key.to_item(schema),
         &first,
-        changed.version,
-        changed.modified_ms,
+        change.version,
+        change.modified_ms,
     );
     let stored = StoredRecord {
         event,
         origin: transaction.origin,
-        created_ms: changed.modified_ms,
+        created_ms: change.modified_ms,
         keys: &keys,
-        new_image: changed.new.filter(|_| stream.view_type.has_new_image()),
-        old_image: changed.old.filter(|_| stream.view_type.has_old_image()),
+        new_image: change.new.filter(|_| stream.view_type.has_new_image()),
+        old_image: change.old.filter(|_| stream.view_type.has_old_image()),
     };
     transaction.batch.put(
-        &StoreKey::StreamRecord(stream.id, changed.version).encode(),
+        &StoreKey::StreamRecord(stream.id, change.version).encode(),
         &stored.encode(),
     )
 }

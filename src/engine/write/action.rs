@@ -103,12 +103,14 @@ impl WritePlan {
     /// Returns the values that `ReturnValues` asks for, from the item before or after the write.
     pub fn returned(
         &self,
-        asked: UpdateReturnValues,
+        return_values: UpdateReturnValues,
         stored: &StoredItem,
         outcome: &WriteOutcome<'_>,
     ) -> Result<Option<Item>, StoreError> {
-        match (self, asked) {
-            (Self::Update(plan), _) => Ok(plan.returned(asked, stored.item()?, outcome.item())),
+        match (self, return_values) {
+            (Self::Update(plan), _) => {
+                Ok(plan.returned(return_values, stored.item()?, outcome.item()))
+            }
             (Self::Condition(_), UpdateReturnValues::AllOld) => Ok(stored.item()?.cloned()),
             (Self::Condition(_), _) => Ok(None),
         }

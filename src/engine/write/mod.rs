@@ -195,15 +195,15 @@ pub fn check_collection(
     read: &dyn Read,
     limit: u64,
     stored: &StoredItem,
-    own: i64,
-    all: i64,
+    item_growth: i64,
+    growth: i64,
 ) -> Result<Option<u64>, Error> {
     // A collection above its limit can still be emptied.
-    if own <= 0 {
+    if item_growth <= 0 {
         return Ok(None);
     }
-    let bytes =
-        collection_bytes(read, &stored.table, &stored.address.digest)?.saturating_add_signed(all);
+    let bytes = collection_bytes(read, &stored.table, &stored.address.digest)?
+        .saturating_add_signed(growth);
     if bytes > limit {
         Err(Error::ItemCollectionSizeLimitExceeded)
     } else {
@@ -432,11 +432,11 @@ pub fn collection_metrics(
 
 /// Returns `ItemCollectionMetrics` if the request asks for it.
 pub fn collection_metrics_if(
-    is_asked: bool,
+    is_requested: bool,
     transaction: &Transaction<'_>,
     stored: &StoredItem,
 ) -> Result<Option<ItemCollectionMetrics>, StoreError> {
-    if is_asked {
+    if is_requested {
         collection_metrics(transaction.read(), &stored.table, &stored.key)
     } else {
         Ok(None)

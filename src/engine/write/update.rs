@@ -148,14 +148,14 @@ impl UpdatePlan {
     #[must_use]
     pub fn returned(
         &self,
-        asked: UpdateReturnValues,
+        return_values: UpdateReturnValues,
         old: Option<&Item>,
         new: Option<&Item>,
     ) -> Option<Item> {
         let touched = |item: Option<&Item>| {
             Some(self.update.as_ref()?.touched(item?)).filter(|part| !part.0.is_empty())
         };
-        match asked {
+        match return_values {
             UpdateReturnValues::None => None,
             UpdateReturnValues::AllOld => old.cloned(),
             UpdateReturnValues::AllNew => new.cloned(),
@@ -287,9 +287,9 @@ fn element_bytes(step: &PathElement) -> usize {
 }
 
 /// Returns the bytes that ADD charges: for a set, only those of members that it adds.
-fn added_bytes(value: &AttributeValue, there: Option<&AttributeValue>) -> usize {
+fn added_bytes(value: &AttributeValue, stored: Option<&AttributeValue>) -> usize {
     let new = |size: usize, is_new: bool| if is_new { size } else { 0 };
-    match (value, there) {
+    match (value, stored) {
         (AttributeValue::Ss(added), Some(AttributeValue::Ss(old))) => added
             .iter()
             .map(|text| new(text.len(), old.binary_search(text).is_err()))

@@ -150,8 +150,8 @@ impl PartiqlParser {
         }
     }
 
-    fn token(&self, ahead: usize) -> Option<&PartiqlToken> {
-        self.tokens.get(self.at + ahead).or(self.tokens.last())
+    fn token(&self, offset: usize) -> Option<&PartiqlToken> {
+        self.tokens.get(self.at + offset).or(self.tokens.last())
     }
 
     /// Returns the kind of the token to read.
@@ -172,10 +172,10 @@ impl PartiqlParser {
         }
     }
 
-    /// True if the token `ahead` places on is this sign.
+    /// True if the token `offset` places on is this sign.
     #[must_use]
-    pub fn is_symbol(&self, ahead: usize, sign: Symbol) -> bool {
-        self.token(ahead)
+    pub fn is_symbol(&self, offset: usize, sign: Symbol) -> bool {
+        self.token(offset)
             .is_some_and(|token| token.kind == PartiqlTokenKind::Symbol(sign))
     }
 
@@ -396,10 +396,10 @@ impl PartiqlParser {
         Err(TOO_DEEP)
     }
 
-    /// True if the token `ahead` places on is one of these keywords.
+    /// True if the token `offset` places on is one of these keywords.
     #[must_use]
-    pub fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
-        match self.token(ahead).map(|token| &token.kind) {
+    pub fn is_word_ahead(&self, offset: usize, words: &[&str]) -> bool {
+        match self.token(offset).map(|token| &token.kind) {
             Some(PartiqlTokenKind::ApiEnum(text)) => {
                 words.iter().any(|word| text.eq_ignore_ascii_case(word))
             }

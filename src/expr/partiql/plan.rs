@@ -140,9 +140,9 @@ fn keyed(branch: Branch) -> Option<KeyedRead> {
     })
 }
 
-fn overlap(one: &KeyedRead, next: &KeyedRead) -> bool {
-    one.digest == next.digest
-        && one
+fn overlap(first: &KeyedRead, next: &KeyedRead) -> bool {
+    first.digest == next.digest
+        && first
             .interval
             .upper
             .as_ref()

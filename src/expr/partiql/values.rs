@@ -108,23 +108,23 @@ impl<'p> ParameterValues<'p> {
     fn value_below(
         &self,
         expression: &Expr,
-        way: &LiteralPath<'_>,
+        path: &LiteralPath<'_>,
     ) -> Result<AttributeValue, StatementError> {
-        if way.levels >= NESTING_LEVELS_MAX {
-            return Err(StatementError::Nesting(way.text()));
+        if path.levels >= NESTING_LEVELS_MAX {
+            return Err(StatementError::Nesting(path.text()));
         }
         match &expression.node {
             ExpressionNode::Text(text) => Ok(AttributeValue::S(text.clone())),
             ExpressionNode::Number(_) | ExpressionNode::Negative(_) => {
                 match number_text(expression) {
-                    Some(text) => number(&text, way).map(AttributeValue::N),
-                    None => Err(unsupported(expression, way)),
+                    Some(text) => number(&text, path).map(AttributeValue::N),
+                    None => Err(unsupported(expression, path)),
                 }
             }
             ExpressionNode::Boolean(value) => Ok(AttributeValue::Bool(*value)),
             ExpressionNode::Null => Ok(AttributeValue::Null),
             // Only as a whole value: the service refuses `?` within a list or a map.
-            ExpressionNode::Parameter(place) if way.levels == 0 => self
+            ExpressionNode::Parameter(place) if path.levels == 0 => self
                 .parameters
                 .get(*place)
                 .cloned()
@@ -132,15 +132,15 @@ impl<'p> ParameterValues<'p> {
             ExpressionNode::List(elements) => {
                 let elements = elements.iter().enumerate();
                 let values = elements.map(|(index, element)| {
-                    self.value_below(element, &way.child(LiteralStep::Index(index)))
+                    self.value_below(element, &path.child(LiteralStep::Index(index)))
                 });
                 values.collect::<Result<_, _>>().map(AttributeValue::L)
             }
-            ExpressionNode::Bag(elements) => bag(elements, way),
+            ExpressionNode::Bag(elements) => bag(elements, path),
             ExpressionNode::Tuple(members) => {
-                self.members(members, way, true).map(AttributeValue::M)
+                self.members(members, path, true).map(AttributeValue::M)
             }
-            _ => Err(unsupported(expression, way)),
+            _ => Err(unsupported(expression, path)),
         }
     }
 
@@ -149,7 +149,7 @@ impl<'p> ParameterValues<'p> {
     fn members(
         &self,
         members: &[(Expr, Expr)],
-        way: &LiteralPath<'_>,
+        path: &LiteralPath<'_>,
         is_map: bool,
     ) -> Result<BTreeMap<String, AttributeValue>, StatementError> {
         let mut map = BTreeMap::new();
@@ -157,21 +157,21 @@ impl<'p> ParameterValues<'p> {
             let ExpressionNode::Text(name) = &key.node else {
                 return Err(StatementError::TupleKey {
                     what: type_name(key),
-                    path: way.text(),
+                    path: path.text(),
                     place: key.place,
                 });
             };
             check_attribute_name(name)?;
             let value = match is_map {
-                true => self.value_below(expression, &way.child(LiteralStep::Name(name)))?,
-                false => self.value_below(expression, way)?,
+                true => self.value_below(expression, &path.child(LiteralStep::Name(name)))?,
+                false => self.value_below(expression, path)?,
             };
             match map.entry(name.clone()) {
                 Entry::Vacant(place) => place.insert(value),
                 Entry::Occupied(_) => {
                     return Err(StatementError::DuplicateName {
                         name: name.clone(),
-                        path: way.text(),
+                        path: path.text(),
                         place: key.place,
                     });
                 }
@@ -181,15 +181,15 @@ impl<'p> ParameterValues<'p> {
     }
 }
 
-fn number(text: &str, way: &LiteralPath<'_>) -> Result<Number, StatementError> {
+fn number(text: &str, path: &LiteralPath<'_>) -> Result<Number, StatementError> {
     text.parse().map_err(|error| StatementError::Number {
         error,
-        path: way.text(),
+        path: path.text(),
     })
 }
 
 /// Returns a set: all strings or all numbers.
-fn bag(elements: &[Expr], way: &LiteralPath<'_>) -> Result<AttributeValue, StatementError> {
+fn bag(elements: &[Expr], path: &LiteralPath<'_>) -> Result<AttributeValue, StatementError> {
     if elements.is_empty() {
         return Err(StatementError::EmptyBag);
     }
@@ -201,13 +201,13 @@ fn bag(elements: &[Expr], way: &LiteralPath<'_>) -> Result<AttributeValue, State
     let spelled = spelled.ok_or(StatementError::MixedBag)?;
     let numbers = spelled
         .iter()
-        .map(|text| number(text, way))
+        .map(|text| number(text, path))
         .collect::<Result<Vec<_>, _>>()?;
     AttributeValue::number_set(numbers).map_err(|error| match error {
         // In their spellings: as numbers they are the same.
         ValueError::DuplicateNumbers => StatementError::NumberDuplicates {
             members: spelled.join(", "),
-            path: way.text(),
+            path: path.text(),
         },
         other => other.into(),
     })
@@ -231,10 +231,10 @@ fn number_text(expression: &Expr) -> Option<String> {
     }
 }
 
-fn unsupported(expression: &Expr, way: &LiteralPath<'_>) -> StatementError {
+fn unsupported(expression: &Expr, path: &LiteralPath<'_>) -> StatementError {
     StatementError::Value {
         what: type_name(expression),
-        path: way.text(),
+        path: path.text(),
         place: expression.place,
     }
 }

@@ -181,10 +181,10 @@ impl ArchiverQuirks {
         found
     }
 
-    fn has(&self, of: Intent, process: u32, now_ms: u64) -> bool {
+    fn has(&self, intent: Intent, process: u32, now_ms: u64) -> bool {
         let mut list = self.intents.lock();
         list.drop_expired(now_ms);
-        list.get(&(of, process), now_ms).is_some()
+        list.get(&(intent, process), now_ms).is_some()
     }
 
     /// Records that this process unlinked a file that cannot be removed.

@@ -132,20 +132,20 @@ impl CallLog {
     }
 
     /// Records a call that has ended.
-    pub fn record(&self, ended: CallRecord) {
+    pub fn record(&self, call: CallRecord) {
         if self.has_readers() {
             // Made once for all readers, and not at all without any.
-            let line = ended.line();
+            let line = call.line();
             self.readers.update(|readers| {
                 readers.retain(|reader| reader.upgrade().map(|ahead| ahead.push(&line)).is_some())
             });
         }
-        if ended.took >= SLOW_CALL {
+        if call.took >= SLOW_CALL {
             let mut slow = self.slow.lock();
             if slow.len() == SLOW_CALLS_MAX {
                 slow.pop_front();
             }
-            slow.push_back(ended);
+            slow.push_back(call);
         }
     }
 

@@ -280,8 +280,8 @@ impl<M> ErrorLog<M> {
     }
 
     /// Records a failed lookup of a session.
-    pub fn record_lookup(&self, session: u32, missed: FailedLookup<M>) {
-        self.state.lock().lookups.insert(session, missed, now_ms());
+    pub fn record_lookup(&self, session: u32, lookup: FailedLookup<M>) {
+        self.state.lock().lookups.insert(session, lookup, now_ms());
     }
 
     /// Forgets failed lookups of a name that was made: the program that looked it up was about to

@@ -85,9 +85,9 @@ pub fn named(tag: InodeTag, source: &SourceName, path: &str) -> u64 {
 
 /// Returns the inode number of an object with an identity of its own.
 #[must_use]
-pub fn alone(tag: InodeTag, own: &[u8]) -> u64 {
+pub fn alone(tag: InodeTag, identity: &[u8]) -> u64 {
     let mut bytes = vec![tag as u8];
-    bytes.extend_from_slice(own);
+    bytes.extend_from_slice(identity);
     data(&bytes)
 }
 

@@ -130,9 +130,9 @@ impl std::fmt::Debug for DirectoryStream {
 }
 
 impl DirectoryStream {
-    /// Makes a stream at its beginning. `dots` are the inode numbers of "." and "..".
+    /// Makes a stream at its beginning. `dot_inodes` are the inode numbers of "." and "..".
     #[must_use]
-    pub fn new(dots: [u64; 2], make: MakeLister) -> Self {
+    pub fn new(dot_inodes: [u64; 2], make: MakeLister) -> Self {
         Self {
             node: None,
             make,
@@ -142,7 +142,7 @@ impl DirectoryStream {
             before: (Cursor::Start, DOTDOT_OFFSET),
             seen: SeenOffsets::default(),
             offset_mask: NAME_OFFSET_MIN - 1,
-            dots,
+            dots: dot_inodes,
             is_slow: false,
             wants_items: false,
             failed_at: None,
@@ -321,8 +321,8 @@ impl DirectoryStream {
     }
 
     /// Returns the place before an entry of the window.
-    fn cursor_before(&self, batch: usize, at: usize) -> Cursor {
-        let (batch, last) = match at.checked_sub(1) {
+    fn cursor_before(&self, batch: usize, index: usize) -> Cursor {
+        let (batch, last) = match index.checked_sub(1) {
             Some(last) => (Some(batch), Some(last)),
             None => (batch.checked_sub(1), None),
         };
@@ -636,16 +636,16 @@ mod tests {
         )
     }
 
-    /// Makes one readdir call with room for `room` entries. Returns the name and offset of each.
+    /// Makes one readdir call with room for `bytes_max` entries. Returns the name and offset of each.
     fn read(
         stream: &mut DirectoryStream,
         mount: &Mount,
         offset: u64,
-        room: usize,
+        bytes_max: usize,
     ) -> Vec<(String, u64)> {
         let mut out = Vec::new();
         let mut emit = |entry: Dirent<'_>, offset: u64| {
-            if out.len() == room {
+            if out.len() == bytes_max {
                 return true;
             }
             out.push((entry.name.to_owned(), offset));

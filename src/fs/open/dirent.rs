@@ -105,14 +105,14 @@ impl ItemBatch {
         self.rows.push((stat, self.keys.len()));
     }
 
-    fn iter_from(&self, at: usize) -> impl Iterator<Item = (EntryStat, &[u8])> {
-        let mut start = at
+    fn iter_from(&self, index: usize) -> impl Iterator<Item = (EntryStat, &[u8])> {
+        let mut start = index
             .checked_sub(1)
             .and_then(|before| self.rows.get(before))
             .map_or(0, |(_, end)| *end);
         self.rows
             .iter()
-            .skip(at)
+            .skip(index)
             .map(move |(stat, end)| (*stat, &self.keys[std::mem::replace(&mut start, *end)..*end]))
     }
 }
@@ -183,16 +183,16 @@ impl DirentBatch {
         self.items.as_ref()
     }
 
-    /// Returns the items from index `at` on.
+    /// Returns the items from index `index` on.
     pub fn items_from<'f>(
         &'f self,
         items: &'f ItemBatch,
-        at: usize,
+        index: usize,
     ) -> impl Iterator<Item = ListedItem<'f>> {
         let listed = self
-            .iter_from(at)
-            .zip(self.offsets().skip(at))
-            .zip(items.iter_from(at));
+            .iter_from(index)
+            .zip(self.offsets().skip(index))
+            .zip(items.iter_from(index));
         listed.map(|(((entry, _), offset), (stat, packed))| ListedItem {
             entry,
             offset,
@@ -220,11 +220,13 @@ impl DirentBatch {
         }
     }
 
-    /// Returns the entries from index `at` on, each with its place.
-    pub fn iter_from(&self, at: usize) -> impl Iterator<Item = (Dirent<'_>, DirentPlace<'_>)> {
-        let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
+    /// Returns the entries from index `index` on, each with its place.
+    pub fn iter_from(&self, index: usize) -> impl Iterator<Item = (Dirent<'_>, DirentPlace<'_>)> {
+        let before = index
+            .checked_sub(1)
+            .and_then(|before| self.rows.get(before));
         let (mut name, mut place) = before.map_or((0, 0), |row| (row.name_end, row.place_end));
-        self.rows.iter().skip(at).map(move |row| {
+        self.rows.iter().skip(index).map(move |row| {
             let entry = Dirent {
                 ino: row.ino,
                 kind: row.kind,
@@ -265,8 +267,8 @@ impl DirentBatch {
     }
 
     /// Returns the place of an entry.
-    pub(super) fn cursor_at(&self, at: usize) -> Option<Cursor> {
-        let (_, place) = self.iter_from(at).next()?;
+    pub(super) fn cursor_at(&self, index: usize) -> Option<Cursor> {
+        let (_, place) = self.iter_from(index).next()?;
         Some(match place {
             DirentPlace::After(position) => Cursor::After(ListPosition(position.into())),
             DirentPlace::Tail(count) => Cursor::Tail(count),

@@ -41,8 +41,8 @@ impl CallQueue {
     }
 
     /// Queues a call until the one that has the turn ends.
-    pub fn push(&mut self, again: PoolJob) {
-        self.waiting.push_back(again);
+    pub fn push(&mut self, retry: PoolJob) {
+        self.waiting.push_back(retry);
     }
 
     /// Gives the turn back and returns the calls that waited. Make them without a lock: the first

@@ -20,7 +20,7 @@ use crate::model::api::{
 };
 
 impl ExecuteText for ItemTarget {
-    fn undo(host: &Host, open: &OpenText<Self>, wait: WaitPolicy, then: PoolJob) {
+    fn undo(host: &Host, open: &OpenText<Self>, wait: WaitPolicy, after: PoolJob) {
         let (target, made) = {
             let mut state = open.state.lock();
             (
@@ -29,7 +29,7 @@ impl ExecuteText for ItemTarget {
             )
         };
         let Some(key) = target.known_key() else {
-            return then();
+            return after();
         };
         // An item that was renamed away and could not be written anew stays as it was.
         host.revive_item(&target.table, &key);
@@ -39,9 +39,9 @@ impl ExecuteText for ItemTarget {
                 key,
                 version,
                 context_for(host, open.writer(), wait),
-                then,
+                after,
             ),
-            None => then(),
+            None => after(),
         }
     }
 
@@ -284,7 +284,7 @@ impl Host {
         key: Key,
         version: Version,
         context: CallContext,
-        then: PoolJob,
+        after: PoolJob,
     ) {
         let mut request =
             DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
@@ -305,7 +305,7 @@ impl Host {
                         "{table}: an item of nothing but its key stays, whose text was refused: {error}"
                     ),
                 }
-                then();
+                after();
             },
         );
         self.mount.db.start(Call::DeleteItem(request, done));

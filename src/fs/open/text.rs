@@ -58,10 +58,10 @@ pub trait ExecuteText: TextTarget + Sized + Send + 'static {
     /// lock.
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: VersionReply);
 
-    /// Undoes what the open made, after the text was refused before any request. Calls `then` at
+    /// Undoes what the open made, after the text was refused before any request. Calls `after` at
     /// once or later.
-    fn undo(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, then: PoolJob) {
-        then();
+    fn undo(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, after: PoolJob) {
+        after();
     }
 
     /// Adds to the report of a refused request more than its error says.

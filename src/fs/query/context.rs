@@ -78,15 +78,23 @@ pub(super) fn entry_key(
 
 fn attributes(
     row: &ResultRow<'_>,
-    wanted: &[KeyAttribute],
+    attribute_names: &[KeyAttribute],
 ) -> Result<Vec<AttributeValue>, FsError> {
-    wanted.iter().map(|wanted| attribute(row, wanted)).collect()
+    attribute_names
+        .iter()
+        .map(|attribute_names| attribute(row, attribute_names))
+        .collect()
 }
 
-fn attribute(row: &ResultRow<'_>, wanted: &KeyAttribute) -> Result<AttributeValue, FsError> {
+fn attribute(
+    row: &ResultRow<'_>,
+    attribute_names: &KeyAttribute,
+) -> Result<AttributeValue, FsError> {
     let found = match row {
-        ResultRow::Record(record) => record.attribute(&wanted.name).map_err(Error::from)?,
-        ResultRow::Item(item) => item.get(&wanted.name).cloned(),
+        ResultRow::Record(record) => record
+            .attribute(&attribute_names.name)
+            .map_err(Error::from)?,
+        ResultRow::Item(item) => item.get(&attribute_names.name).cloned(),
     };
     found.ok_or_else(|| {
         FsError::Database(StoreError::Corrupt("an entry lacks a key attribute").into())

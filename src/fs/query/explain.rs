@@ -78,8 +78,8 @@ struct CostEstimate {
 }
 
 impl CostEstimate {
-    fn range(&self, of: impl Fn(&QueryCost) -> Value) -> Value {
-        json!({ "at_least": of(&self.min), "at_most": of(&self.max) })
+    fn range(&self, value_of: impl Fn(&QueryCost) -> Value) -> Value {
+        json!({ "at_least": value_of(&self.min), "at_most": value_of(&self.max) })
     }
 }
 
@@ -288,7 +288,7 @@ fn advice(path: &QueryPath) -> Vec<String> {
 fn better_index(
     path: &QueryPath,
     index: &IndexSchema,
-    equal: &BTreeSet<&str>,
+    equality_names: &BTreeSet<&str>,
     filtered: &BTreeSet<&str>,
 ) -> Option<String> {
     if path.index.as_ref() == Some(&index.name) {
@@ -310,8 +310,8 @@ fn better_index(
             .collect(),
         QueryKind::Scan => Vec::new(),
     };
-    let is_known = |name: &&str| equal.contains(name) || queried.contains(name);
-    let is_used = partition.iter().any(|name| equal.contains(name))
+    let is_known = |name: &&str| equality_names.contains(name) || queried.contains(name);
+    let is_used = partition.iter().any(|name| equality_names.contains(name))
         || index
             .sort
             .first()

@@ -102,9 +102,9 @@ impl WhereFilter {
     }
 
     /// Returns the expression's text; its names and values are added to `expression`.
-    pub fn write(&self, expression: &mut ExpressionBuilder, among_others: bool) -> String {
+    pub fn write(&self, expression: &mut ExpressionBuilder, is_grouped: bool) -> String {
         let text = render(&self.pieces, expression);
-        if among_others && self.needs_parens {
+        if is_grouped && self.needs_parens {
             format!("({text})")
         } else {
             text
@@ -122,9 +122,9 @@ impl WhereFilter {
 
     /// Returns the top-level attributes that must have one value for the filter to hold.
     pub fn equalities(&self) -> BTreeSet<&str> {
-        let mut found = BTreeSet::new();
-        equalities(&self.condition, &mut found);
-        found
+        let mut names = BTreeSet::new();
+        equalities(&self.condition, &mut names);
+        names
     }
 
     /// Returns the top-level attributes that the filter reads.
@@ -154,12 +154,12 @@ fn key_fault(attribute: &str, is_partition: bool) -> ClauseFault {
     )
 }
 
-fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
+fn equalities<'c>(condition: &'c Condition, names: &mut BTreeSet<&'c str>) {
     match condition {
         Condition::And(list) => list
             .iter()
-            .for_each(|condition| equalities(condition, found)),
-        other => found.extend(other.as_equality().map(|(name, _)| name)),
+            .for_each(|condition| equalities(condition, names)),
+        other => names.extend(other.as_equality().map(|(name, _)| name)),
     }
 }
 

@@ -296,8 +296,8 @@ impl QueryPath {
     }
 }
 
-/// Returns folder and entry, shortened to half of `room` each where they do not fit together.
-fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
+/// Returns folder and entry, shortened to half of `bytes_max` each where they do not fit together.
+fn link_parts(entry: &EntryKey, bytes_max: usize) -> (String, String) {
     let parts = |bytes_max: usize| {
         (
             file_name::collection_name_within(&partition_of(entry), bytes_max),
@@ -305,10 +305,10 @@ fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
         )
     };
     let (folder, stem) = parts(STEM_BYTES_MAX);
-    if folder.len() + stem.len() <= room {
+    if folder.len() + stem.len() <= bytes_max {
         (folder, stem)
     } else {
-        parts(room / 2)
+        parts(bytes_max / 2)
     }
 }
 

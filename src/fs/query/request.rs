@@ -38,13 +38,13 @@ pub(super) fn read_page(
 
 /// Reads rows with a fallible visitor; returns its first error.
 pub(super) fn read_rows<T>(
-    take: &mut dyn FnMut(&ResultRow<'_>) -> Result<(), FsError>,
+    visit: &mut dyn FnMut(&ResultRow<'_>) -> Result<(), FsError>,
     read: impl FnOnce(&mut RowSink<'_>) -> Result<T, FsError>,
 ) -> Result<T, FsError> {
     let mut fault = None;
     let read = read(&mut |row| {
         if fault.is_none() {
-            fault = take(&row).err();
+            fault = visit(&row).err();
         }
     })?;
     fault.map_or(Ok(read), Err)

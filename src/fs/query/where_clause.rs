@@ -70,7 +70,7 @@ pub(super) fn parse_dotted(
 
 /// Returns the fault of a clause with a last step that is no operator; `operator` is empty when
 /// there is none.
-fn unknown_operator(path: &str, operator: &str, nearest: &str) -> ClauseFault {
+fn unknown_operator(path: &str, operator: &str, suggestion: &str) -> ClauseFault {
     let message = match operator {
         "" => format!("where.{path} has no operator"),
         operator => format!("unknown operator '{operator}' in where.{path}"),
@@ -83,16 +83,16 @@ fn unknown_operator(path: &str, operator: &str, nearest: &str) -> ClauseFault {
     ClauseFault::new(
         message,
         format!(
-            "for example where.{path}.{nearest}; there are {}",
+            "for example where.{path}.{suggestion}; there are {}",
             all.join(" ")
         ),
     )
 }
 
 /// Splits `zip,S` into `zip` and S.
-fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
-    let Some((path, name)) = left.rsplit_once(',') else {
-        return Ok((left, None));
+fn split_type(name_and_type: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
+    let Some((path, name)) = name_and_type.rsplit_once(',') else {
+        return Ok((name_and_type, None));
     };
     let found = TYPES.into_iter().find(|known| *known == name);
     found.map(|found| (path, Some(found))).ok_or_else(|| {

@@ -101,8 +101,8 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
     })
 }
 
-fn scaled(count: u64, to: u64, from: u64) -> u64 {
-    let scaled = u128::from(count) * u128::from(to) / u128::from(from.max(1));
+fn scaled(count: u64, numerator: u64, denominator: u64) -> u64 {
+    let scaled = u128::from(count) * u128::from(numerator) / u128::from(denominator.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
@@ -158,11 +158,11 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
 }
 
 /// Returns the average, rounded to a thousandth.
-fn average(sum: f64, of: u64) -> f64 {
-    if of == 0 {
+fn average(sum: f64, count: u64) -> f64 {
+    if count == 0 {
         0.0
     } else {
-        (sum / of as f64 * 1e3).round() / 1e3
+        (sum / count as f64 * 1e3).round() / 1e3
     }
 }
 

@@ -175,9 +175,9 @@ pub fn apply(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
 }
 
 /// Warns of a partial change: another process changed the table between the check and the steps.
-fn warn_partial(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
-    if !done.is_empty() {
-        let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
+fn warn_partial(mount: &Mount, table: &TableName, executed: &[PlannedRequest]) {
+    if !executed.is_empty() {
+        let names: Vec<&str> = executed.iter().map(|step| step.operation).collect();
         let told = format!(
             "these steps were done before the failure: {}",
             names.join(", ")

@@ -244,15 +244,16 @@ impl OpenFollow {
         Ok((!taken.is_empty()).then_some(taken))
     }
 
-    fn fill(&self, ahead: &mut FollowBuffer, mount: &Mount) -> Result<()> {
-        for record in ahead.records.next(&*mount.db, PREFETCH_RECORDS_MAX)? {
-            write_line(&record, &mut ahead.bytes);
+    fn fill(&self, buffer: &mut FollowBuffer, mount: &Mount) -> Result<()> {
+        for record in buffer.records.next(&*mount.db, PREFETCH_RECORDS_MAX)? {
+            write_line(&record, &mut buffer.bytes);
         }
-        if ahead.bytes.is_empty() && ahead.records.is_ended() {
+        if buffer.bytes.is_empty() && buffer.records.is_ended() {
             // The stream was disabled; every record of a new one is unread.
             let newest = latest_stream(mount, &self.table)?;
-            if newest != *ahead.records.stream() {
-                ahead.records = StreamReader::open(&*mount.db, newest, ShardPosition::TrimHorizon)?;
+            if newest != *buffer.records.stream() {
+                buffer.records =
+                    StreamReader::open(&*mount.db, newest, ShardPosition::TrimHorizon)?;
             }
         }
         Ok(())

@@ -41,10 +41,10 @@ impl View {
     fn with_reservation<T: 'static>(
         &self,
         number: u64,
-        reserved: Result<()>,
+        result: Result<()>,
         reply: Reply<T>,
     ) -> Option<Reply<T>> {
-        if let Err(error) = reserved {
+        if let Err(error) = result {
             reply(Err(error));
             return None;
         }

@@ -33,14 +33,14 @@ impl View {
         self.make_node(parent, name, make, instead)
     }
 
-    /// Makes a node in a directory by `make`; with `-o restore`, by `instead` a node that is
+    /// Makes a node in a directory by `make`; with `-o restore`, by `make_default` a node that is
     /// forgotten, where no other can be.
     fn make_node(
         &self,
         ino: u64,
         name: &[u8],
         make: impl Fn(&Node) -> Result<Node>,
-        instead: impl Fn(&Node) -> Result<Node>,
+        make_default: impl Fn(&Node) -> Result<Node>,
     ) -> Result<Attr> {
         let make_in = |parent: &Node| {
             self.check_change(parent)?;
@@ -51,7 +51,7 @@ impl View {
                 {
                     // `-o restore`: the program that copies a directory must not stop at a derived
                     // one.
-                    instead(parent)?
+                    make_default(parent)?
                 }
                 made => made?,
             };

@@ -720,9 +720,9 @@ const INODES_MANY: usize = 20_000;
 /// Gives freed memory back to the system after the kernel forgot most of its inodes: the allocator
 /// would keep it. Returns the largest number of inodes since then.
 #[allow(unsafe_code)]
-fn give_memory_back(most_inodes: usize, inodes: usize) -> usize {
-    if most_inodes < INODES_MANY || inodes > most_inodes / 4 {
-        return most_inodes.max(inodes);
+fn give_memory_back(inode_peak: usize, inodes: usize) -> usize {
+    if inode_peak < INODES_MANY || inodes > inode_peak / 4 {
+        return inode_peak.max(inodes);
     }
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim may be called at any time from any thread.

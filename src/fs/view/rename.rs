@@ -444,24 +444,27 @@ impl View {
     /// stays there.
     fn move_trash(
         &self,
-        from: Option<TrashKey>,
+        source: Option<TrashKey>,
         new: Result<Node>,
-        to: NewName<'_>,
+        target: NewName<'_>,
         no_replace: bool,
         reply: RenameReply,
     ) {
-        let Some(from) = from else {
+        let Some(source) = source else {
             return reply(Err(FsError::NotFound.into()));
         };
         match new {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
-                self.put_scratch(MovedFile::Trash(from), &new, no_replace, reply);
+                self.put_scratch(MovedFile::Trash(source), &new, no_replace, reply);
             }
             new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
-                match new_trash_place(self.mount(), to) {
-                    Ok(to) => {
+                match new_trash_place(self.mount(), target) {
+                    Ok(target) => {
                         let (view, hidden) = (self.clone(), new.ok());
-                        let change = TrashChange::Move { from, to };
+                        let change = TrashChange::Move {
+                            from: source,
+                            to: target,
+                        };
                         let done = move |ended: Result<()>| {
                             if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
                                 // Its place is taken.

@@ -142,8 +142,8 @@ mod tests {
     const FILE: FileId = FileId(1);
     const FORM: TextForm = TextForm::PlainJson;
 
-    fn keys(taken: Vec<(&'static str, HiddenItem)>) -> Vec<(&'static str, Version)> {
-        taken
+    fn keys(entries: Vec<(&'static str, HiddenItem)>) -> Vec<(&'static str, Version)> {
+        entries
             .into_iter()
             .map(|(key, hidden)| (key, hidden.version))
             .collect()

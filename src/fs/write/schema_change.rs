@@ -152,8 +152,8 @@ struct SchemaDiff<'a> {
 }
 
 /// Returns the elements of a list, none if it does not exist.
-fn list<'a>(of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
-    of[member].as_array().into_iter().flatten()
+fn list<'a>(definition: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
+    definition[member].as_array().into_iter().flatten()
 }
 
 /// Returns the objects of a list of indexes by name.
@@ -193,10 +193,10 @@ fn is_same_index(a: &Value, b: &Value) -> bool {
 }
 
 impl SchemaDiff<'_> {
-    fn refuse(&mut self, member: &str, why: impl Into<String>, hint: impl Into<String>) {
+    fn refuse(&mut self, member: &str, reason: impl Into<String>, hint: impl Into<String>) {
         self.out.refusals.push(SchemaRefusal {
             member: member.to_owned(),
-            reason: why.into(),
+            reason: reason.into(),
             hint: hint.into(),
         });
     }

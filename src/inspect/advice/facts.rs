@@ -201,10 +201,10 @@ fn source_facts(
     Ok(facts)
 }
 
-fn keep_largest<T>(largest: &mut Vec<T>, found: T, size: impl Fn(&T) -> u64) {
-    let place = largest.partition_point(|larger| size(larger) >= size(&found));
+fn keep_largest<T>(largest: &mut Vec<T>, candidate: T, size: impl Fn(&T) -> u64) {
+    let place = largest.partition_point(|larger| size(larger) >= size(&candidate));
     if place < LARGEST_MAX {
-        largest.insert(place, found);
+        largest.insert(place, candidate);
         largest.truncate(LARGEST_MAX);
     }
 }

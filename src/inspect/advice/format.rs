@@ -125,9 +125,9 @@ pub fn minute(ms: u64) -> String {
 }
 
 /// Describes the distribution of entries over values, or of bytes over items; never by a mean.
-pub fn distribution(spread: &Distribution, thing: &str, amount: impl Fn(u64) -> String) -> String {
+pub fn distribution(spread: &Distribution, noun: &str, amount: impl Fn(u64) -> String) -> String {
     let half = format!(
-        "half of the {thing} have {} or fewer",
+        "half of the {noun} have {} or fewer",
         amount(spread.percentile(50))
     );
     let largest = amount(spread.max());

@@ -51,8 +51,16 @@ pub fn hot_keys(facts: &TableFacts) -> Vec<Advice> {
         .collect()
 }
 
-fn hot_key(keyed: &KeySource<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<Advice> {
-    let (all, hot, gives) = (&of.day, of.hot.first()?, &traffic.partition);
+fn hot_key(
+    keyed: &KeySource<'_>,
+    traffic: &Traffic,
+    source_traffic: &SourceTraffic,
+) -> Option<Advice> {
+    let (all, hot, gives) = (
+        &source_traffic.day,
+        source_traffic.hot.first()?,
+        &traffic.partition,
+    );
     let busiest = &hot.peak.load;
     let of_partition = busiest.read / gives.read + busiest.write / gives.write;
     let is_near = of_partition >= NEAR_SHARE || hot.load.throttles() > 0;
@@ -112,8 +120,8 @@ pub fn throttles(facts: &TableFacts) -> Vec<Advice> {
         .collect()
 }
 
-fn throttled(facts: &TableFacts, keyed: KeySource<'_>, of: &SourceTraffic) -> Advice {
-    let hot = of
+fn throttled(facts: &TableFacts, keyed: KeySource<'_>, source_traffic: &SourceTraffic) -> Advice {
+    let hot = source_traffic
         .hot
         .iter()
         .filter(|key| key.load.throttles() > 0)
@@ -127,26 +135,28 @@ fn throttled(facts: &TableFacts, keyed: KeySource<'_>, of: &SourceTraffic) -> Ad
             hot.partition
         )
     });
-    let limit = of.provisioned().map_or_else(String::new, |given| {
-        format!(
-            " The busiest minutes got {} of {} read and {} of {} write units a second.",
-            units(of.peak.read),
-            given.read_capacity_units,
-            units(of.peak.write),
-            given.write_capacity_units
-        )
-    });
+    let limit = source_traffic
+        .provisioned()
+        .map_or_else(String::new, |given| {
+            format!(
+                " The busiest minutes got {} of {} read and {} of {} write units a second.",
+                units(source_traffic.peak.read),
+                given.read_capacity_units,
+                units(source_traffic.peak.write),
+                given.write_capacity_units
+            )
+        });
     Advice {
         level: AdviceLevel::Warning,
         finding: format!(
             "{} throttled in the last day: {} and {}{on}.{limit}",
-            if of.day.throttles() == 1 {
+            if source_traffic.day.throttles() == 1 {
                 "1 request was".to_owned()
             } else {
-                format!("{} requests were", of.day.throttles())
+                format!("{} requests were", source_traffic.day.throttles())
             },
-            plural(of.day.read_throttles, "read"),
-            plural(of.day.write_throttles, "write")
+            plural(source_traffic.day.read_throttles, "read"),
+            plural(source_traffic.day.write_throttles, "write")
         ),
         rule: "There are three causes: uneven data, a hot key, more than is provisioned; an index without write units throttles its table (T-01, T-02, T-04, G-44, G-45).",
         remedy: format!(

@@ -134,11 +134,11 @@ fn matches_form(bytes: &[u8], form: &[u8]) -> bool {
     bytes.len() >= form.len() && bytes.iter().zip(form).all(fits)
 }
 
-fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
+fn count(bytes: &[u8], predicate: impl Fn(u8) -> bool) -> usize {
     bytes
         .iter()
         .take(SCANNED_BYTES_MAX)
-        .take_while(|byte| is(**byte))
+        .take_while(|byte| predicate(**byte))
         .count()
 }
 

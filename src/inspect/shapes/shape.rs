@@ -270,11 +270,11 @@ impl Attributes {
     }
 }
 
-fn add_types(own: &mut TypeCounts, others: &TypeCounts) {
-    own.0
+fn add_types(sum: &mut TypeCounts, counts: &TypeCounts) {
+    sum.0
         .iter_mut()
-        .zip(others.0)
-        .for_each(|(own, others)| *own += others);
+        .zip(counts.0)
+        .for_each(|(sum, counts)| *sum += counts);
 }
 
 #[cfg(test)]

@@ -373,9 +373,9 @@ impl PatternNode {
     }
 
     /// Returns the items of the selected edges, by separator.
-    fn items_by(&self, of: impl Fn(&Edge) -> bool) -> HashMap<u8, u64> {
+    fn items_by(&self, is_counted: impl Fn(&Edge) -> bool) -> HashMap<u8, u64> {
         let mut items = HashMap::new();
-        for edge in self.edges.iter().filter(|edge| of(edge)) {
+        for edge in self.edges.iter().filter(|edge| is_counted(edge)) {
             *items.entry(edge.separator).or_default() += edge.node.items;
         }
         items
@@ -497,15 +497,15 @@ impl PatternNode {
 }
 
 impl Edge {
-    /// Merges everything after the end of the key into `rest`.
-    fn collect_ends(self, rest: &mut PatternNode) {
+    /// Merges everything after the end of the key into `into`.
+    fn collect_ends(self, into: &mut PatternNode) {
         if self.separator == END {
-            rest.merge(self.node);
+            into.merge(self.node);
         } else {
             self.node
                 .edges
                 .into_iter()
-                .for_each(|edge| edge.collect_ends(rest));
+                .for_each(|edge| edge.collect_ends(into));
         }
     }
 

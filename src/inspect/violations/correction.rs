@@ -30,15 +30,15 @@ pub struct DetectCounts {
     pub violations: u64,
 }
 
-/// Reads the table and passes each violation to `found`, in the table's scan order. Fails if the
-/// scan or `found` fails.
+/// Reads the table and passes each violation to `visit`, in the table's scan order. Fails if the
+/// scan or `visit` fails.
 pub fn detect<E: From<Error>>(
     database: &dyn Database,
     table: &TableName,
     schema: &KeySchema,
     index: &IndexKey,
     bounds: DetectBounds,
-    found: &mut dyn FnMut(&IndexViolation) -> Result<(), E>,
+    visit: &mut dyn FnMut(&IndexViolation) -> Result<(), E>,
 ) -> Result<DetectCounts, E> {
     let mut tally = DetectCounts::default();
     let mut request = ScanRequest::new(table.clone());
@@ -57,7 +57,7 @@ pub fn detect<E: From<Error>>(
                 continue;
             };
             tally.violations += 1;
-            found(&violation)?;
+            visit(&violation)?;
             if bounds
                 .violations_max
                 .is_some_and(|max| tally.violations >= max)

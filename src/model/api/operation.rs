@@ -249,9 +249,9 @@ pub type AfterCommit = Box<dyn FnOnce() + Send>;
 
 /// An observer of all commits, also of deletions by time to live. Must not block.
 pub trait CommitObserver: Send + Sync {
-    /// Reports a commit. The observer calls `then` once, from any thread and at any time: it
+    /// Reports a commit. The observer calls `complete` once, from any thread and at any time: it
     /// completes the operation.
-    fn on_commit(&self, committed: &Arc<CommitEvent>, then: AfterCommit);
+    fn on_commit(&self, committed: &Arc<CommitEvent>, complete: AfterCommit);
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -119,9 +119,9 @@ impl RemoteError {
 
     /// Returns the failure of a response that cannot be parsed.
     #[must_use]
-    pub fn unreadable(what: impl std::fmt::Display) -> Self {
+    pub fn unreadable(fault: impl std::fmt::Display) -> Self {
         let message = format!(
-            "the answer of the service cannot be read: {what}; is it DynamoDB that is asked?"
+            "the answer of the service cannot be read: {fault}; is it DynamoDB that is asked?"
         );
         Self {
             exception: INTERNAL,

@@ -95,11 +95,11 @@ impl CancellationReason {
 pub struct Cancellation(pub Vec<CancellationReason>);
 
 impl Cancellation {
-    /// Returns the cancellation of `count` actions of which the one at `place` failed.
+    /// Returns the cancellation of `count` actions of which the one at `index` failed.
     #[must_use]
-    pub fn invalid(count: usize, place: usize, error: Error) -> Self {
+    pub fn invalid(count: usize, index: usize, error: Error) -> Self {
         let mut error = Some(Box::new(error));
-        let reason = |at| if at == place { error.take() } else { None };
+        let reason = |at| if at == index { error.take() } else { None };
         let reasons = (0..count).map(reason).map(|error| {
             error.map_or(
                 CancellationReason::None,

@@ -159,9 +159,9 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
+fn number_at(bytes: &[u8], offset: usize) -> Option<u64> {
     bytes
-        .get(at..)?
+        .get(offset..)?
         .first_chunk()
         .map(|bytes| u64::from_le_bytes(*bytes))
 }

@@ -191,8 +191,8 @@ fn check_owner(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
     }
 }
 
-fn refused(path: &Path, why: &str) -> StoreError {
-    StoreError::Io(format!("{path:?} {why}"))
+fn refused(path: &Path, reason: &str) -> StoreError {
+    StoreError::Io(format!("{path:?} {reason}"))
 }
 
 fn io_error(path: &Path, error: &io::Error) -> StoreError {

@@ -344,8 +344,8 @@ impl LmdbEnvironment {
     }
 
     /// Makes a checkpoint of the last commit.
-    fn checkpoint(&self, haste: CheckpointHaste) -> Result<(), StoreError> {
-        self.retry_resized(|| self.journal.checkpoint(&self.map_lock, haste))
+    fn checkpoint(&self, urgency: CheckpointHaste) -> Result<(), StoreError> {
+        self.retry_resized(|| self.journal.checkpoint(&self.map_lock, urgency))
             .map_err(|failure| self.classify(failure))
     }
 
@@ -377,9 +377,9 @@ impl LmdbEnvironment {
         self.log_failure("the log is not on disk", result);
     }
 
-    fn log_failure(&self, what: &str, result: Result<(), StoreError>) {
+    fn log_failure(&self, action: &str, result: Result<(), StoreError>) {
         if let Err(error) = result {
-            log::warn!("{what}: {error}");
+            log::warn!("{action}: {error}");
         }
         self.distrust_if_failed();
     }

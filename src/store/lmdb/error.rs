@@ -11,12 +11,12 @@ pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
-/// Converts a failure of the disk; `what` names the failed action.
-pub(super) fn disk_error(what: impl fmt::Display, error: &io::Error) -> StoreError {
+/// Converts a failure of the disk; `action` names the failed action.
+pub(super) fn disk_error(action: impl fmt::Display, error: &io::Error) -> StoreError {
     if is_full(error) {
         StoreError::NoSpace
     } else {
-        StoreError::Io(format!("{what}: {error}"))
+        StoreError::Io(format!("{action}: {error}"))
     }
 }
 

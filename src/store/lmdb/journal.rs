@@ -323,20 +323,20 @@ impl CommitJournal {
     pub fn checkpoint(
         &self,
         gate: &MapLock<OpenEnvironment>,
-        haste: CheckpointHaste,
+        urgency: CheckpointHaste,
     ) -> Result<(), CommitError> {
         let made = self.checkpoints.load(Ordering::Acquire);
         self.is_urgent
-            .store(haste != CheckpointHaste::Paced, Ordering::Release);
+            .store(urgency != CheckpointHaste::Paced, Ordering::Release);
         let _turn = self.checkpoint_lock.lock();
         self.is_urgent.store(false, Ordering::Release);
         self.is_due.store(false, Ordering::Release);
         // Another thread made one while this one waited for its turn.
-        if haste == CheckpointHaste::Needed && made != self.checkpoints.load(Ordering::Acquire) {
+        if urgency == CheckpointHaste::Needed && made != self.checkpoints.load(Ordering::Acquire) {
             return Ok(());
         }
         let is_logged = self.is_logged();
-        let made = self.checkpoint_locked(gate, haste);
+        let made = self.checkpoint_locked(gate, urgency);
         if made.is_err() && is_logged {
             // The failed checkpoint has cleared the flag, but the log still has commits that a
             // checkpoint must bring to the data file.
@@ -348,10 +348,10 @@ impl CommitJournal {
     fn checkpoint_locked(
         &self,
         gate: &MapLock<OpenEnvironment>,
-        haste: CheckpointHaste,
+        urgency: CheckpointHaste,
     ) -> Result<(), CommitError> {
         let _held = self.locks.lock(LockByte::Checkpoint)?;
-        if haste == CheckpointHaste::Paced {
+        if urgency == CheckpointHaste::Paced {
             self.pace.write_paced(&self.data, || {
                 self.is_urgent.load(Ordering::Acquire) || *self.is_closed.lock()
             })?;

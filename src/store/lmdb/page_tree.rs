@@ -52,11 +52,12 @@ impl<'m> PageTree<'m> {
         self.part(page, 0, self.meta_page.page_bytes)
     }
 
-    fn part(&self, page: u64, at: usize, bytes: usize) -> Result<&'m [u8], StoreError> {
+    fn part(&self, page: u64, offset: usize, bytes: usize) -> Result<&'m [u8], StoreError> {
         // Checked, as the page number comes from the file.
-        let begin = usize::try_from(page)
-            .ok()
-            .and_then(|page| page.checked_mul(self.meta_page.page_bytes)?.checked_add(at));
+        let begin = usize::try_from(page).ok().and_then(|page| {
+            page.checked_mul(self.meta_page.page_bytes)?
+                .checked_add(offset)
+        });
         let part = begin.and_then(|begin| self.bytes.get(begin..begin.checked_add(bytes)?));
         part.ok_or(StoreError::Corrupt("a page is missing"))
     }

@@ -102,20 +102,20 @@ pub(super) enum WalkReach {
     Whole,
 }
 
-fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    array_at(bytes, at).map(u16::from_ne_bytes)
+fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    array_at(bytes, offset).map(u16::from_ne_bytes)
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    array_at(bytes, at).map(u32::from_ne_bytes)
+fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    array_at(bytes, offset).map(u32::from_ne_bytes)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    array_at(bytes, at).map(u64::from_ne_bytes)
+fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    array_at(bytes, offset).map(u64::from_ne_bytes)
 }
 
 impl TreeRoot {
@@ -251,11 +251,11 @@ pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
 }
 
 /// Reads `bytes` bytes, or fewer at the end of the file.
-fn read_up_to(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+fn read_up_to(file: &File, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; bytes];
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, at + filled as u64)? {
+        match file.read_at(rest, offset + filled as u64)? {
             0 => break,
             read => filled += read,
         }
@@ -533,9 +533,9 @@ pub(super) fn nodes(
     }
 }
 
-/// Parses the node at the beginning of `node`, which is `at` in its page: its target, key and
+/// Parses the node at the beginning of `node`, which is `offset` in its page: its target, key and
 /// length.
-fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(NodeTarget, &[u8], usize)> {
+fn node_at(node: &[u8], offset: usize, is_leaf: bool) -> Option<(NodeTarget, &[u8], usize)> {
     let (lo, hi, flags) = (u16_at(node, 0)?, u16_at(node, 2)?, u16_at(node, 4)?);
     let key_bytes = usize::from(u16_at(node, 6)?);
     let after_key = NODE_HEADER + key_bytes;
@@ -555,7 +555,7 @@ fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(NodeTarget, &[u8], 
         0 => {
             node.get(after_key..after_key + length)?;
             Some((
-                NodeTarget::Value(at + after_key..at + after_key + length),
+                NodeTarget::Value(offset + after_key..offset + after_key + length),
                 key,
                 after_key + length,
             ))

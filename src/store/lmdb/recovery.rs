@@ -41,9 +41,9 @@ const OPERATION_BYTES: usize = 4096 + 64;
 const SALVAGE_ADVICE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
      a copy of these files beside.";
 
-/// Returns the error for damaged files: `what` describes the damage, and the advice follows.
-pub(super) fn damaged_error(what: &str) -> StoreError {
-    StoreError::Damaged(format!("{what} {SALVAGE_ADVICE}"))
+/// Returns the error for damaged files: `fault` describes the damage, and the advice follows.
+pub(super) fn damaged_error(fault: &str) -> StoreError {
+    StoreError::Damaged(format!("{fault} {SALVAGE_ADVICE}"))
 }
 
 /// Makes the data file whole if its last process did not close it. The caller has the store alone.

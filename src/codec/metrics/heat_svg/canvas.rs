@@ -276,9 +276,9 @@ pub fn escaped(text: &str) -> String {
 
 /// Returns `1 item`, `2 items`.
 #[must_use]
-pub fn plural(count: u64, what: &str) -> String {
+pub fn plural(count: u64, noun: &str) -> String {
     format!(
-        "{} {what}{}",
+        "{} {noun}{}",
         thousands(count),
         if count == 1 { "" } else { "s" }
     )

@@ -278,9 +278,9 @@ impl RecentTimeouts {
     }
 
     /// Remembers the error of a request that was waited for.
-    pub fn insert(&self, of: ThreadRequest, error: Error) {
+    pub fn insert(&self, request: ThreadRequest, error: Error) {
         let mut noted = self.0.lock();
-        noted.push_back((of, Instant::now(), error));
+        noted.push_back((request, Instant::now(), error));
         if noted.len() > TIMEOUTS_MAX {
             noted.pop_front();
         }
@@ -320,14 +320,14 @@ impl ThrottleLog {
     }
 
     /// Counts a retry, if it is for throttling.
-    pub fn count(&self, why: &RetryReason) {
+    pub fn count(&self, reason: &RetryReason) {
         self.retries
-            .fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
+            .fetch_add(u64::from(reason.throttled().is_some()), Ordering::Relaxed);
     }
 
     /// Logs a retry, if it is for throttling and the last message is old enough.
-    pub fn log(&self, place: &AwsEndpoint, request: &AwsRequest, why: &RetryReason) {
-        let Some(exception) = why.throttled() else {
+    pub fn log(&self, place: &AwsEndpoint, request: &AwsRequest, reason: &RetryReason) {
+        let Some(exception) = reason.throttled() else {
             return;
         };
         let mut said = self.state.lock();

@@ -144,40 +144,40 @@ fn mark_uncertain(request: &AwsRequest, attempts: &Attempts, body: Vec<u8>) -> V
     marked.unwrap_or(body)
 }
 
-fn is_skewed(said: &RefusalText) -> bool {
-    SKEWED.contains(&said.exception.as_str())
+fn is_skewed(refusal: &RefusalText) -> bool {
+    SKEWED.contains(&refusal.exception.as_str())
         || SKEWED_TEXTS
             .iter()
-            .any(|words| said.message.contains(words))
+            .any(|words| refusal.message.contains(words))
 }
 
-fn failure_text(said: &RefusalText) -> String {
-    if said.exception.is_empty() {
-        said.message.clone()
+fn failure_text(refusal: &RefusalText) -> String {
+    if refusal.exception.is_empty() {
+        refusal.message.clone()
     } else {
-        format!("{}: {}", said.exception, said.message)
+        format!("{}: {}", refusal.exception, refusal.message)
     }
 }
 
-fn retry(attempts: &Attempts, why: RetryReason) -> RetryDecision {
+fn retry(attempts: &Attempts, reason: RetryReason) -> RetryDecision {
     // The whole delay is random: clients that failed together must not retry together.
     let most_ms = BASE_MS
         .saturating_mul(1 << attempts.count.saturating_sub(1).min(20))
         .min(MAX_MS);
     RetryDecision::Retry {
-        why,
+        why: reason,
         delay: Duration::from_millis(random() % (most_ms + 1)),
     }
 }
 
-fn after_loss(request: &mut AwsRequest, attempts: &mut Attempts, why: String) -> RetryDecision {
+fn after_loss(request: &mut AwsRequest, attempts: &mut Attempts, reason: String) -> RetryDecision {
     attempts.was_lost = true;
     if !request.is_repeatable() {
-        return RetryDecision::GiveUp(RetryReason::Failed(why));
+        return RetryDecision::GiveUp(RetryReason::Failed(reason));
     }
     // If the retry's condition fails, the returned item shows if the first attempt was applied.
     attempts.returns_item |= request.return_item_on_failure();
-    retry(attempts, RetryReason::Failed(why))
+    retry(attempts, RetryReason::Failed(reason))
 }
 
 /// Decides on a refusal: it is final, unless the condition failed because the first attempt was
@@ -186,9 +186,9 @@ fn after_refusal(
     request: &AwsRequest,
     attempts: &Attempts,
     mut answer: HttpAnswer,
-    said: &RefusalText,
+    refusal: &RefusalText,
 ) -> RetryDecision {
-    if !attempts.was_lost || said.exception != "ConditionalCheckFailedException" {
+    if !attempts.was_lost || refusal.exception != "ConditionalCheckFailedException" {
         return RetryDecision::Refused(answer);
     }
     match was_applied(request, &answer) {

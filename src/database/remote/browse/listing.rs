@@ -32,12 +32,12 @@ impl RemoteDatabase {
     pub(super) fn walk(
         &self,
         source: ReadableSource,
-        listed: &ListSubject,
+        subject: &ListSubject,
         request: ReadRequest,
         after: Option<&ListPosition>,
         visit: &mut dyn FnMut(&ListRow) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let waiting = self.resume_walk(&source.source, listed, after);
+        let waiting = self.resume_walk(&source.source, subject, after);
         let is_going_on = after.is_some() && waiting.is_some();
         let fetcher = PageFetcher {
             service: Arc::clone(&self.service),
@@ -47,7 +47,7 @@ impl RemoteDatabase {
         };
         let mut walk = match waiting {
             Some(walk) => walk,
-            None => self.begin_walk(&fetcher, listed, after)?,
+            None => self.begin_walk(&fetcher, subject, after)?,
         };
         let (mut last, mut is_at_end) = (after.map(|after| after.0.clone()), false);
         while !is_at_end {
@@ -60,31 +60,31 @@ impl RemoteDatabase {
             }
             while let Some(row) = walk.rows.pop_front() {
                 // The scan returns every item; the folder of a collection is shown once.
-                if *listed == ListSubject::Collections && !walk.is_new(&row.key) {
+                if *subject == ListSubject::Collections && !walk.is_new(&row.key) {
                     continue;
                 }
                 let next = visit(&row);
                 last = Some(row.place);
                 if next.is_break() {
-                    return self.suspend_walk(fetcher, listed, last, walk);
+                    return self.suspend_walk(fetcher, subject, last, walk);
                 }
             }
             if let (Err(error), false) = (may_go_on, matches!(walk.next, NextPage::Done)) {
                 // A reader that continues after its shown rows pays for no row twice.
                 return self
-                    .suspend_walk(fetcher, listed, last, walk)
+                    .suspend_walk(fetcher, subject, last, walk)
                     .and(Err(error));
             }
             is_at_end = !walk.next_page(&fetcher, &self.caller)?;
         }
         // A reader with a last position asks once more.
-        self.suspend_walk(fetcher, listed, last, walk)
+        self.suspend_walk(fetcher, subject, last, walk)
     }
 
     fn suspend_walk(
         &self,
         fetcher: PageFetcher,
-        listed: &ListSubject,
+        subject: &ListSubject,
         after: Option<Box<[u8]>>,
         walk: ListWalk,
     ) -> Result<(), Error> {
@@ -99,7 +99,7 @@ impl RemoteDatabase {
             let (source, own_writes) = (fetcher.source.source, self.commits.own_writes());
             self.walks.put(SuspendedWalk {
                 source,
-                listed: listed.clone(),
+                listed: subject.clone(),
                 after: Some(after),
                 at_ms,
                 own_writes,
@@ -114,11 +114,11 @@ impl RemoteDatabase {
     fn resume_walk(
         &self,
         source: &SourceName,
-        listed: &ListSubject,
+        subject: &ListSubject,
         after: Option<&ListPosition>,
     ) -> Option<ListWalk> {
         let now_ms = self.options.clock.now_ms();
-        let waiting = self.walks.take(source, listed, after, now_ms)?;
+        let waiting = self.walks.take(source, subject, after, now_ms)?;
         let is_good = now_ms < waiting.at_ms.saturating_add(self.cache.ttl_ms())
             && waiting.own_writes == self.commits.own_writes();
         if after.is_none() && !is_good {
@@ -131,12 +131,12 @@ impl RemoteDatabase {
     fn begin_walk(
         &self,
         fetcher: &PageFetcher,
-        listed: &ListSubject,
+        subject: &ListSubject,
         after: Option<&ListPosition>,
     ) -> Result<ListWalk, Error> {
         let source = &fetcher.source;
         // One collection is read by a query, which the scan limit does not concern.
-        if !matches!(listed, ListSubject::Entries(EntryRange::Collection { .. })) {
+        if !matches!(subject, ListSubject::Entries(EntryRange::Collection { .. })) {
             self.check_scan_limit(source, None)?;
         }
         let start = after.map(decode_position).transpose()?;
@@ -148,7 +148,7 @@ impl RemoteDatabase {
             cost,
             ..ListWalk::default()
         };
-        if let (ListSubject::Collections, Some(start)) = (listed, &start) {
+        if let (ListSubject::Collections, Some(start)) = (subject, &start) {
             // The rest of that collection was listed already.
             walk.is_new(&source.key_of(start)?);
         }
@@ -202,12 +202,12 @@ impl RemoteDatabase {
 
 impl RemoteDatabase {
     /// Prefetches the folders that follow one that is about to be listed.
-    pub(super) fn prefetch_siblings(&self, readable: &ReadableSource, partition: &PartitionKey) {
+    pub(super) fn prefetch_siblings(&self, source: &ReadableSource, partition: &PartitionKey) {
         if self.options.prefetches && !self.options.ttl.is_zero() {
             self.folder_prefetch
-                .record_listing(&readable.source, partition)
+                .record_listing(&source.source, partition)
                 .into_iter()
-                .for_each(|next| self.prefetch_folder(readable, next));
+                .for_each(|next| self.prefetch_folder(source, next));
         }
     }
 

@@ -61,12 +61,12 @@ impl LocalState {
             .map(|(_, _, glance)| glance.clone())
     }
 
-    pub fn keep_example(&self, request: &ReadRequest, at_ms: u64, glance: ExampleRead) {
+    pub fn keep_example(&self, request: &ReadRequest, at_ms: u64, example: ExampleRead) {
         let mut glances = self.examples.lock();
         if glances.len() >= EXAMPLES_MAX {
             glances.remove(0);
         }
-        glances.push((request.clone(), at_ms, glance));
+        glances.push((request.clone(), at_ms, example));
     }
 
     /// Puts a file into the trash, in place of one at the same place.

@@ -232,7 +232,7 @@ impl RemoteDatabase {
         self.invalidate_definitions(deleted)
     }
 
-    fn put_item(&self, mut request: PutItemRequest, done: Completion<PutItemResponse>) {
+    fn put_item(&self, mut request: PutItemRequest, completion: Completion<PutItemResponse>) {
         let target = self.apply_precondition(guarded_write!(
             request,
             &request.item,
@@ -245,10 +245,16 @@ impl RemoteDatabase {
                 ..put
             })
         };
-        self.write(done, target, end, |done| Call::PutItem(request, done));
+        self.write(completion, target, end, |completion| {
+            Call::PutItem(request, completion)
+        });
     }
 
-    fn delete_item(&self, mut request: DeleteItemRequest, done: Completion<DeleteItemResponse>) {
+    fn delete_item(
+        &self,
+        mut request: DeleteItemRequest,
+        completion: Completion<DeleteItemResponse>,
+    ) {
         let wants_old = request.return_values == ReturnValues::AllOld;
         let target = self.apply_precondition(guarded_write!(
             request,
@@ -267,10 +273,16 @@ impl RemoteDatabase {
             return_values: ReturnValues::AllOld,
             ..request
         };
-        self.write(done, target, end, |done| Call::DeleteItem(request, done));
+        self.write(completion, target, end, |completion| {
+            Call::DeleteItem(request, completion)
+        });
     }
 
-    fn update_item(&self, mut request: UpdateItemRequest, done: Completion<UpdateItemResponse>) {
+    fn update_item(
+        &self,
+        mut request: UpdateItemRequest,
+        completion: Completion<UpdateItemResponse>,
+    ) {
         let is_asked = request.return_values != UpdateReturnValues::None;
         let target = self.apply_precondition(guarded_write!(
             request,
@@ -293,13 +305,15 @@ impl RemoteDatabase {
                 ..updated
             })
         };
-        self.write(done, target, end, |done| Call::UpdateItem(request, done));
+        self.write(completion, target, end, |completion| {
+            Call::UpdateItem(request, completion)
+        });
     }
 
     fn batch_write_item(
         &self,
         request: BatchWriteItemRequest,
-        done: Completion<BatchWriteItemResponse>,
+        completion: Completion<BatchWriteItemResponse>,
     ) {
         let targets = self
             .check_writable()
@@ -324,23 +338,23 @@ impl RemoteDatabase {
             writes.finish(written.is_ok());
             written
         };
-        self.write(done, targets, end, |done| {
-            Call::BatchWriteItem(request, done)
+        self.write(completion, targets, end, |completion| {
+            Call::BatchWriteItem(request, completion)
         });
     }
 
     fn transact_write_items(
         &self,
         mut request: TransactWriteItemsRequest,
-        done: Completion<TransactWriteItemsResponse>,
+        completion: Completion<TransactWriteItemsResponse>,
     ) {
         let targets = self.guard_all(&mut request);
         let end = |writes: OwnWrites, written: Result<TransactWriteItemsResponse, Error>| {
             writes.finish(written.is_ok());
             written
         };
-        self.write(done, targets, end, |done| {
-            Call::TransactWriteItems(request, done)
+        self.write(completion, targets, end, |completion| {
+            Call::TransactWriteItems(request, completion)
         });
     }
 }
@@ -358,13 +372,13 @@ fn writes_key(write: &WriteRequest, key: &crate::model::Key) -> bool {
 }
 
 impl RemoteDatabase {
-    pub(super) fn pass_verbatim(&self, request: VerbatimRequest, done: Completion<Vec<u8>>) {
+    pub(super) fn pass_verbatim(&self, request: VerbatimRequest, completion: Completion<Vec<u8>>) {
         if is_read(request.operation) {
-            return self.service.start(Call::Verbatim(request, done));
+            return self.service.start(Call::Verbatim(request, completion));
         }
         let document = match Document::parse(request.body.clone()) {
             Ok(document) => document,
-            Err(error) => return done.complete(Err(response::unreadable(error))),
+            Err(error) => return completion.complete(Err(response::unreadable(error))),
         };
         let statements = partiql_statements(document.root());
         if !statements.is_empty() {
@@ -372,18 +386,18 @@ impl RemoteDatabase {
             let changed = self
                 .check_statements(statements.into_iter())
                 .map(InvalidationScope::Tables);
-            return self.forward_and_invalidate(Call::Verbatim(request, done), changed);
+            return self.forward_and_invalidate(Call::Verbatim(request, completion), changed);
         }
         if let Err(error) = self.check_writable() {
-            return done.complete(Err(error));
+            return completion.complete(Err(error));
         }
         let written = parse_write(request.operation, document.root())
             .map(|call| self.targets(item_writes(&call)));
         match written {
-            Some(Ok(targets)) => self.pass_item_writes(request, targets, done),
+            Some(Ok(targets)) => self.pass_item_writes(request, targets, completion),
             // An operation on tables, or one that is unknown here.
             _ => self.forward_and_invalidate(
-                Call::Verbatim(request, done),
+                Call::Verbatim(request, completion),
                 Ok(InvalidationScope::Anything),
             ),
         }
@@ -393,7 +407,7 @@ impl RemoteDatabase {
         &self,
         mut request: VerbatimRequest,
         targets: Vec<WriteTarget>,
-        done: Completion<Vec<u8>>,
+        completion: Completion<Vec<u8>>,
     ) {
         // The new item costs nothing, and updates the cache.
         let is_update = request.operation == "UpdateItem";
@@ -431,7 +445,9 @@ impl RemoteDatabase {
                 }
             })
         };
-        self.write(done, Ok(targets), end, |done| Call::Verbatim(request, done));
+        self.write(completion, Ok(targets), end, |completion| {
+            Call::Verbatim(request, completion)
+        });
     }
 }
 

@@ -149,20 +149,20 @@ impl RemoteDatabase {
     /// True if the collection has entries, found by a read of one entry.
     fn has_entries(
         &self,
-        readable: &ReadableSource,
+        source: &ReadableSource,
         partition: &PartitionKey,
     ) -> Result<bool, Error> {
         let found = self.cache.get(
-            &collection_place(&readable.source, partition),
+            &collection_place(&source.source, partition),
             &self.caller,
             || {
                 let mut count = 0;
                 let mut request = ReadRequest {
                     limit: Some(1),
-                    ..readable.query(partition, None)
+                    ..source.query(partition, None)
                 };
                 // Keys alone: the units are the same, but the answer is shorter.
-                request.projection = Some(readable.key_projection());
+                request.projection = Some(source.key_projection());
                 source::read_page(&*self.service, &request, &mut |_| count += 1)?;
                 Ok((count > 0).then(CachedRecord::default))
             },
@@ -172,13 +172,13 @@ impl RemoteDatabase {
 
     /// Returns a collection that has entries. Collections are not counted: it gets the counters of
     /// its source as an upper bound, and the age of its table.
-    fn collection_of(readable: &ReadableSource, partition: PartitionKey) -> Collection {
-        let (entries, bytes) = readable.counters();
+    fn collection_of(source: &ReadableSource, partition: PartitionKey) -> Collection {
+        let (entries, bytes) = source.counters();
         Collection {
             partition,
             entries,
             bytes,
-            modified_ms: readable.described.table.created_ms,
+            modified_ms: source.described.table.created_ms,
         }
     }
 
@@ -686,8 +686,8 @@ impl Browse for RemoteDatabase {
 
 /// Returns the sort key range of a prefix, as far as a value can express it; `None` if any key may
 /// match.
-fn sort_prefix_range(readable: &ReadableSource, bytes: &[u8]) -> Option<SortRange> {
-    let first = readable.sort().first().filter(|_| !bytes.is_empty())?;
+fn sort_prefix_range(source: &ReadableSource, bytes: &[u8]) -> Option<SortRange> {
+    let first = source.sort().first().filter(|_| !bytes.is_empty())?;
     match first.attribute_type {
         KeyAttributeType::B => Some(SortRange::BeginsWith(AttributeValue::B(bytes.to_vec()))),
         KeyAttributeType::S => {

@@ -100,19 +100,19 @@ impl TableCache {
     }
 
     /// Returns the names of the visible tables in byte order.
-    pub fn names(&self, asker: ServiceHandle<'_>) -> Result<Arc<Vec<TableName>>, Error> {
-        match self.cached(asker.caller, TableCacheKey::Names, 0, || {
-            Ok(CachedAnswer::Names(Arc::new(self.list(asker)?)))
+    pub fn names(&self, service: ServiceHandle<'_>) -> Result<Arc<Vec<TableName>>, Error> {
+        match self.cached(service.caller, TableCacheKey::Names, 0, || {
+            Ok(CachedAnswer::Names(Arc::new(self.list(service)?)))
         })? {
             CachedAnswer::Names(names) => Ok(names),
             CachedAnswer::Table(_) | CachedAnswer::TimeToLive(_) => Err(WRONG_CACHE_ENTRY),
         }
     }
 
-    fn list(&self, asker: ServiceHandle<'_>) -> Result<Vec<TableName>, Error> {
+    fn list(&self, service: ServiceHandle<'_>) -> Result<Vec<TableName>, Error> {
         let (mut names, mut request) = (BTreeSet::new(), ListTablesRequest::default());
         loop {
-            let page = asker.service.list_tables(request)?;
+            let page = service.service.list_tables(request)?;
             for name in page.table_names.iter().filter(|name| self.is_visible(name)) {
                 names.insert(TableName::new(name).map_err(|fault| {
                     RemoteError::unreadable(format_args!("{name:?} names no table: {fault}"))
@@ -139,24 +139,24 @@ impl TableCache {
     /// Returns a table, if it exists and is visible.
     pub fn table(
         &self,
-        asker: ServiceHandle<'_>,
+        service: ServiceHandle<'_>,
         table: &TableName,
     ) -> Result<Option<Arc<DescribedTable>>, Error> {
-        self.described(asker, table, 0)
+        self.described(service, table, 0)
     }
 
     /// Returns a table with counters that the service reported after the last own write.
     pub fn table_after_writes(
         &self,
-        asker: ServiceHandle<'_>,
+        service: ServiceHandle<'_>,
         table: &TableName,
     ) -> Result<Option<Arc<DescribedTable>>, Error> {
-        self.described(asker, table, self.commits.own_writes())
+        self.described(service, table, self.commits.own_writes())
     }
 
     fn described(
         &self,
-        asker: ServiceHandle<'_>,
+        service: ServiceHandle<'_>,
         table: &TableName,
         own_writes: u64,
     ) -> Result<Option<Arc<DescribedTable>>, Error> {
@@ -169,8 +169,8 @@ impl TableCache {
             Some((.., CachedAnswer::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
         };
-        let known = self.cached(asker.caller, about, own_writes, || {
-            let table = asker.service.find_table(table)?;
+        let known = self.cached(service.caller, about, own_writes, || {
+            let table = service.service.find_table(table)?;
             Ok(CachedAnswer::Table(table.map(|table| {
                 Arc::new(described(table, before.as_deref()))
             })))
@@ -183,12 +183,12 @@ impl TableCache {
 
     pub fn time_to_live(
         &self,
-        asker: ServiceHandle<'_>,
+        service: ServiceHandle<'_>,
         request: DescribeTimeToLiveRequest,
     ) -> Result<DescribeTimeToLiveResponse, Error> {
         let about = TableCacheKey::TimeToLive(request.table_name.clone());
-        match self.cached(asker.caller, about, 0, || {
-            asker
+        match self.cached(service.caller, about, 0, || {
+            service
                 .service
                 .describe_time_to_live(request.clone())
                 .map(CachedAnswer::TimeToLive)
@@ -213,14 +213,14 @@ impl TableCache {
     fn cached(
         &self,
         caller: &CancelToken,
-        about: TableCacheKey,
+        key: TableCacheKey,
         own_writes: u64,
         ask: impl FnOnce() -> Result<CachedAnswer, Error>,
     ) -> Result<CachedAnswer, Error> {
-        if let Some(known) = self.get_valid(&about, own_writes) {
+        if let Some(known) = self.get_valid(&key, own_writes) {
             return Ok(known);
         }
-        let flight = (about, own_writes);
+        let flight = (key, own_writes);
         self.flights.run(&flight, caller, || {
             let (asked_ms, own_writes, changes) = (
                 self.clock.now_ms(),
@@ -239,10 +239,10 @@ impl TableCache {
         })
     }
 
-    fn get_valid(&self, about: &TableCacheKey, own_writes: u64) -> Option<CachedAnswer> {
+    fn get_valid(&self, key: &TableCacheKey, own_writes: u64) -> Option<CachedAnswer> {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
-        let (asked_ms, seen, known) = state.answers.get(about)?;
+        let (asked_ms, seen, known) = state.answers.get(key)?;
         // The counters of a table must reflect the own writes that the reader knows of.
         (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms))
             .then(|| known.clone())

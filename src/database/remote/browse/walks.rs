@@ -92,7 +92,7 @@ impl SuspendedWalks {
     pub fn take(
         &self,
         source: &SourceName,
-        listed: &ListSubject,
+        subject: &ListSubject,
         after: Option<&ListPosition>,
         now_ms: u64,
     ) -> Option<SuspendedWalk> {
@@ -101,7 +101,7 @@ impl SuspendedWalks {
         let is_it = |one: &SuspendedWalk| {
             one.after.as_ref() == after.map(|after| &after.0)
                 && one.source == *source
-                && one.listed == *listed
+                && one.listed == *subject
         };
         let at = waiting.iter().position(is_it)?;
         waiting.remove(at)
@@ -187,13 +187,13 @@ impl Drop for PrefetchThread {
 
 /// Fetches a page on a thread of its own; `None` if no thread is available.
 pub fn spawn_fetch(
-    ahead: &Arc<AtomicUsize>,
+    prefetched_bytes: &Arc<AtomicUsize>,
     fetch: impl FnOnce() -> FetchedPage + Send + 'static,
 ) -> Option<Receiver<FetchedPage>> {
     // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
     // together.
-    let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
-    let counted = PrefetchThread(Arc::clone(ahead));
+    let is_full = prefetched_bytes.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
+    let counted = PrefetchThread(Arc::clone(prefetched_bytes));
     if is_full {
         return None;
     }
@@ -238,7 +238,7 @@ impl ListWalk {
         &mut self,
         fetcher: &PageFetcher,
         service: &Arc<dyn Database>,
-        ahead: &Arc<AtomicUsize>,
+        prefetched_bytes: &Arc<AtomicUsize>,
     ) {
         let NextPage::From(start) = &self.next else {
             return;
@@ -250,7 +250,7 @@ impl ListWalk {
             },
             start.clone(),
         );
-        if let Some(fetched) = spawn_fetch(ahead, move || fetcher.fetch(start)) {
+        if let Some(fetched) = spawn_fetch(prefetched_bytes, move || fetcher.fetch(start)) {
             self.next = NextPage::Prefetched(fetched);
         }
     }

@@ -149,10 +149,10 @@ impl Computation {
     /// Calls `wake` when the condition holds. Returns true if no thread makes steps: then the
     /// caller must have them made.
     #[must_use]
-    pub fn wait(&self, thread: u32, until: WaitFor, wake: Wake) -> bool {
+    pub fn wait(&self, thread: u32, condition: WaitFor, wake: Wake) -> bool {
         let mut state = self.state.lock();
         let there = !matches!(state.progress, ComputationProgress::Running)
-            || matches!(until, WaitFor::Byte(offset) if offset < self.spool.len());
+            || matches!(condition, WaitFor::Byte(offset) if offset < self.spool.len());
         if there {
             drop(state);
             wake(Ok(()));
@@ -160,7 +160,7 @@ impl Computation {
         }
         state.waiting.push(ComputationWaiter {
             thread,
-            until,
+            until: condition,
             wake,
         });
         state.producer.is_some()
@@ -245,16 +245,16 @@ impl Computation {
         Ok(())
     }
 
-    /// Returns the charges of the bytes before `end`, from index `settled` on; all remaining charges if
+    /// Returns the charges of the bytes before `end`, from index `first` on; all remaining charges if
     /// `end` is the end.
-    fn charges(&self, settled: usize, end: u64) -> Vec<DeferredCharge> {
+    fn charges(&self, first: usize, end: u64) -> Vec<DeferredCharge> {
         let state = self.state.lock();
-        debug_assert!(settled <= state.charges.len(), "charges of another run");
+        debug_assert!(first <= state.charges.len(), "charges of another run");
         let is_last =
             matches!(state.progress, ComputationProgress::Complete(_)) && end >= self.spool.len();
         let due = state
             .charges
-            .get(settled..)
+            .get(first..)
             .unwrap_or_default()
             .iter()
             .take_while(|(start, _)| is_last || *start < end);
@@ -568,9 +568,13 @@ mod tests {
 
     type Heard = Arc<Mutex<Vec<Result<()>>>>;
 
-    fn wait(computation: &Computation, until: WaitFor, heard: &Heard) -> bool {
-        let heard = Arc::clone(heard);
-        computation.wait(0, until, Box::new(move |woken| heard.lock().push(woken)))
+    fn wait(computation: &Computation, condition: WaitFor, outcomes: &Heard) -> bool {
+        let outcomes = Arc::clone(outcomes);
+        computation.wait(
+            0,
+            condition,
+            Box::new(move |woken| outcomes.lock().push(woken)),
+        )
     }
 
     #[test]

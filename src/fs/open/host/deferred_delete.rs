@@ -208,7 +208,7 @@ impl DeferredDelete {
         mount: &Mount,
         key: HiddenKey,
         hidden: HiddenItem,
-        parking: TrashText,
+        trash_text: TrashText,
         reply: Reply<()>,
     ) {
         let schema = match mount.schema(&key.0) {
@@ -223,7 +223,7 @@ impl DeferredDelete {
         // An item that another front end wrote since is not the one that was renamed away.
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
-        let (deletes, trashed) = (Arc::clone(self), parking.clone());
+        let (deletes, trashed) = (Arc::clone(self), trash_text.clone());
         let context = CallContext {
             wait: mount.caller.wait,
             ..CallContext::default()
@@ -252,7 +252,7 @@ impl DeferredDelete {
                 reply(ended);
             },
         );
-        match parking {
+        match trash_text {
             Some((key, content)) => mount.db.trash_item(
                 TrashRequest {
                     delete: request,

@@ -43,8 +43,8 @@ enum FolderMembers<'i> {
     List(&'i [AttributeValue]),
 }
 
-fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<FolderMembers<'i>> {
-    let Some(path) = of else {
+fn members<'i>(item: &'i Item, path: Option<&DocumentPath>) -> Result<FolderMembers<'i>> {
+    let Some(path) = path else {
         return Ok(FolderMembers::Map(&item.0));
     };
     match path.resolve_in(item) {
@@ -54,9 +54,9 @@ fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<FolderMember
     }
 }
 
-/// Returns the document path of a member of the value at `of`, by its file name.
+/// Returns the document path of a member of the value at `path`, by its file name.
 fn member(
-    of: Option<&DocumentPath>,
+    path: Option<&DocumentPath>,
     members: &FolderMembers<'_>,
     name: &str,
 ) -> Result<DocumentPath> {
@@ -64,7 +64,7 @@ fn member(
         FolderMembers::List(_) => PathElement::Index(index(name).ok_or(FsError::NotFound)?),
         FolderMembers::Map(map) => PathElement::Name(decode_name(map.keys(), name)?),
     };
-    match (of, element) {
+    match (path, element) {
         (None, PathElement::Name(head)) => Ok(DocumentPath::top_level(head)),
         (None, PathElement::Index(_)) => Err(FsError::NotFound),
         (Some(path), element) => {

@@ -182,12 +182,12 @@ impl Drop for PendingReply {
 }
 
 impl OpenBatch {
-    pub fn new(table: &TableName, kind: BatchKind, path: String, opener: Caller) -> Self {
+    pub fn new(table: &TableName, kind: BatchKind, path: String, caller: Caller) -> Self {
         Self {
             table: table.clone(),
             kind,
             path,
-            opener,
+            opener: caller,
             turns: Mutex::default(),
             progress: Mutex::default(),
         }
@@ -293,7 +293,7 @@ impl OpenBatch {
     fn start_line(
         self: &Arc<Self>,
         host: &Host,
-        by: &CallContext,
+        context: &CallContext,
         schema: &TableSchema,
         line: BatchLine,
         pending: &Arc<PendingReply>,
@@ -320,15 +320,15 @@ impl OpenBatch {
                 self.record_failure(number, &text, FsError::Body(refused.to_owned()));
                 self.progress.lock().transaction.reset();
             }
-            Ok(BatchRequest::Commit) => self.commit(host, by),
+            Ok(BatchRequest::Commit) => self.commit(host, context),
             Ok(BatchRequest::Put(request)) => {
-                let done = Completion::new(by.clone(), move |outcome| {
+                let done = Completion::new(context.clone(), move |outcome| {
                     this.finish_line(number, &text, outcome.map(drop), &pending)
                 });
                 host.mount.db.start(api::Call::PutItem(request, done));
             }
             Ok(BatchRequest::Delete(request)) => {
-                let done = Completion::new(by.clone(), move |outcome| {
+                let done = Completion::new(context.clone(), move |outcome| {
                     this.finish_line(number, &text, outcome.map(drop), &pending)
                 });
                 host.mount.db.start(api::Call::DeleteItem(request, done));
@@ -437,7 +437,7 @@ impl OpenBatch {
     /// Ends a transaction: the last close by the opener carries it out, or the release if other
     /// processes went on with the file. If the writer is being killed its lines are not complete,
     /// and nothing is carried out.
-    fn end_transaction(&self, host: &Host, by: &CallContext, call: &FileCall) {
+    fn end_transaction(&self, host: &Host, context: &CallContext, call: &FileCall) {
         let caller = host.mount.caller;
         match call {
             FileCall::Flush if was_killed(caller.pid) => self.progress.lock().transaction.abort(),
@@ -447,14 +447,14 @@ impl OpenBatch {
                 if same_process(self.opener.pid, caller.pid)
                     && has_path_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
             {
-                self.commit(host, by);
+                self.commit(host, context);
             }
-            FileCall::Release => self.commit(host, by),
+            FileCall::Release => self.commit(host, context),
             _ => {}
         }
     }
 
-    fn commit(&self, host: &Host, by: &CallContext) {
+    fn commit(&self, host: &Host, context: &CallContext) {
         let taken = self.progress.lock().transaction.take();
         let Some((numbers, request)) = taken else {
             return;
@@ -462,7 +462,7 @@ impl OpenBatch {
         debug_assert!(!numbers.is_empty(), "a transaction without lines is `None`");
         let first = numbers.first().copied().unwrap_or_default();
         let count = numbers.len() as u64;
-        match run_blocking(by.clone(), |done| {
+        match run_blocking(context.clone(), |done| {
             host.mount
                 .db
                 .start(api::Call::TransactWriteItems(request, done))

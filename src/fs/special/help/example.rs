@@ -88,11 +88,11 @@ impl HelpExample {
         best.map_or_else(|| Self::empty(mount), Ok)
     }
 
-    fn from_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self> {
+    fn from_table(mount: &Mount, table: &TableName, own_index: Option<&IndexName>) -> Result<Self> {
         let schema = mount.schema(table)?;
         let source = base_source(table);
         let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
-        let index = first_index(mount, &schema, own)?;
+        let index = first_index(mount, &schema, own_index)?;
         Ok(Self {
             table: table.clone(),
             key: schema.key.clone(),
@@ -296,11 +296,13 @@ impl IndexExample {
 fn first_index(
     mount: &Mount,
     schema: &TableSchema,
-    own: Option<&IndexName>,
+    own_index: Option<&IndexName>,
 ) -> Result<Option<IndexExample>> {
     let described = mount.db.describe(&schema.name)?.ok_or(FsError::NotFound)?;
     for (index, about) in described.schema.indexes.iter().zip(&described.indexes) {
-        if own.is_some_and(|own| *own != index.name) || about.status != TableStatus::Active {
+        if own_index.is_some_and(|own_index| *own_index != index.name)
+            || about.status != TableStatus::Active
+        {
             continue;
         }
         let source = SourceName {

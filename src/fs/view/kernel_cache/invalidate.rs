@@ -38,7 +38,7 @@ pub const NODES_MAX: usize = 200_000;
 
 impl KernelCache {
     /// Notifies the kernel of a commit, on the thread that commits.
-    pub(super) fn invalidate(&self, committed: &CommitEvent, then: AfterCommit) {
+    pub(super) fn invalidate(&self, committed: &CommitEvent, complete: AfterCommit) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
         for written in &committed.items {
             let ino = item_ino(&written.table, &written.key);
@@ -69,7 +69,7 @@ impl KernelCache {
         } else {
             committed.wait
         };
-        self.notify(invalidations, marks, wait, then);
+        self.notify(invalidations, marks, wait, complete);
     }
 
     /// Lets the kernel drop all marked nodes, and waits for it.
@@ -123,7 +123,7 @@ impl KernelCache {
         mut invalidations: Vec<Invalidation>,
         marks: Vec<(u64, CacheMark)>,
         wait: WaitPolicy,
-        then: AfterCommit,
+        complete: AfterCommit,
     ) {
         let Some(kernel) = self
             .notifier
@@ -131,7 +131,7 @@ impl KernelCache {
             .clone()
             .filter(|_| !invalidations.is_empty())
         else {
-            return then();
+            return complete();
         };
         self.counters
             .invalidations
@@ -146,7 +146,7 @@ impl KernelCache {
                 .into_iter()
                 .for_each(|(ino, mark)| inodes.clear_mark(ino, mark))
         });
-        kernel(invalidations, wait, ended, then);
+        kernel(invalidations, wait, ended, complete);
     }
 
     /// Lets the kernel drop the oldest nodes when it knows too many: on another thread, as it takes

@@ -103,10 +103,10 @@ impl LeaseHolder for CacheHandle {
 }
 
 impl CommitObserver for CacheHandle {
-    fn on_commit(&self, committed: &Arc<CommitEvent>, then: AfterCommit) {
+    fn on_commit(&self, committed: &Arc<CommitEvent>, complete: AfterCommit) {
         match self.0.upgrade() {
-            Some(cache) => cache.invalidate(committed, then),
-            None => then(),
+            Some(cache) => cache.invalidate(committed, complete),
+            None => complete(),
         }
     }
 }

@@ -89,17 +89,17 @@ impl LogFiles {
         &self.files[file_index(generation)]
     }
 
-    fn append_zeros(&self, which: usize) -> io::Result<()> {
+    fn append_zeros(&self, file_index: usize) -> io::Result<()> {
         let bytes = usize::try_from(self.limit)
             .unwrap_or(ZEROS_BYTES)
             .min(ZEROS_BYTES);
         #[cfg(test)]
         record(LogEvent::Write(
-            which,
-            self.files[which].metadata()?.len() as usize,
+            file_index,
+            self.files[file_index].metadata()?.len() as usize,
             ZEROS[..bytes].to_vec(),
         ));
-        io::Write::write_all(&mut &self.appenders[which], &ZEROS[..bytes])
+        io::Write::write_all(&mut &self.appenders[file_index], &ZEROS[..bytes])
     }
 
     /// Writes and syncs the next zeros ahead in a file that is shorter than `wanted_bytes` and the
@@ -228,10 +228,10 @@ pub fn sync_logs(dir: &Path) -> io::Result<()> {
 }
 
 /// Reads up to the end of the buffer or of the file; returns the number of bytes.
-pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+pub(super) fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, at + filled as u64) {
+        match file.read_at(rest, offset + filled as u64) {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -257,19 +257,19 @@ pub(super) fn read_record<'b>(
 /// Reads a record with any id; `None` if the file has no whole one at this offset.
 pub(super) fn read_any_record<'b>(
     file: &File,
-    at: u64,
+    offset: u64,
     buffer: &'b mut Vec<u8>,
 ) -> io::Result<Option<ReadRecord<'b>>> {
     buffer.resize(SECTOR_BYTES, 0);
-    let bytes = read_up_to(file, buffer, at)?;
+    let bytes = read_up_to(file, buffer, offset)?;
     let Some(head) = buffer.get(..bytes).and_then(RecordHeader::parse) else {
         return Ok(None);
     };
     // Checked before memory is allocated for it.
-    if file.metadata()?.len().saturating_sub(at) < head.unpadded_bytes() as u64 {
+    if file.metadata()?.len().saturating_sub(offset) < head.unpadded_bytes() as u64 {
         return Ok(None);
     }
     buffer.resize(head.unpadded_bytes().max(SECTOR_BYTES), 0);
-    read_up_to(file, &mut buffer[bytes..], at + bytes as u64)?;
+    read_up_to(file, &mut buffer[bytes..], offset + bytes as u64)?;
     Ok(head.payload(buffer).map(|payload| (head, payload)))
 }
