@@ -67,7 +67,7 @@ impl Shell {
         }
     }
 
-    /// Begins a call on an inode or a name in it (`fs::view::timed_call`); `send_reply` converts its
+    /// Begins a call on an inode or a name in it (`fs::view::timed_call`); `send` converts its
     /// result to the reply.
     fn begin<R: FailReply, T: 'static>(
         &self,
@@ -76,14 +76,14 @@ impl Shell {
         ino: INodeNo,
         name: Option<&OsStr>,
         reply: R,
-        send_reply: impl FnOnce(R, T) + Send + 'static,
+        send: impl FnOnce(R, T) + Send + 'static,
     ) -> PendingCall<T> {
         let call = self
             .view
             .begin(caller, operation, ino.0, name.map(OsStr::as_bytes));
         let view = call.view.clone();
         let done = move |ended| match call.end(ended) {
-            Ok(value) => send_reply(reply, value),
+            Ok(value) => send(reply, value),
             Err(error) => reply.refuse(errno(&error)),
         };
         PendingCall {
@@ -217,7 +217,7 @@ impl Filesystem for Shell {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let (owner, owned) = (self.owner, name.as_bytes().to_vec());
-        let send_reply = move |reply: ReplyEntry, attr: Attr| {
+        let send = move |reply: ReplyEntry, attr: Attr| {
             reply.entry_with_ttls(
                 &attr.ttl.attr,
                 &attr.ttl.name,
@@ -231,7 +231,7 @@ impl Filesystem for Shell {
             parent,
             Some(name),
             reply,
-            send_reply,
+            send,
         );
         asked.answer(CallTarget::Name(parent.0, name.as_bytes()), move |view| {
             view.lookup(parent.0, &owned)
@@ -250,17 +250,10 @@ impl Filesystem for Shell {
         reply: ReplyAttr,
     ) {
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
-        let send_reply = move |reply: ReplyAttr, attr: Attr| {
+        let send = move |reply: ReplyAttr, attr: Attr| {
             reply.attr(&attr.ttl.attr, &file_attr(&attr, owner))
         };
-        let asked = self.begin(
-            file_caller(request),
-            "getattr",
-            ino,
-            None,
-            reply,
-            send_reply,
-        );
+        let asked = self.begin(file_caller(request), "getattr", ino, None, reply, send);
         asked.start_at(CallTarget::Inode(ino.0), move |view, done| {
             view.getattr_async(ino.0, handle, done)
         });
@@ -294,32 +287,18 @@ impl Filesystem for Shell {
             touched,
         };
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
-        let send_reply =
+        let send =
             move |reply: ReplyAttr, attr: Attr| reply.attr(&NO_TTL, &file_attr(&attr, owner));
-        let asked = self.begin(
-            file_caller(request),
-            "setattr",
-            ino,
-            None,
-            reply,
-            send_reply,
-        );
+        let asked = self.begin(file_caller(request), "setattr", ino, None, reply, send);
         asked.start_at(CallTarget::Inode(ino.0), move |view, done| {
             view.setattr(ino.0, handle, new, done)
         });
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
-        let send_reply = |reply: ReplyData, target: String| reply.data(target.as_bytes());
-        self.begin(
-            file_caller(request),
-            "readlink",
-            ino,
-            None,
-            reply,
-            send_reply,
-        )
-        .start(|view, done| done(view.readlink(ino.0)));
+        let send = |reply: ReplyData, target: String| reply.data(target.as_bytes());
+        self.begin(file_caller(request), "readlink", ino, None, reply, send)
+            .start(|view, done| done(view.readlink(ino.0)));
     }
 
     fn mknod(
@@ -473,10 +452,10 @@ impl Filesystem for Shell {
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let flags = open_flags(flags.0);
-        let send_reply = move |reply: ReplyOpen, handle: u64| {
+        let send = move |reply: ReplyOpen, handle: u64| {
             reply.opened(FileHandle(handle), fopen_flags(flags.write))
         };
-        let asked = self.begin(file_caller(request), "open", ino, None, reply, send_reply);
+        let asked = self.begin(file_caller(request), "open", ino, None, reply, send);
         asked.answer(CallTarget::Inode(ino.0), move |view| {
             view.open(ino.0, flags)
         });
@@ -493,8 +472,8 @@ impl Filesystem for Shell {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let send_reply = |reply: ReplyData, bytes: ReadBytes| reply.data(bytes.as_ref());
-        let asked = self.begin(file_caller(request), "read", ino, None, reply, send_reply);
+        let send = |reply: ReplyData, bytes: ReadBytes| reply.data(bytes.as_ref());
+        let asked = self.begin(file_caller(request), "read", ino, None, reply, send);
         asked.start(|view, done| view.read(handle.0, offset, size as usize, done));
     }
 
@@ -521,14 +500,14 @@ impl Filesystem for Shell {
         // The kernel never sends more than WRITE_BYTES_MAX.
         debug_assert!(data.len() <= WRITE_BYTES_MAX as usize);
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let send_reply = move |reply: ReplyWrite, (): ()| reply.written(written);
+        let send = move |reply: ReplyWrite, (): ()| reply.written(written);
         let asked = self.begin(
             convert::caller(request, wait),
             "write",
             ino,
             None,
             reply,
-            send_reply,
+            send,
         );
         asked.start(|view, done| view.write(handle.0, offset, data, done));
     }
@@ -576,16 +555,9 @@ impl Filesystem for Shell {
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
-        let send_reply =
+        let send =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
-        let asked = self.begin(
-            directory_caller(request),
-            "opendir",
-            ino,
-            None,
-            reply,
-            send_reply,
-        );
+        let asked = self.begin(directory_caller(request), "opendir", ino, None, reply, send);
         asked.start(|view, done| done(view.opendir(ino.0)));
     }
 
@@ -789,7 +761,7 @@ impl Filesystem for Shell {
         reply: ReplyCreate,
     ) {
         let (owner, owned, flags) = (self.owner, name.as_bytes().to_vec(), open_flags(flags));
-        let send_reply = move |reply: ReplyCreate, created: CreateReply| {
+        let send = move |reply: ReplyCreate, created: CreateReply| {
             let attr = file_attr(&created.attr, owner);
             reply.created(
                 &NO_TTL,
@@ -805,7 +777,7 @@ impl Filesystem for Shell {
             parent,
             Some(name),
             reply,
-            send_reply,
+            send,
         );
         let make = move |view: &View, done: Reply<CreateReply>| {
             done(view.create(parent.0, &owned, mode, flags))
@@ -909,7 +881,7 @@ impl Filesystem for Shell {
             offset: offset_out,
         };
         // The text of an item is far below `u32::MAX`.
-        let send_reply =
+        let send =
             |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
         let asked = self.begin(
             file_caller(request),
@@ -917,7 +889,7 @@ impl Filesystem for Shell {
             ino_out,
             None,
             reply,
-            send_reply,
+            send,
         );
         asked.start(|view, done| view.copy_file_range(from, to, length, done));
     }

@@ -238,6 +238,5 @@ fn has_definition(schema: &IndexSchema, definition: &IndexDefinition) -> bool {
         .iter()
         .map(|element| (&element.attribute_name, element.key_type));
     elements.eq(partition.chain(sort))
-        && projection(&definition.projection)
-            .is_ok_and(|requested| requested == schema.projection)
+        && projection(&definition.projection).is_ok_and(|requested| requested == schema.projection)
 }

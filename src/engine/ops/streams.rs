@@ -163,10 +163,10 @@ impl Engine {
 fn readable_version(
     definition: &StreamDefinition,
     sequence: SequenceNumber,
-    trimmed: Version,
+    end: Version,
 ) -> Result<Version, StreamError> {
     let version = sequence.version();
-    if version >= trimmed {
+    if version >= end {
         return Err(StreamError::SequenceNumber);
     }
     if version < definition.first || version <= definition.trimmed {
@@ -181,9 +181,9 @@ fn first_since(
     read: &dyn Read,
     definition: &StreamDefinition,
     ms: u64,
-    trimmed: Version,
+    end: Version,
 ) -> Result<Version, StoreError> {
-    let (mut low, mut high) = (definition.first.max(definition.trimmed + 1), trimmed);
+    let (mut low, mut high) = (definition.first.max(definition.trimmed + 1), end);
     while low < high {
         let middle = low + (high - low) / 2;
         match trim::first_at(read, definition.id, middle)? {

@@ -185,8 +185,8 @@ pub(super) fn decode_cursor(mut bytes: &[u8], scope: TokenScope<'_>) -> Option<I
     bytes.is_empty().then_some(item)
 }
 
-fn shorten(start_key: &[u8], last: &Item, scope: TokenScope<'_>) -> Vec<u8> {
-    let mut body = digest(start_key).to_vec();
+fn shorten(encoded: &[u8], last: &Item, scope: TokenScope<'_>) -> Vec<u8> {
+    let mut body = digest(encoded).to_vec();
     if scope.partition.is_none() {
         let values: Vec<&AttributeValue> = scope
             .context

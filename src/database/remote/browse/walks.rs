@@ -187,13 +187,13 @@ impl Drop for PrefetchThread {
 
 /// Fetches a page on a thread of its own; `None` if no thread is available.
 pub fn spawn_fetch(
-    prefetched_bytes: &Arc<AtomicUsize>,
+    prefetches: &Arc<AtomicUsize>,
     fetch: impl FnOnce() -> FetchedPage + Send + 'static,
 ) -> Option<Receiver<FetchedPage>> {
     // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
     // together.
-    let is_full = prefetched_bytes.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
-    let counted = PrefetchThread(Arc::clone(prefetched_bytes));
+    let is_full = prefetches.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
+    let counted = PrefetchThread(Arc::clone(prefetches));
     if is_full {
         return None;
     }
@@ -238,7 +238,7 @@ impl ListWalk {
         &mut self,
         fetcher: &PageFetcher,
         service: &Arc<dyn Database>,
-        prefetched_bytes: &Arc<AtomicUsize>,
+        prefetches: &Arc<AtomicUsize>,
     ) {
         let NextPage::From(start) = &self.next else {
             return;
@@ -250,7 +250,7 @@ impl ListWalk {
             },
             start.clone(),
         );
-        if let Some(fetched) = spawn_fetch(prefetched_bytes, move || fetcher.fetch(start)) {
+        if let Some(fetched) = spawn_fetch(prefetches, move || fetcher.fetch(start)) {
             self.next = NextPage::Prefetched(fetched);
         }
     }
