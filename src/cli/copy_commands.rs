@@ -116,8 +116,8 @@ impl CopyCost {
             )));
         }
         let mut answer = String::new();
-        let asked = write!(std::io::stderr(), "This takes about {text}. Go on? [y/N] ");
-        let heard = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+        let prompted = write!(std::io::stderr(), "This takes about {text}. Go on? [y/N] ");
+        let heard = prompted.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
         heard.map_err(CliError::io("cannot ask"))?;
         if matches!(answer.trim(), "y" | "Y" | "yes") {
             Ok(())
@@ -187,7 +187,7 @@ pub fn run_copy(
         cost.text(&counts)
     );
     let goes_on = "the same command goes on from here";
-    let told = match ended {
+    let result = match ended {
         Ok(CopyOutcome::Whole) if counts.rejected == 0 => {
             return print_text(&format!("{summary}\n")).map(|()| CommandResult::Done);
         }
@@ -199,7 +199,7 @@ pub fn run_copy(
         Err(error) if counts.items == 0 => return Err(error.into()),
         Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
     };
-    print_text(&told)?;
+    print_text(&result)?;
     Ok(CommandResult::Failed)
 }
 
@@ -287,10 +287,10 @@ pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
         restart_option: "--replace",
     };
     let journal = journal::path(&opened.dir, &[journal::PULL, to_table.as_str()]);
-    let what = format!("{} into {}", from.name, opened.dir.display());
+    let action = format!("{} into {}", from.name, opened.dir.display());
     let plan = CopyPlan::new(from, local_table(&opened, to_table), rules, &journal)
         .map_err(CliError::from);
-    plan.and_then(|plan| run_copy(plan, what, "pulled", &cost, &args.copy))
+    plan.and_then(|plan| run_copy(plan, action, "pulled", &cost, &args.copy))
 }
 
 const PUSH_HELP: &str = "\
@@ -357,10 +357,10 @@ pub fn push(args: PushArgs) -> Result<CommandResult, CliError> {
         restart_option: "--restart",
     };
     let journal = journal::path(&opened.dir, &["push", table.as_str(), &to.name]);
-    let what = format!("{table} to {}", to.name);
+    let action = format!("{table} to {}", to.name);
     let plan =
         CopyPlan::new(local_table(&opened, table), to, rules, &journal).map_err(CliError::from);
-    plan.and_then(|plan| run_copy(plan, what, "pushed", &cost, &args.copy))
+    plan.and_then(|plan| run_copy(plan, action, "pushed", &cost, &args.copy))
 }
 
 /// The prefix of a table location in the AWS configuration's service.

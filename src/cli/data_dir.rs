@@ -228,10 +228,10 @@ pub fn find_table(database: &dyn Browse, name: &str) -> Result<TableName, CliErr
         .iter()
         .map(ToString::to_string)
         .collect();
-    let there = if names.is_empty() {
+    let existing = if names.is_empty() {
         "there are no tables".to_owned()
     } else {
         format!("the tables are {}", names.join(", "))
     };
-    Err(CliError::Message(format!("no table {name:?}; {there}")))
+    Err(CliError::Message(format!("no table {name:?}; {existing}")))
 }

@@ -194,13 +194,13 @@ fn unknown(database: &dyn Browse, table: &TableName, index: &str) -> Result<CliE
         .iter()
         .map(|index| index.name.as_str())
         .collect();
-    let there = if names.is_empty() {
+    let existing = if names.is_empty() {
         "it has none".to_owned()
     } else {
         format!("it has {}", names.join(", "))
     };
     Ok(CliError::Message(format!(
-        "table {table} has no index {index:?}; {there}"
+        "table {table} has no index {index:?}; {existing}"
     )))
 }
 

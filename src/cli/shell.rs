@@ -161,7 +161,7 @@ fn report_failures(reported: &str, status: Option<i32>) -> Result<CommandResult,
     let user = current_user().map_err(CliError::io("cannot read who this process runs as"))?;
     let mounts = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let mut known = Vec::new();
-    let mut asked = Vec::new();
+    let mut queries = Vec::new();
     for mount in mounts.into_iter().filter(|mount| mount.allows(user)) {
         let name = hex(&digest(mount.path.as_os_str().as_bytes()));
         match before.get(name.as_str()).copied() {
@@ -175,12 +175,12 @@ fn report_failures(reported: &str, status: Option<i32>) -> Result<CommandResult,
                     waiting_state(Some(last), status, None)
                 ));
             }
-            last => asked.extend(start_reader(mount.path).map(|reader| (name, last, reader))),
+            last => queries.extend(start_reader(mount.path).map(|reader| (name, last, reader))),
         }
     }
     // All were asked at once, so they share the time limit.
     let until = Instant::now() + REPORT_WAIT;
-    for (name, last, reader) in asked {
+    for (name, last, reader) in queries {
         match reader.receive(until.saturating_duration_since(Instant::now())) {
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text);
@@ -343,11 +343,11 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
     let mut reader = MountReader::start()?;
     let text = reader.read(&directory.join(HELP_NAME), COMPLETE_WAIT)?;
     let text = String::from_utf8_lossy(&text);
-    let told = text
+    let listed = text
         .lines()
         .take_while(|line| !line.starts_with("Examples"));
     // A name begins at the third character; its description is indented further.
-    let words = told.filter_map(|line| {
+    let words = listed.filter_map(|line| {
         line.strip_prefix("  ")
             .filter(|rest| !rest.starts_with(' '))
     });

@@ -303,13 +303,13 @@ fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
         .indexes_of(IndexKind::Global)
         .map(|index| index.name.as_str())
         .collect();
-    let there = if names.is_empty() {
+    let existing = if names.is_empty() {
         "it has none".to_owned()
     } else {
         format!("it has {}", names.join(", "))
     };
     format!(
-        "table {} has no global index {name:?}; {there}. For a planned one give --hash-key NAME:TYPE",
+        "table {} has no global index {name:?}; {existing}. For a planned one give --hash-key NAME:TYPE",
         schema.name
     )
 }
@@ -375,23 +375,23 @@ fn parse(text: &str) -> Result<Settings, String> {
             .split_once(['=', ':'])
             .map(|(name, value)| (name.trim(), value.trim()))
             .ok_or(format!("line {number} is not name = value"))?;
-        let said = (!value.is_empty()).then(|| value.to_owned());
+        let given = (!value.is_empty()).then(|| value.to_owned());
         let wrong = |what: &str| format!("line {number}: {name} is {value:?}; it takes {what}");
         match name {
-            "tableName" => config.table = said,
-            "gsiHashKeyName" => hash.0 = said,
-            "gsiHashKeyType" => hash.1 = said,
-            "gsiRangeKeyName" => range.0 = said,
-            "gsiRangeKeyType" => range.1 = said,
+            "tableName" => config.table = given,
+            "gsiHashKeyName" => hash.0 = given,
+            "gsiHashKeyType" => hash.1 = given,
+            "gsiRangeKeyName" => range.0 = given,
+            "gsiRangeKeyType" => range.1 = given,
             "recordDetails" => {
                 config.no_details = !value.parse::<bool>().map_err(|_| wrong("true or false"))?
             }
             "recordGsiValueInViolationRecord" => {
                 config.no_values = !value.parse::<bool>().map_err(|_| wrong("true or false"))?
             }
-            "detectionOutputPath" => config.output = said.map(PathBuf::from),
-            "correctionInputPath" => config.input = said.map(PathBuf::from),
-            "correctionOutputPath" => config.errors = said.map(PathBuf::from),
+            "detectionOutputPath" => config.output = given.map(PathBuf::from),
+            "correctionInputPath" => config.input = given.map(PathBuf::from),
+            "correctionOutputPath" => config.errors = given.map(PathBuf::from),
             "numOfViolations" => {
                 config.max_violations =
                     count(value).ok_or_else(|| wrong("a count, or -1 for all"))?

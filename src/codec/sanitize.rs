@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn what_a_terminal_obeys_and_what_turns_a_line_is_written_out() {
         let hostile = "a\u{1b}]0;x\u{7}\u{9b}2J\r\n\t\u{7f}\u{202e}é❤\u{fe0f}";
-        let told = r"a\u{1b}]0;x\u{7}\u{9b}2J\r\n\t\u{7f}\u{202e}é❤".to_owned() + "\u{fe0f}";
-        assert_eq!(line(hostile, 99), told);
+        let shown = r"a\u{1b}]0;x\u{7}\u{9b}2J\r\n\t\u{7f}\u{202e}é❤".to_owned() + "\u{fe0f}";
+        assert_eq!(line(hostile, 99), shown);
         assert_eq!(lines("a\n\tb\r\u{1b}", 99), "a\n\tb\\r\\u{1b}");
         assert_eq!(
             (line("abc", 3), line("abcd", 3)),

@@ -26,10 +26,10 @@ pub fn resume(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
     if expired(&*shared.store.snapshot()?, now_ms)?.is_empty() {
         return Ok(());
     }
-    let again = Arc::clone(shared);
+    let shared_clone = Arc::clone(shared);
     let next = Completion::detached(move |outcome: Result<(), Error>| {
         // The next tokens remove the rest.
-        if let Err(error) = outcome.and_then(|()| Ok(resume(&again)?)) {
+        if let Err(error) = outcome.and_then(|()| Ok(resume(&shared_clone)?)) {
             log::debug!("removal of expired client request tokens stopped: {error}");
         }
     });

@@ -52,20 +52,24 @@ pub fn start_all(shared: &Arc<EngineShared>, sources: impl IntoIterator<Item = S
 
 /// Removes the data of a marked source in batches; no request waits for it.
 pub fn start(shared: Arc<EngineShared>, source: SourceId) {
-    let again = Arc::clone(&shared);
+    let shared_clone = Arc::clone(&shared);
     let next = Completion::detached(move |outcome: Result<bool, Error>| match outcome {
         Ok(true) => {
-            again.batch_size.grow();
-            start(again, source);
+            shared_clone.batch_size.grow();
+            start(shared_clone, source);
         }
         Ok(false) => {}
-        Err(Error::Store(StoreError::NoSpace)) if again.batch_size.halve() => start(again, source),
+        Err(Error::Store(StoreError::NoSpace)) if shared_clone.batch_size.halve() => {
+            start(shared_clone, source)
+        }
         Err(Error::Store(StoreError::Closed)) => {
             log::debug!("removal of source {} waits for the next open", source.0)
         }
         Err(error) => {
             log::warn!("removal of a dropped table failed and is tried again: {error}");
-            retry_later(&again, move |shared| start(Arc::clone(shared), source));
+            retry_later(&shared_clone, move |shared| {
+                start(Arc::clone(shared), source)
+            });
         }
     });
     shared.submit(

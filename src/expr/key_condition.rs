@@ -296,8 +296,8 @@ impl KeyConditionShape {
             let operator = condition
                 .comparison_operator
                 .unwrap_or(ComparisonOperator::Eq);
-            let said = legacy::operator_condition(condition, operator)?;
-            let range = said
+            let operator_condition = legacy::operator_condition(condition, operator)?;
+            let range = operator_condition
                 .as_attribute_test()
                 .and_then(|(_, predicate, values)| SortRange::from_predicate(predicate, &values));
             conditions.push(AttributeCondition {

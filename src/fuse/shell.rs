@@ -225,7 +225,7 @@ impl Filesystem for Shell {
                 GENERATION,
             );
         };
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "lookup",
             parent,
@@ -233,7 +233,7 @@ impl Filesystem for Shell {
             reply,
             send,
         );
-        asked.answer(CallTarget::Name(parent.0, name.as_bytes()), move |view| {
+        call.answer(CallTarget::Name(parent.0, name.as_bytes()), move |view| {
             view.lookup(parent.0, &owned)
         });
     }
@@ -253,8 +253,8 @@ impl Filesystem for Shell {
         let send = move |reply: ReplyAttr, attr: Attr| {
             reply.attr(&attr.ttl.attr, &file_attr(&attr, owner))
         };
-        let asked = self.begin(file_caller(request), "getattr", ino, None, reply, send);
-        asked.start_at(CallTarget::Inode(ino.0), move |view, done| {
+        let call = self.begin(file_caller(request), "getattr", ino, None, reply, send);
+        call.start_at(CallTarget::Inode(ino.0), move |view, done| {
             view.getattr_async(ino.0, handle, done)
         });
     }
@@ -289,8 +289,8 @@ impl Filesystem for Shell {
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let send =
             move |reply: ReplyAttr, attr: Attr| reply.attr(&NO_TTL, &file_attr(&attr, owner));
-        let asked = self.begin(file_caller(request), "setattr", ino, None, reply, send);
-        asked.start_at(CallTarget::Inode(ino.0), move |view, done| {
+        let call = self.begin(file_caller(request), "setattr", ino, None, reply, send);
+        call.start_at(CallTarget::Inode(ino.0), move |view, done| {
             view.setattr(ino.0, handle, new, done)
         });
     }
@@ -312,7 +312,7 @@ impl Filesystem for Shell {
         reply: ReplyEntry,
     ) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "mknod",
             parent,
@@ -320,7 +320,7 @@ impl Filesystem for Shell {
             reply,
             reply_entry(self.owner),
         );
-        asked.answer(CallTarget::Commit, move |view| match mode & libc::S_IFMT {
+        call.answer(CallTarget::Commit, move |view| match mode & libc::S_IFMT {
             libc::S_IFREG => view.mknod(parent.0, &owned, mode),
             // The error of mknod(2) for unsupported node types; link(2) has the same.
             _ => Err(FsError::NotPermitted(
@@ -339,7 +339,7 @@ impl Filesystem for Shell {
         reply: ReplyEntry,
     ) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "mkdir",
             parent,
@@ -347,13 +347,13 @@ impl Filesystem for Shell {
             reply,
             reply_entry(self.owner),
         );
-        asked.answer(CallTarget::Directory(parent.0), move |view| {
+        call.answer(CallTarget::Directory(parent.0), move |view| {
             view.mkdir(parent.0, &owned)
         });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "unlink",
             parent,
@@ -361,12 +361,12 @@ impl Filesystem for Shell {
             reply,
             reply_ok,
         );
-        asked.start(|view, done| view.unlink(parent.0, name.as_bytes(), done));
+        call.start(|view, done| view.unlink(parent.0, name.as_bytes(), done));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "rmdir",
             parent,
@@ -374,7 +374,7 @@ impl Filesystem for Shell {
             reply,
             reply_ok,
         );
-        asked.answer(CallTarget::Directory(parent.0), move |view| {
+        call.answer(CallTarget::Directory(parent.0), move |view| {
             view.rmdir(parent.0, &owned)
         });
     }
@@ -391,7 +391,7 @@ impl Filesystem for Shell {
             name.as_bytes().to_vec(),
             target.as_os_str().as_bytes().to_vec(),
         );
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "symlink",
             parent,
@@ -399,7 +399,7 @@ impl Filesystem for Shell {
             reply,
             reply_entry(self.owner),
         );
-        asked.answer(CallTarget::Directory(parent.0), move |view| {
+        call.answer(CallTarget::Directory(parent.0), move |view| {
             view.symlink(parent.0, &owned, &target)
         });
     }
@@ -415,7 +415,7 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         let (old_name, new_name) = (name.as_bytes(), newname.as_bytes());
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "rename",
             parent,
@@ -424,7 +424,7 @@ impl Filesystem for Shell {
             reply_ok,
         );
         let flags = rename_flags(flags);
-        asked.start(|view, done| {
+        call.start(|view, done| {
             view.rename(parent.0, old_name, newparent.0, new_name, flags, done)
         });
     }
@@ -437,7 +437,7 @@ impl Filesystem for Shell {
         newname: &OsStr,
         reply: ReplyEntry,
     ) {
-        let asked = self.begin(
+        let call = self.begin(
             file_caller(request),
             "link",
             newparent,
@@ -445,7 +445,7 @@ impl Filesystem for Shell {
             reply,
             reply_entry(self.owner),
         );
-        asked.refuse(FsError::NotPermitted(
+        call.refuse(FsError::NotPermitted(
             "an item has one name; cp makes another item",
         ));
     }
@@ -455,8 +455,8 @@ impl Filesystem for Shell {
         let send = move |reply: ReplyOpen, handle: u64| {
             reply.opened(FileHandle(handle), fopen_flags(flags.write))
         };
-        let asked = self.begin(file_caller(request), "open", ino, None, reply, send);
-        asked.answer(CallTarget::Inode(ino.0), move |view| {
+        let call = self.begin(file_caller(request), "open", ino, None, reply, send);
+        call.answer(CallTarget::Inode(ino.0), move |view| {
             view.open(ino.0, flags)
         });
     }
@@ -473,8 +473,8 @@ impl Filesystem for Shell {
         reply: ReplyData,
     ) {
         let send = |reply: ReplyData, bytes: ReadBytes| reply.data(bytes.as_ref());
-        let asked = self.begin(file_caller(request), "read", ino, None, reply, send);
-        asked.start(|view, done| view.read(handle.0, offset, size as usize, done));
+        let call = self.begin(file_caller(request), "read", ino, None, reply, send);
+        call.start(|view, done| view.read(handle.0, offset, size as usize, done));
     }
 
     fn write(
@@ -501,7 +501,7 @@ impl Filesystem for Shell {
         debug_assert!(data.len() <= WRITE_BYTES_MAX as usize);
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let send = move |reply: ReplyWrite, (): ()| reply.written(written);
-        let asked = self.begin(
+        let call = self.begin(
             convert::caller(request, wait),
             "write",
             ino,
@@ -509,7 +509,7 @@ impl Filesystem for Shell {
             reply,
             send,
         );
-        asked.start(|view, done| view.write(handle.0, offset, data, done));
+        call.start(|view, done| view.write(handle.0, offset, data, done));
     }
 
     fn flush(
@@ -522,8 +522,8 @@ impl Filesystem for Shell {
     ) {
         // Not the last close: a child's close comes here too, with half a document written, and so
         // does one before the first write.
-        let asked = self.begin(file_caller(request), "flush", ino, None, reply, reply_ok);
-        asked.start(|view, done| view.flush(handle.0, done));
+        let call = self.begin(file_caller(request), "flush", ino, None, reply, reply_ok);
+        call.start(|view, done| view.flush(handle.0, done));
     }
 
     fn release(
@@ -537,8 +537,8 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // An error here reaches no program: the view logs it.
-        let asked = self.begin(file_caller(request), "release", ino, None, reply, reply_ok);
-        asked.start(|view, done| view.release(handle.0, done));
+        let call = self.begin(file_caller(request), "release", ino, None, reply, reply_ok);
+        call.start(|view, done| view.release(handle.0, done));
     }
 
     fn fsync(
@@ -549,16 +549,16 @@ impl Filesystem for Shell {
         _datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let asked = self.begin(file_caller(request), "fsync", ino, None, reply, reply_ok);
-        asked.start(|view, done| view.fsync(handle.0, done));
+        let call = self.begin(file_caller(request), "fsync", ino, None, reply, reply_ok);
+        call.start(|view, done| view.fsync(handle.0, done));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
         let send =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
-        let asked = self.begin(directory_caller(request), "opendir", ino, None, reply, send);
-        asked.start(|view, done| done(view.opendir(ino.0)));
+        let call = self.begin(directory_caller(request), "opendir", ino, None, reply, send);
+        call.start(|view, done| done(view.opendir(ino.0)));
     }
 
     fn readdir(
@@ -683,8 +683,8 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.begin(file_caller(request), "setxattr", ino, None, reply, reply_ok);
-        asked.refuse(self.view.setxattr(name.as_bytes()));
+        let call = self.begin(file_caller(request), "setxattr", ino, None, reply, reply_ok);
+        call.refuse(self.view.setxattr(name.as_bytes()));
     }
 
     fn getxattr(
@@ -698,7 +698,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.begin(
+        let call = self.begin(
             file_caller(request),
             "getxattr",
             ino,
@@ -706,7 +706,7 @@ impl Filesystem for Shell {
             reply,
             reply_xattr(size),
         );
-        asked.start(|view, done| done(view.getxattr(ino.0, name.as_bytes())));
+        call.start(|view, done| done(view.getxattr(ino.0, name.as_bytes())));
     }
 
     /// Lists none: see `fs::view`.
@@ -721,7 +721,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.begin(
+        let call = self.begin(
             file_caller(request),
             "removexattr",
             ino,
@@ -729,7 +729,7 @@ impl Filesystem for Shell {
             reply,
             reply_ok,
         );
-        asked.refuse(self.view.removexattr(name.as_bytes()));
+        call.refuse(self.view.removexattr(name.as_bytes()));
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
@@ -771,7 +771,7 @@ impl Filesystem for Shell {
                 fopen_flags(true),
             );
         };
-        let asked = self.begin(
+        let call = self.begin(
             directory_caller(request),
             "create",
             parent,
@@ -784,9 +784,9 @@ impl Filesystem for Shell {
         };
         // A create that waits for a commit runs on another thread.
         if flags.exclusive {
-            asked.start_at(CallTarget::Commit, make)
+            call.start_at(CallTarget::Commit, make)
         } else {
-            asked.start(make)
+            call.start(make)
         }
     }
 
@@ -829,7 +829,7 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // posix_fallocate(3) then writes zeros itself.
-        let asked = self.begin(
+        let call = self.begin(
             file_caller(request),
             "fallocate",
             ino,
@@ -837,7 +837,7 @@ impl Filesystem for Shell {
             reply,
             reply_ok,
         );
-        asked.refuse(FsError::Unsupported(
+        call.refuse(FsError::Unsupported(
             "an item has the size of its text; write it as a whole",
         ));
     }
@@ -883,7 +883,7 @@ impl Filesystem for Shell {
         // The text of an item is far below `u32::MAX`.
         let send =
             |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let asked = self.begin(
+        let call = self.begin(
             file_caller(request),
             "copy_file_range",
             ino_out,
@@ -891,6 +891,6 @@ impl Filesystem for Shell {
             reply,
             send,
         );
-        asked.start(|view, done| view.copy_file_range(from, to, length, done));
+        call.start(|view, done| view.copy_file_range(from, to, length, done));
     }
 }

@@ -256,7 +256,7 @@ pub fn failure_reply(
     operation: Option<&Operation>,
     content_type: HeaderValue,
 ) -> HttpReply {
-    let told = match failure {
+    let body = match failure {
         HttpFailure::Protocol(failure) => failure.error_body(operation),
         HttpFailure::ContentEncoding => ErrorBody::new(
             "SerializationException",
@@ -270,8 +270,8 @@ pub fn failure_reply(
             ErrorBody::new(INTERNAL, "ddbfs failed on this request; its log says where")
         }
     };
-    let status = StatusCode::from_u16(told.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    HttpReply::new(status, content_type, told.json())
+    let status = StatusCode::from_u16(body.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    HttpReply::new(status, content_type, body.json())
 }
 
 /// Returns the reply to a body that was not read.

@@ -636,12 +636,12 @@ mod arithmetic_tests {
             let (negative, coefficient, exponent) = right.parts();
             let opposite = Number::from_parts(!negative, coefficient, exponent.into());
             let is_large = [left, right].iter().any(|number| number.magnitude() >= 38);
-            let told = |sum: String| match sum.parse::<Number>() {
+            let text_of = |sum: String| match sum.parse::<Number>() {
                 Err(NumberError::Precision) if is_large => Err(NumberError::Overflow),
-                told => told,
+                text_of => text_of,
             };
-            prop_assert_eq!(left.checked_add(right), told(slow_sum(left, right)));
-            prop_assert_eq!(left.checked_sub(right), told(slow_sum(left, opposite.expect("in range"))));
+            prop_assert_eq!(left.checked_add(right), text_of(slow_sum(left, right)));
+            prop_assert_eq!(left.checked_sub(right), text_of(slow_sum(left, opposite.expect("in range"))));
         }
 
         #[test]

@@ -159,9 +159,9 @@ mod tests {
 
     /// Checks status and body of a `failure` of `operation`.
     fn check(failure: &RequestError, operation: &str, expected: (u16, Value)) {
-        let told = failure.error_body(find(operation));
-        let json: Value = serde_json::from_slice(&told.json()).unwrap();
-        assert_eq!((told.status(), json), expected, "{failure:?}");
+        let body = failure.error_body(find(operation));
+        let json: Value = serde_json::from_slice(&body.json()).unwrap();
+        assert_eq!((body.status(), json), expected, "{failure:?}");
     }
 
     #[test]

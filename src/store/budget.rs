@@ -147,11 +147,11 @@ impl MemoryBudget {
     /// Returns the bytes that are free here and in the whole.
     #[must_use]
     pub fn free(&self) -> usize {
-        let here = self.0.bytes_max.saturating_sub(self.held());
+        let available = self.0.bytes_max.saturating_sub(self.held());
         self.0
             .parent
             .as_ref()
-            .map_or(here, |whole| here.min(whole.free()))
+            .map_or(available, |whole| available.min(whole.free()))
     }
 
     /// True if a request for memory of this budget or of another part of the whole was refused

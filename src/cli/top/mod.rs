@@ -279,11 +279,11 @@ impl LiveTop {
     /// Sets the message that the mount is silent, with the time; returns true if it changed.
     fn note_silence(&mut self) -> bool {
         let silence = self.newest.elapsed();
-        let told = format!("no answer for {} seconds", silence.as_secs());
+        let problem = format!("no answer for {} seconds", silence.as_secs());
         let is_news = silence > self.interval * INTERVALS_SILENT
-            && self.state.problem.as_ref() != Some(&told);
+            && self.state.problem.as_ref() != Some(&problem);
         if is_news {
-            self.state.problem = Some(told);
+            self.state.problem = Some(problem);
         }
         is_news
     }

@@ -277,7 +277,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &TopState) {
 
 fn title(state: &TopState) -> Line<'static> {
     let shown = state.shown().len();
-    let told = match &state.problem {
+    let line = match &state.problem {
         Some(trouble) => Span::from(format!("  {trouble}")).red().bold(),
         None => Span::from(format!(
             "  {shown} of {} tables and indexes, by {}",
@@ -292,7 +292,7 @@ fn title(state: &TopState) -> Line<'static> {
         .unwrap_or_default();
     Line::from(vec![
         Span::from(format!("ddbfs top {}", state.mount)).bold(),
-        told,
+        line,
         spent,
     ])
 }

@@ -147,7 +147,7 @@ impl JsonPrefix {
 
     /// Returns the fault that names the next token in words.
     fn expected(&self) -> JsonFault {
-        let what = match &self.expect {
+        let expected = match &self.expect {
             Expect::Object => "a JSON object",
             Expect::NameOrEnd => "a member name in quotes or '}'",
             Expect::Name => "a member name in quotes",
@@ -163,7 +163,7 @@ impl JsonPrefix {
             Expect::Literal { whole, .. } => whole,
             Expect::End | Expect::Nothing(_) => return JsonFault::TrailingData,
         };
-        JsonFault::Expected(what)
+        JsonFault::Expected(expected)
     }
 
     fn step(&mut self, byte: u8) -> StepResult {

@@ -310,16 +310,17 @@ pub fn read_get_response(
         let place = request
             .request_items
             .iter()
-            .position(|asked| asked.table_name == table);
+            .position(|table_request| table_request.table_name == table);
         place.ok_or_else(|| response::unreadable(format_args!("table {name} was not asked for")))
     };
     for (name, items) in response::entries(members, "Responses")? {
         let place = place_of(name)?;
-        let asked = &request.request_items[place];
-        let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
+        let table_request = &request.request_items[place];
+        let is_whole = table_request.projection_expression.is_none()
+            && table_request.attributes_to_get.is_none();
         for json in response::list_of(items, name)? {
             let item = response::read_item(json)?;
-            if !asked
+            if !table_request
                 .keys
                 .iter()
                 .any(|key| response::has_key(&item, key, is_whole))

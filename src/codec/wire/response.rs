@@ -209,18 +209,18 @@ fn throttling(members: Members<'_>) -> String {
         .list("throttlingReasons")
         .or(members.list("ThrottlingReasons"))
         .unwrap_or_default();
-    let told = |json: Json<'_>| {
+    let text_of = |json: Json<'_>| {
         let member = |name: &str| json.get(name).and_then(Json::as_str);
         let of = member("resource")
             .map(|resource| format!(" of {resource}"))
             .unwrap_or_default();
         Some(format!("{}{of}", member("reason")?))
     };
-    let told: Vec<String> = reasons.filter_map(told).collect();
-    if told.is_empty() {
+    let text_of: Vec<String> = reasons.filter_map(text_of).collect();
+    if text_of.is_empty() {
         String::new()
     } else {
-        format!(" ({})", told.join(", "))
+        format!(" ({})", text_of.join(", "))
     }
 }
 

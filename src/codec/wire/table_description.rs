@@ -38,7 +38,7 @@ pub fn describe_to_json(table: &TableDescription) -> Value {
 #[must_use]
 pub fn to_json(table: &TableDescription) -> Value {
     let (schema, settings) = (&table.schema, &table.schema.settings);
-    let told = tree_of(settings);
+    let members = tree_of(settings);
     let label = table.latest_stream_label.as_ref();
     let stream = label.map(|label| StreamName {
         table_name: schema.name.clone(),
@@ -59,7 +59,7 @@ pub fn to_json(table: &TableDescription) -> Value {
         "LocalSecondaryIndexes": indexes(table, IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(table, IndexKind::Global),
         "DeletionProtectionEnabled": schema.deletion_protection,
-        "StreamSpecification": told.get("StreamSpecification"),
+        "StreamSpecification": members.get("StreamSpecification"),
         "LatestStreamLabel": label,
         "LatestStreamArn": stream.as_ref().map(arn::stream),
         "SSEDescription": settings.encryption.as_ref().map(|encryption| encryption_to_json(encryption, table.status)),
@@ -67,7 +67,7 @@ pub fn to_json(table: &TableDescription) -> Value {
             "TableClass": class.as_str(),
             "LastUpdateDateTime": table.control.class_changed_ms.map(timestamp),
         }),
-        "OnDemandThroughput": told.get("OnDemandThroughput"),
+        "OnDemandThroughput": members.get("OnDemandThroughput"),
         "WarmThroughput": warm_throughput(schema, None, table.status),
         "RestoreSummary": table.control.restored.as_ref().map(restored_to_json),
     }
@@ -217,12 +217,12 @@ fn throughput(
 /// Returns `WarmThroughput`; a table or index being created has none yet.
 fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Option<Value> {
     let warm = schema.effective_warm(index);
-    let told = json!({
+    let warm_throughput = json!({
         "ReadUnitsPerSecond": warm.read_capacity_units,
         "WriteUnitsPerSecond": warm.write_capacity_units,
         "Status": state.as_str(),
     });
-    (state != TableStatus::Creating).then_some(told)
+    (state != TableStatus::Creating).then_some(warm_throughput)
 }
 
 /// Returns the ARN of the key that an `SSESpecification` names, or of the account's own key for

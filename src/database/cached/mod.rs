@@ -142,7 +142,7 @@ impl Database for CachedDatabase {
         if request.fault.is_some() {
             return self.inner.batch_get_rows(request, rows);
         }
-        let mut asked = BatchGetItemRequest {
+        let mut uncached = BatchGetItemRequest {
             request_items: Vec::new(),
             ..request.clone()
         };
@@ -178,7 +178,7 @@ impl Database for CachedDatabase {
                 }
             }
             if !keys.is_empty() {
-                asked.request_items.push(TableKeys {
+                uncached.request_items.push(TableKeys {
                     keys,
                     ..table.clone()
                 });
@@ -190,12 +190,12 @@ impl Database for CachedDatabase {
             unprocessed_keys: left_over,
             consumed_capacity: vec![ConsumedCapacity::default(); tables],
         };
-        if asked.request_items.is_empty() {
+        if uncached.request_items.is_empty() {
             return Ok(answer);
         }
         let mut found: Vec<Vec<Item>> = vec![Vec::new(); places.len()];
         let mut failed = None;
-        let read = self.inner.batch_get_rows(&asked, &mut |at, row| {
+        let read = self.inner.batch_get_rows(&uncached, &mut |at, row| {
             let Some((place, fills)) = places.get(at) else {
                 return true;
             };

@@ -130,11 +130,11 @@ impl Comparison<'_> {
         let [first, second] = &self.sides;
         thread::scope(|scope| {
             let other = scope.spawn(|| self.read_side(second, two));
-            let here = self.read_side(first, one);
-            let there = other
+            let first_result = self.read_side(first, one);
+            let second_result = other
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            here.and(there)
+            first_result.and(second_result)
         })
     }
 

@@ -122,29 +122,29 @@ impl CopyPlan {
 
     /// Checks that an earlier run began the same copy and that its target still exists.
     fn check_earlier(&self, state: &CopyState) -> Result<(), CopyError> {
-        let anew = self.rules.restart_option;
+        let restart_option = self.rules.restart_option;
         if state.head.from != self.from.name {
             return self.refuse(format!(
-                "a copy of {} was begun and is not whole; {anew} begins anew",
+                "a copy of {} was begun and is not whole; {restart_option} begins anew",
                 state.head.from
             ));
         }
         if state.head.from_id != self.source.table_id {
             return self.refuse(format!(
-                "{} is another table than when the copy was begun; {anew} begins anew",
+                "{} is another table than when the copy was begun; {restart_option} begins anew",
                 self.from.name
             ));
         }
         match (&state.to_id, &self.existing_target) {
             (Some(to_id), Some(there)) if *to_id == there.table_id => Ok(()),
             (Some(_), _) => self.refuse(format!(
-                "the table is not the one that the copy was begun with; {anew} begins anew"
+                "the table is not the one that the copy was begun with; {restart_option} begins anew"
             )),
             // The earlier run ended before it recorded the table.
             (None, Some(there)) if !state.head.makes => self.check_key(&there.schema.key),
             (None, Some(there)) if there.item_count == 0 => self.check_key(&there.schema.key),
             (None, Some(_)) => self.refuse(format!(
-                "a table was made since the copy was begun; {anew} begins anew"
+                "a table was made since the copy was begun; {restart_option} begins anew"
             )),
             (None, None) => Ok(()),
         }
@@ -177,9 +177,9 @@ impl CopyPlan {
         if *key == self.source.schema.key {
             return Ok(());
         }
-        let (here, there) = (key_text(key), key_text(&self.source.schema.key));
+        let (target_key, source_key) = (key_text(key), key_text(&self.source.schema.key));
         self.refuse(format!(
-            "its key is {here}, that of {} is {there}: the items do not fit",
+            "its key is {target_key}, that of {} is {source_key}: the items do not fit",
             self.from.name
         ))
     }

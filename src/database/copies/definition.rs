@@ -139,17 +139,17 @@ pub fn create_late_parts(
     watch: &mut OnIndexProgress<'_>,
 ) -> Result<(), CopyError> {
     let schema = portable_schema(schema, target);
-    let mut there = wait_active(target, watch)?;
+    let mut description = wait_active(target, watch)?;
     for index in schema.indexes_of(IndexKind::Global) {
-        if there.schema.index(index.name.as_str()).is_none() {
+        if description.schema.index(index.name.as_str()).is_none() {
             update(
                 target,
                 index_request(&schema, index).map_err(|error| target.error(error))?,
             )?;
-            there = wait_active(target, watch)?;
+            description = wait_active(target, watch)?;
         }
     }
-    if let (Some(view_type), None) = (schema.settings.stream, there.schema.settings.stream) {
+    if let (Some(view_type), None) = (schema.settings.stream, description.schema.settings.stream) {
         let mut request = UpdateTableRequest::new(target.table.clone());
         request.stream = Some(StreamSpecification {
             enabled: true,

@@ -386,14 +386,16 @@ impl TableUsage {
 /// Returns the error text of a request that does not begin: the exhausted option, or the budget,
 /// for this time or until other requests end.
 fn exhausted_text(limit: Option<(f64, &str)>, wait: Duration) -> String {
-    let what = limit.map_or("--budget".to_owned(), |(limit, option)| {
+    let option_text = limit.map_or("--budget".to_owned(), |(limit, option)| {
         format!("{option} {limit}")
     });
     let how = match wait {
         Duration::ZERO => "by requests under way".to_owned(),
         wait => format!("for the next {:.1} seconds", wait.as_secs_f64()),
     };
-    format!("{what} is used up {how}, longer than --timeout: try again then, or with a larger one")
+    format!(
+        "{option_text} is used up {how}, longer than --timeout: try again then, or with a larger one"
+    )
 }
 
 fn outcome(error: &Error) -> OperationOutcome {

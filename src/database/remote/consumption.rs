@@ -173,19 +173,20 @@ impl MeteredRequest {
         let bytes = answer.bytes();
         let json = answer.json().ok();
         let count = |name: &str| json?.get(name)?.as_number()?.as_u64();
-        let told = json.and_then(|json| json.get("ConsumedCapacity"));
+        let consumed = json.and_then(|json| json.get("ConsumedCapacity"));
         // One unreadable entry voids all: the budget must not count too little.
-        let told: Option<Vec<TableUnits>> = match told.map(|told| (told, told.as_list())) {
-            None => None,
-            Some((_, Some(mut tables))) => tables.try_fold(Vec::new(), |mut all, of| {
-                all.push(self.parse_table(of)?);
-                Some(all)
-            }),
-            Some((of, None)) => self.parse_table(of).map(|of| vec![of]),
-        };
+        let consumed: Option<Vec<TableUnits>> =
+            match consumed.map(|consumed| (consumed, consumed.as_list())) {
+                None => None,
+                Some((_, Some(mut tables))) => tables.try_fold(Vec::new(), |mut all, of| {
+                    all.push(self.parse_table(of)?);
+                    Some(all)
+                }),
+                Some((of, None)) => self.parse_table(of).map(|of| vec![of]),
+            };
         // An emulator may leave out the capacity although it was requested.
-        let tables = told
-            .filter(|told| !told.is_empty())
+        let tables = consumed
+            .filter(|consumed| !consumed.is_empty())
             .unwrap_or_else(|| self.estimated(bytes));
         Consumption {
             tables,

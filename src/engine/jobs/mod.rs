@@ -46,12 +46,12 @@ pub fn resume(shared: &Arc<EngineShared>) -> Result<(), StoreError> {
 
 /// Runs a job to its end, one batch at a time.
 pub fn start(shared: Arc<EngineShared>, id: u32) {
-    let again = Arc::clone(&shared);
+    let shared_clone = Arc::clone(&shared);
     let next = Completion::detached(
         move |outcome: Result<Option<FollowUp>, Error>| match outcome {
-            Ok(None) => start(again, id),
-            Ok(Some(rest)) => start_follow_up(&again, rest),
-            Err(error) => end_failed(&again, id, &error),
+            Ok(None) => start(shared_clone, id),
+            Ok(Some(rest)) => start_follow_up(&shared_clone, rest),
+            Err(error) => end_failed(&shared_clone, id, &error),
         },
     );
     // `next` submits the next batch from the writer thread. It only enters the queue: no recursion,
@@ -180,14 +180,16 @@ fn end_failed(shared: &Arc<EngineShared>, id: u32, error: &Error) {
 }
 
 fn give_up(shared: &Arc<EngineShared>, id: u32, failure: JobFailure) {
-    let (again, of_job) = (Arc::clone(shared), failure.clone());
+    let (shared_clone, of_job) = (Arc::clone(shared), failure.clone());
     let next = Completion::detached(
         move |outcome: Result<Option<FollowUp>, Error>| match outcome {
-            Ok(None) if again.batch_size.halve() => start(again, id),
-            Ok(None) => purge::retry_later(&again, move |shared| start(Arc::clone(shared), id)),
-            Ok(Some(rest)) => start_follow_up(&again, rest),
+            Ok(None) if shared_clone.batch_size.halve() => start(shared_clone, id),
+            Ok(None) => {
+                purge::retry_later(&shared_clone, move |shared| start(Arc::clone(shared), id))
+            }
+            Ok(Some(rest)) => start_follow_up(&shared_clone, rest),
             Err(Error::Store(StoreError::NoSpace)) => {
-                purge::retry_later(&again, move |shared| give_up(shared, id, failure))
+                purge::retry_later(&shared_clone, move |shared| give_up(shared, id, failure))
             }
             // The record still exists: the next open tries it again.
             Err(error) => log::warn!("background job {id} cannot be ended: {error}"),

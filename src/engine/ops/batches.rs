@@ -53,11 +53,11 @@ impl Engine {
         let mut projections = Vec::with_capacity(request.request_items.len());
         for table in &request.request_items {
             table.keys.iter().try_for_each(Item::check_nesting)?;
-            let asked = RequestedProjection::new(
+            let requested = RequestedProjection::new(
                 table.projection_expression.as_ref(),
                 table.attributes_to_get.as_ref(),
             )?;
-            projections.push(parse_projection(asked, &table.placeholders)?);
+            projections.push(parse_projection(requested, &table.placeholders)?);
         }
         if let Some(fault) = &request.fault {
             return Err(Error::clone(fault));

@@ -35,11 +35,11 @@ impl Engine {
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
         request.key.check_nesting()?;
         let projection = {
-            let asked = RequestedProjection::new(
+            let requested = RequestedProjection::new(
                 request.projection_expression.as_ref(),
                 request.attributes_to_get.as_ref(),
             )?;
-            parse_projection(asked, &request.placeholders)?
+            parse_projection(requested, &request.placeholders)?
         };
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;

@@ -31,13 +31,13 @@ impl Engine {
 
 /// Parses a request and checks it without any table.
 fn parse_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
-    let asked = RequestedProjection::new(
+    let requested = RequestedProjection::new(
         request.projection_expression.as_ref(),
         request.attributes_to_get.as_ref(),
     )?;
     select::check_select(
         request.select,
-        asked.parameter(),
+        requested.parameter(),
         request.index_name.is_some(),
     )?;
     let condition = request.key_condition_expression.as_deref();
@@ -45,7 +45,7 @@ fn parse_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
     let mut scope = PlaceholderScope::checked(
         &request.placeholders,
-        asked.has_expression() || has_condition,
+        requested.has_expression() || has_condition,
         values_missing,
     )?;
     let condition = match (condition, &request.key_conditions) {
@@ -58,7 +58,7 @@ fn parse_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
         (None, _) => None,
     };
     let filter = select::parse_filter(&request.filter, &mut scope)?;
-    let projection = asked.paths(&mut scope)?;
+    let projection = requested.paths(&mut scope)?;
     scope.finish()?;
     // The shape of the key condition is checked after everything is parsed (docs/dynamodb.md 2.6).
     let condition = match (condition, &request.key_conditions) {
@@ -98,24 +98,24 @@ impl Engine {
 
 /// Runs the checks that need no table.
 fn parse_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
-    let asked = RequestedProjection::new(
+    let requested = RequestedProjection::new(
         request.projection_expression.as_ref(),
         request.attributes_to_get.as_ref(),
     )?;
     select::check_select(
         request.select,
-        asked.parameter(),
+        requested.parameter(),
         request.index_name.is_some(),
     )?;
     let has_filter = request.filter.expression().is_some();
     let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
     let mut scope = PlaceholderScope::checked(
         &request.placeholders,
-        asked.has_expression() || has_filter,
+        requested.has_expression() || has_filter,
         values_missing,
     )?;
     let filter = select::parse_filter(&request.filter, &mut scope)?;
-    let projection = asked.paths(&mut scope)?;
+    let projection = requested.paths(&mut scope)?;
     scope.finish()?;
     source::check_start_values(
         request.exclusive_start_key.as_ref(),

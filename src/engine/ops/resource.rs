@@ -253,15 +253,18 @@ fn check_revision(
         None => format!("table {}", resource.table_name),
         Some(_) => format!("stream {}", resource.arn),
     };
-    let there = policy.text.as_ref().map(|_| policy.revision.to_string());
-    match (expected, there) {
+    let current = policy.text.as_ref().map(|_| policy.revision.to_string());
+    match (expected, current) {
         (None, _) | (Some(NO_POLICY), None) => Ok(()),
-        (Some(expected), Some(there)) if there == expected => Ok(()),
-        (Some(NO_POLICY), Some(there)) => Err(RecoveryError::PolicyExists { target, there }),
-        (Some(expected), Some(there)) => Err(RecoveryError::PolicyRevision {
+        (Some(expected), Some(current)) if current == expected => Ok(()),
+        (Some(NO_POLICY), Some(current)) => Err(RecoveryError::PolicyExists {
+            target,
+            there: current,
+        }),
+        (Some(expected), Some(current)) => Err(RecoveryError::PolicyRevision {
             target,
             expected: expected.to_owned(),
-            there,
+            there: current,
         }),
         (Some(expected), None) => Err(RecoveryError::PolicyMissing {
             target,

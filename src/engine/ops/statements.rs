@@ -66,12 +66,12 @@ impl Engine {
             None => StatementPosition::default(),
         };
         let view = self.view()?;
-        let asked = PageOptions {
+        let options = PageOptions {
             consistent: request.consistent_read,
             limit: request.limit,
             position,
         };
-        let page = select_statement::page(&view, statement, asked)?;
+        let page = select_statement::page(&view, statement, options)?;
         Ok(ExecuteStatementResponse {
             items: page.items,
             next_token: page
@@ -453,7 +453,7 @@ fn to_statement_error(error: Error, planned: &[PreparedStatement]) -> Error {
     let Error::TransactionCanceled(Cancellation(reasons)) = error else {
         return error;
     };
-    let told =
+    let kept =
         reasons
             .into_iter()
             .zip(planned)
@@ -468,5 +468,5 @@ fn to_statement_error(error: Error, planned: &[PreparedStatement]) -> Error {
                 }
                 (other, _) => other,
             });
-    Cancellation(told.collect()).into()
+    Cancellation(kept.collect()).into()
 }

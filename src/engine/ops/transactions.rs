@@ -419,8 +419,8 @@ impl Engine {
         let mut projections = Vec::with_capacity(request.transact_items.len());
         for get in &request.transact_items {
             get.key.check_nesting()?;
-            let asked = RequestedProjection::new(get.projection_expression.as_ref(), None)?;
-            projections.push(parse_projection(asked, &get.placeholders)?);
+            let requested = RequestedProjection::new(get.projection_expression.as_ref(), None)?;
+            projections.push(parse_projection(requested, &get.placeholders)?);
         }
         if let Some(fault) = &request.fault {
             return Err(Error::clone(fault));

@@ -208,7 +208,7 @@ impl EngineShared {
         };
         let source = table.base_of_local_index(source).unwrap_or(source);
         let meter = self.meter.source(read, table, source)?;
-        let asked = UnitRequest {
+        let request = UnitRequest {
             table,
             source,
             map: &meter.map(),
@@ -216,7 +216,7 @@ impl EngineShared {
             kind,
         };
         let now_ms = self.now_ms();
-        let Err(refusal) = throttle.admit(&asked, &self.options.partition_limits, now_ms) else {
+        let Err(refusal) = throttle.admit(&request, &self.options.partition_limits, now_ms) else {
             return Ok(());
         };
         let is_write = kind == UnitKind::Write;
@@ -227,7 +227,7 @@ impl EngineShared {
             ..Load::default()
         };
         meter.count_item(place, now_ms, &load);
-        let throttled = asked.throttled(read, refusal)?;
+        let throttled = request.throttled(read, refusal)?;
         self.throttle_warnings.warn(&throttled, now_ms);
         Err(Error::Throttled(Box::new(throttled)))
     }
@@ -254,7 +254,7 @@ impl EngineShared {
         let partitions = map.between(from, to);
         for (number, partition) in partitions.iter().enumerate() {
             let place = if number == 0 { from } else { &partition.from };
-            let asked = UnitRequest {
+            let request = UnitRequest {
                 table,
                 source,
                 map: &map,
@@ -262,7 +262,12 @@ impl EngineShared {
                 kind,
             };
             let part = units / partitions.len() as f64;
-            throttle.consume(&asked, &self.options.partition_limits, part, self.now_ms());
+            throttle.consume(
+                &request,
+                &self.options.partition_limits,
+                part,
+                self.now_ms(),
+            );
         }
     }
 
@@ -280,7 +285,7 @@ impl EngineShared {
             return Ok(None);
         };
         let map = self.meter.source(read, table, source)?.map();
-        let asked = UnitRequest {
+        let request = UnitRequest {
             table,
             source,
             map: &map,
@@ -288,9 +293,9 @@ impl EngineShared {
             kind: UnitKind::Write,
         };
         let (limits, now_ms) = (&self.options.partition_limits, self.now_ms());
-        Ok(match throttle.admit(&asked, limits, now_ms) {
+        Ok(match throttle.admit(&request, limits, now_ms) {
             Ok(()) => {
-                throttle.consume(&asked, limits, units, now_ms);
+                throttle.consume(&request, limits, units, now_ms);
                 None
             }
             Err(refusal) => Some(pause_ms(refusal)),

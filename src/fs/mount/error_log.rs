@@ -317,8 +317,10 @@ impl<M> ErrorLog<M> {
                 .is_none_or(|failed| missed.is_unrelated(failed, session))
         });
         // Explained without the lock: that reads the database.
-        let told = missed.and_then(|missed| explain(&missed)).or(failed);
-        told.map(|failed| failed.render(now_ms)).unwrap_or_default()
+        let sentence = missed.and_then(|missed| explain(&missed)).or(failed);
+        sentence
+            .map(|failed| failed.render(now_ms))
+            .unwrap_or_default()
     }
 
     /// Renders the last failure of a session, if it was of a call on this path.

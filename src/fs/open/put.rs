@@ -96,29 +96,32 @@ impl ExecuteText for ItemTarget {
                 .precondition
                 .get_or_insert(Precondition::VersionOrAbsent(version));
         }
-        let (again, open) = (host.clone(), Arc::clone(open));
+        let (host_clone, open) = (host.clone(), Arc::clone(open));
         let context = done.context.clone();
         let stored = move |outcome: Result<Version, Error>| match outcome {
             Ok(version) => {
                 {
                     let state = open.state.lock();
-                    again.cache_written_text(
+                    host_clone.cache_written_text(
                         state.writer.target(),
                         version,
                         state.writer.read(0, TEXT_BYTES_MAX),
                     );
                 }
                 if let Some((form, text)) = &text {
-                    again
-                        .read_versions
-                        .try_cache_text(&again.mount, version, *form, text);
+                    host_clone.read_versions.try_cache_text(
+                        &host_clone.mount,
+                        version,
+                        *form,
+                        text,
+                    );
                 }
                 done.complete(outcome);
             }
             Err(_) => {
-                let host = again.clone();
+                let host = host_clone.clone();
                 // Reviving may wait for the lock of the deletes, which the committer must not do.
-                again.run_short(move || {
+                host_clone.run_short(move || {
                     Self::undo(
                         &host,
                         &open,
@@ -142,16 +145,16 @@ impl Host {
         thread: u32,
         done: VersionReply,
     ) {
-        let (table, asked) = (request.table_name.clone(), request.precondition);
+        let (table, requested) = (request.table_name.clone(), request.precondition);
         if let Some(key) = &key {
             // Before the put is queued: the hidden item's delete then finds nothing to do, or is
             // queued already and the put comes behind it.
-            request.precondition = self.deletes.revive(&table, key, asked);
+            request.precondition = self.deletes.revive(&table, key, requested);
         }
         // Only a put that must find no item can be refused because of the hidden one; it alone is
         // kept for a second try.
-        let again = (request.precondition != asked).then(|| PutItemRequest {
-            precondition: asked,
+        let retried = (request.precondition != requested).then(|| PutItemRequest {
+            precondition: requested,
             ..request.clone()
         });
         let host = self.clone();
@@ -163,14 +166,14 @@ impl Host {
         };
         let stored = Completion::new(
             context,
-            move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
+            move |outcome: Result<PutItemResponse, Error>| match (outcome, retried) {
                 // The hidden item's delete was under way and came first: there is no item now, as
                 // the put requires.
-                (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
+                (Err(Error::ConditionalCheckFailed { .. }), Some(retried)) => {
                     // Not here: this runs on the committer, and a put may have to wait for the lock
                     // of the deletes.
                     let next = host.clone();
-                    host.run_short(move || next.put_item(again, key, thread, done));
+                    host.run_short(move || next.put_item(retried, key, thread, done));
                 }
                 (outcome, _) => {
                     let answer = outcome

@@ -80,10 +80,10 @@ pub fn run_text_call<T: ExecuteText>(
     let caller = host.mount.caller;
     let mut state = open.state.lock();
     if state.queue.is_busy() {
-        let (host, again) = (host.clone(), Arc::clone(open));
-        state
-            .queue
-            .push(Box::new(move || run_text_call(&host, &again, call, reply)));
+        let (host, open_clone) = (host.clone(), Arc::clone(open));
+        state.queue.push(Box::new(move || {
+            run_text_call(&host, &open_clone, call, reply)
+        }));
         return;
     }
     let operation = call.name();
@@ -114,16 +114,15 @@ pub fn run_text_call<T: ExecuteText>(
             state.queue.begin();
             drop(state);
             host.mount.error_log.warn(&open.path, warnings);
-            let (again, of_done) = (host.clone(), Arc::clone(open));
+            let (open_clone, of_done) = (host.clone(), Arc::clone(open));
             let context = context_for(host, open.writer(), caller.wait).blocking();
-            let done =
-                VersionReply::new(context, move |outcome| {
-                    finish(&again, &of_done, outcome, |ended| {
-                        reply(ended.map_err(|failure| {
-                            again.record(operation, of_done.path.clone(), failure)
-                        }));
-                    });
+            let done = VersionReply::new(context, move |outcome| {
+                finish(&open_clone, &of_done, outcome, |ended| {
+                    reply(ended.map_err(|failure| {
+                        open_clone.record(operation, of_done.path.clone(), failure)
+                    }));
                 });
+            });
             T::execute(host, open, request, done);
         }
     }

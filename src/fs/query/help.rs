@@ -77,7 +77,7 @@ fn write_names(clauses: impl Iterator<Item = (String, String)>, out: &mut String
 pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
     let context = path.context();
     let mut out = String::new();
-    let what = match context.index {
+    let subject = match context.index {
         None => format!("table {}", context.schema.name),
         Some(index) => format!("index {} of table {}", index.name, context.schema.name),
     };
@@ -85,7 +85,7 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
         QueryKind::Query => "Query",
         QueryKind::Scan => "Scan",
     };
-    out.push_str(&format!("{verb} the {what}: each directory is a clause, in any order; the last name is a result.\n\n"));
+    out.push_str(&format!("{verb} the {subject}: each directory is a clause, in any order; the last name is a result.\n\n"));
     write_names(
         key_clause::help(context)
             .into_iter()

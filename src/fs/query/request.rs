@@ -365,8 +365,8 @@ pub(super) fn request_members(
         .iter()
         .map(|filter| filter.write(&mut expression, filters.len() > 1))
         .collect();
-    let asked = path.base_request(resolved, start.cloned());
-    let (forward, segment) = match asked.range {
+    let request = path.base_request(resolved, start.cloned());
+    let (forward, segment) = match request.range {
         ReadRange::Query { forward, .. } => (forward, None),
         ReadRange::Scan { segment } => (true, segment),
     };
@@ -385,11 +385,11 @@ pub(super) fn request_members(
     );
     insert(&mut out, "ProjectionExpression", projection);
     insert_placeholders(&mut out, &expression.placeholders())?;
-    insert(&mut out, "Limit", asked.limit);
+    insert(&mut out, "Limit", request.limit);
     insert(
         &mut out,
         "ConsistentRead",
-        asked.consistent_read.then_some(true),
+        request.consistent_read.then_some(true),
     );
     insert(&mut out, "ScanIndexForward", (!forward).then_some(false));
     insert(&mut out, "Segment", segment.map(|segment| segment.index));

@@ -83,11 +83,11 @@ impl PageToken {
     /// # Errors
     /// [`StoreError::Corrupt`] for a position without one of its key attributes.
     pub fn new(check: TokenCheck, last: &Item, scope: TokenScope<'_>) -> Result<Self, FsError> {
-        let whole = encode_cursor(last, scope)?;
-        let body = if whole.len() <= BODY_BYTES_MAX {
-            TokenBody::Full(whole)
+        let encoded = encode_cursor(last, scope)?;
+        let body = if encoded.len() <= BODY_BYTES_MAX {
+            TokenBody::Full(encoded)
         } else {
-            TokenBody::Digest(shorten(&whole, last, scope))
+            TokenBody::Digest(shorten(&encoded, last, scope))
         };
         Ok(Self { check, body })
     }

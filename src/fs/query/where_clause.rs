@@ -157,7 +157,7 @@ impl WhereCondition {
                 value => vec![value],
             },
         };
-        let mut said = |values: &[AttributeValue]| {
+        let mut condition_text = |values: &[AttributeValue]| {
             let values = values.iter().map(|value| out.filter_value(value));
             predicate.text(
                 &std::iter::once(operand.clone())
@@ -165,20 +165,20 @@ impl WhereCondition {
                     .collect::<Vec<_>>(),
             )
         };
-        let said = match (predicate, values.as_slice()) {
+        let condition_text = match (predicate, values.as_slice()) {
             (Predicate::Contains, [number, string @ ..]) if !string.is_empty() => {
                 format!(
                     "({} OR {})",
-                    said(std::slice::from_ref(number)),
-                    said(string)
+                    condition_text(std::slice::from_ref(number)),
+                    condition_text(string)
                 )
             }
-            (_, values) => said(values),
+            (_, values) => condition_text(values),
         };
         Ok(if matches!(test, FilterTest::Not(_)) {
-            format!("NOT {said}")
+            format!("NOT {condition_text}")
         } else {
-            said
+            condition_text
         })
     }
 
@@ -321,17 +321,17 @@ fn fault(message: impl Into<String>, hint: &str) -> ClauseFault {
 }
 
 fn literal_fault(literal: &LiteralFault) -> ClauseFault {
-    let said = literal.to_string();
+    let shown = literal.to_string();
     match literal {
         LiteralFault::OpenQuote(quote) => fault(
             format!("a {quote} is not closed"),
             "a text begins and ends with the same quote; inside it is written twice",
         ),
         LiteralFault::OpenBracket | LiteralFault::Json(_) => fault(
-            said,
+            shown,
             "a list or map is plain JSON: [\"a\",1], {\"$ss\":[\"a\"]}",
         ),
-        LiteralFault::NotUtf8 => fault(said, "bytes are written b\"%00%FF\""),
+        LiteralFault::NotUtf8 => fault(shown, "bytes are written b\"%00%FF\""),
         LiteralFault::Number { text, .. } => fault(
             format!("'{text}' is no number"),
             "texts need quotes: 'text'; a name that begins with a digit needs backticks",
@@ -340,10 +340,10 @@ fn literal_fault(literal: &LiteralFault) -> ClauseFault {
             "there are no placeholders in a where= clause",
             "write names as they are and values as 'text', 12, true or null",
         ),
-        LiteralFault::NoName => fault(said, "a dot inside a name is written %2E"),
-        LiteralFault::Index => fault(said, "elements are counted from 0: tags[0]"),
+        LiteralFault::NoName => fault(shown, "a dot inside a name is written %2E"),
+        LiteralFault::Index => fault(shown, "elements are counted from 0: tags[0]"),
         LiteralFault::NoMeaning(_) => fault(
-            said,
+            shown,
             "there are = <> < <= > >=, BETWEEN, IN, AND, OR, NOT and the functions; texts need quotes",
         ),
     }

@@ -251,12 +251,12 @@ impl NodeOps<Node> for EntryNode {
             Err(error) => return reply(Err(error)),
         };
         let (ino, key) = (node.ino(), self.key.base.clone());
-        let (again, table) = (host.clone(), self.source.table.clone());
+        let (host_clone, table) = (host.clone(), self.source.table.clone());
         let session = host.mount.last_responses.session(host.mount.caller.pid);
         let done = Completion::new(
             host.context(),
             move |outcome: Result<DeleteItemResponse, Error>| {
-                let mount = &again.mount;
+                let mount = &host_clone.mount;
                 let answer = outcome
                     .as_ref()
                     .map(|response| call_log::write_response(&table, response));
@@ -276,7 +276,7 @@ impl NodeOps<Node> for EntryNode {
                         Ok(())
                     }
                     // It was created without a text, and becomes no item without one.
-                    Ok(_) if again.creations.remove_unlinked(ino) => Ok(()),
+                    Ok(_) if host_clone.creations.remove_unlinked(ino) => Ok(()),
                     Ok(_) => Err(FsError::NotFound),
                     Err(error) => Err(error.into()),
                 });

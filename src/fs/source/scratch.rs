@@ -103,10 +103,10 @@ impl NodeOps for TrashFile {
     }
 
     fn unlink(&self, _at: &SpecialNode, host: &Host, reply: Reply<()>) {
-        let (again, place) = (host.clone(), self.0.clone());
+        let (host_clone, place) = (host.clone(), self.0.clone());
         host.run_short(Box::new(move || {
             reply(
-                match again.mount.db.change_trash(TrashChange::Remove(place)) {
+                match host_clone.mount.db.change_trash(TrashChange::Remove(place)) {
                     Ok(true) => Ok(()),
                     Ok(false) => Err(FsError::NotFound),
                     Err(error) => Err(error.into()),

@@ -277,10 +277,15 @@ impl OpenRequestFile {
                 Err(error),
             )),
             Ok(Some(request)) => {
-                let again = host.clone();
+                let host_clone = host.clone();
                 host.run_long(Box::new(move || {
-                    let ended = self.run(&again, &request);
-                    reply(record_error(&again, "write", || self.path.clone(), ended));
+                    let ended = self.run(&host_clone, &request);
+                    reply(record_error(
+                        &host_clone,
+                        "write",
+                        || self.path.clone(),
+                        ended,
+                    ));
                 }));
             }
         }
@@ -300,9 +305,9 @@ fn failure_response(
     failure: RequestError,
     operation: Option<&Operation>,
 ) -> (Vec<u8>, Result<(), FsError>) {
-    let told = failure.error_body(operation);
-    let body = told.json();
-    let (exception, text) = (told.exception, told.text.unwrap_or_default());
+    let error_body = failure.error_body(operation);
+    let body = error_body.json();
+    let (exception, text) = (error_body.exception, error_body.text.unwrap_or_default());
     let cause = match failure {
         RequestError::Operation(error) | RequestError::Wire(WireError::Request(error)) => {
             FsError::Database(error)

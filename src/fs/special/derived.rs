@@ -301,11 +301,11 @@ impl SpecialHandle for OpenCommand {
         let FileCall::Write { data, .. } = call else {
             return reply(Ok(()));
         };
-        let (again, runs) = (host.clone(), self.runs);
+        let (host_clone, runs) = (host.clone(), self.runs);
         let work = move || {
-            let ended = (self.run)(&again, &self.at, &data);
+            let ended = (self.run)(&host_clone, &self.at, &data);
             reply(record_error(
-                &again,
+                &host_clone,
                 "write",
                 || self.at.path.clone(),
                 ended,

@@ -323,10 +323,10 @@ fn pad(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(STATS_BYTES);
     for line in text.lines() {
         out.extend_from_slice(line.as_bytes());
-        let here = blanks.min(STATS_COLUMNS.saturating_sub(line.chars().count()));
-        out.resize(out.len() + here, b' ');
+        let width = blanks.min(STATS_COLUMNS.saturating_sub(line.chars().count()));
+        out.resize(out.len() + width, b' ');
         out.push(b'\n');
-        blanks -= here;
+        blanks -= width;
     }
     out
 }

@@ -171,11 +171,11 @@ impl NodeOps for SavedFile {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
-        let (again, node) = (host.clone(), node.clone());
+        let (host_clone, node) = (host.clone(), node.clone());
         host.run_short(Box::new(move || {
-            let removed = remove(&node, &name, &again);
+            let removed = remove(&node, &name, &host_clone);
             reply(record_error(
-                &again,
+                &host_clone,
                 "unlink",
                 || node.path.clone(),
                 removed,
@@ -382,13 +382,15 @@ impl ExecuteText for SavedRequestTarget {
         done: VersionReply,
     ) {
         let (table, change) = request;
-        let again = host.clone();
+        let host_clone = host.clone();
         host.run_short(Box::new(move || {
-            done.complete(match again.mount.db.change_saved_queries(&table, change) {
-                Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
-                Ok(_) => Ok(0),
-                Err(error) => Err(error),
-            });
+            done.complete(
+                match host_clone.mount.db.change_saved_queries(&table, change) {
+                    Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
+                    Ok(_) => Ok(0),
+                    Err(error) => Err(error),
+                },
+            );
         }));
     }
 }

@@ -88,10 +88,10 @@ impl ExecuteText for SchemaTarget {
         request: SchemaRequest,
         done: VersionReply,
     ) {
-        let (again, open) = (host.clone(), Arc::clone(open));
+        let (host_clone, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
-            let ended = apply(&again, &table, request);
+            let ended = apply(&host_clone, &table, request);
             done.complete(ended.map(|()| 0));
         }));
     }
@@ -105,12 +105,12 @@ impl ExecuteText for PlanTarget {
         request: SchemaRequest,
         done: VersionReply,
     ) {
-        let (again, open) = (host.clone(), Arc::clone(open));
+        let (host_clone, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().0.table.clone();
-            let planned = plan(&again.mount, &table, request);
+            let planned = plan(&host_clone.mount, &table, request);
             if let Ok(text) = &planned {
-                again.mount.plans.lock().insert(
+                host_clone.mount.plans.lock().insert(
                     (table.clone(), session_of(open.opener)),
                     text.clone(),
                     now_ms(),
@@ -178,13 +178,13 @@ pub fn apply(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
 fn warn_partial(mount: &Mount, table: &TableName, executed: &[PlannedRequest]) {
     if !executed.is_empty() {
         let names: Vec<&str> = executed.iter().map(|step| step.operation).collect();
-        let told = format!(
+        let warning = format!(
             "these steps were done before the failure: {}",
             names.join(", ")
         );
         mount
             .error_log
-            .warn(&format!("{}/schema.json", table_name(table)), vec![told]);
+            .warn(&format!("{}/schema.json", table_name(table)), vec![warning]);
     }
 }
 

@@ -132,14 +132,19 @@ struct OpenLog {
 
 impl SpecialHandle for OpenLog {
     fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
-        let again = host.clone();
+        let host_clone = host.clone();
         host.run_long(Box::new(move || {
             let read = self
                 .log
                 .lock()
-                .read(&*again.mount.db, offset, size)
+                .read(&*host_clone.mount.db, offset, size)
                 .map(ReadBytes::owned);
-            reply(record_error(&again, "read", || self.path.clone(), read));
+            reply(record_error(
+                &host_clone,
+                "read",
+                || self.path.clone(),
+                read,
+            ));
         }));
     }
 }

@@ -66,13 +66,13 @@ pub fn explain_missing(
     }
     let path = mount.display_path(parent);
     let separator = if path.is_empty() { "" } else { "/" };
-    let (what, hint) = hint_sentences(mount, parent, name);
+    let (sentence, hint) = hint_sentences(mount, parent, name);
     Some(FailedCall {
         operation: "lookup",
         path: format!("{path}{separator}{name}"),
         errno: "ENOENT",
         exception: None,
-        text: format!("  {what}\n  hint: {hint}\n"),
+        text: format!("  {sentence}\n  hint: {hint}\n"),
         time_ms,
         thread,
     })
@@ -138,11 +138,11 @@ fn explain_index(
     } else {
         IndexKind::Global
     };
-    let here = kind_name(kind);
-    let what = format!("table {table} has no index {name} in {here}/");
+    let directory = kind_name(kind);
+    let sentence = format!("table {table} has no index {name} in {directory}/");
     if of(other).iter().any(|index| index == name) {
         return (
-            what,
+            sentence,
             format!("it is in {table}/{}/{name}", kind_name(other)),
         );
     }
@@ -154,13 +154,13 @@ fn explain_index(
     };
     let indexes = of(kind);
     (
-        what,
+        sentence,
         with_suggestion(
             name,
             &indexes,
             &format!(
                 "{make}; {}",
-                list_names(&format!("in {here}/ are"), &indexes)
+                list_names(&format!("in {directory}/ are"), &indexes)
             ),
         ),
     )
@@ -171,15 +171,17 @@ fn explain_folder(mount: &Mount, table: &TableName, name: &str) -> (String, Stri
         .schema(table)
         .is_ok_and(|schema| schema.key.sort.is_none())
     {
-        let what = format!("table {table} has no sort key: its items are files here, in no folder");
+        let sentence =
+            format!("table {table} has no sort key: its items are files here, in no folder");
         return (
-            what,
+            sentence,
             format!("the item of the key {name} is {table}/items/{name}.json"),
         );
     }
-    let what = format!("there is no item of the partition key {name} yet, and no folder for them");
+    let sentence =
+        format!("there is no item of the partition key {name} yet, and no folder for them");
     (
-        what,
+        sentence,
         format!("mkdir -p '{table}/items/{name}' makes the folder; then write the items in it"),
     )
 }

@@ -211,15 +211,15 @@ impl View {
         };
         match &*handle {
             Handle::Item(open) => {
-                let (view, again) = (self.clone(), Arc::clone(open));
+                let (view, open_clone) = (self.clone(), Arc::clone(open));
                 let reply = log_failure(reply, open.path.clone());
                 // The last close of a file that was created and never written makes an empty item,
                 // also without a FLUSH.
                 let done: Reply<()> = Box::new(move |ended| {
-                    if ended.is_ok() && view.host.creations.is_untouched(&again) {
-                        return view.store_empty(&again, reply);
+                    if ended.is_ok() && view.host.creations.is_untouched(&open_clone) {
+                        return view.store_empty(&open_clone, reply);
                     }
-                    view.host.creations.remove(&again);
+                    view.host.creations.remove(&open_clone);
                     reply(ended);
                 });
                 run_text_call(&self.host, open, FileCall::Release, done);
@@ -240,14 +240,14 @@ impl View {
     /// X.json`.
     pub(super) fn store_empty(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
         let pid = self.caller().pid;
-        let (view, again) = (self.clone(), Arc::clone(open));
+        let (view, open_clone) = (self.clone(), Arc::clone(open));
         let ended = move |made: Result<Option<Version>>| {
             // Before the reply: the program's next call must see the item, not the creation.
-            view.host.creations.remove(&again);
+            view.host.creations.remove(&open_clone);
             if let Ok(Some(version)) = made {
-                view.host.creations.mark_empty(again.ino, version);
+                view.host.creations.mark_empty(open_clone.ino, version);
             }
-            reply(record_error(&view.host, "create", || again.path.clone(), made).map(drop));
+            reply(record_error(&view.host, "create", || open_clone.path.clone(), made).map(drop));
         };
         let (request, key) = match open.state.lock().writer.target().key_request() {
             Ok(asked) => asked,
@@ -351,14 +351,14 @@ impl View {
 
     /// Returns the attributes, after the size was computed if it must be.
     pub fn getattr_async(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
-        let asked = self
+        let requested = self
             .node(ino)
             .and_then(|node| Ok((self.getattr_of(&node, ino, handle)?, node)));
-        let (attr, node) = match asked {
+        let (attr, node) = match requested {
             Ok((attr, node)) if node.is_computed() => (attr, node),
-            asked => {
+            requested => {
                 return reply(
-                    asked
+                    requested
                         .map(|(attr, _)| attr)
                         .or_else(|error| self.removed_attr(ino).ok_or(error)),
                 );
@@ -426,8 +426,8 @@ impl View {
     /// Opens a computed file. Nothing is computed so far.
     pub(super) fn open_computed(&self, node: &Node) -> Result<Handle> {
         let computation = self.current_computation(node)?;
-        let again = node.clone();
-        let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
+        let node_clone = node.clone();
+        let make = Box::new(move |mount: &Mount| tree::producer(mount, &node_clone));
         Ok(Handle::Computed(Box::new(OpenComputed::new(
             computation,
             make,
@@ -449,9 +449,9 @@ impl View {
         let computation = Arc::clone(&open.computation);
         let view = self.clone();
         let wake = Box::new(move |woken: Result<()>| {
-            let again = view.clone();
+            let view_clone = view.clone();
             view.host.run_long(move || {
-                let read = woken.and_then(|()| again.read_ready(&handle, offset, size));
+                let read = woken.and_then(|()| view_clone.read_ready(&handle, offset, size));
                 reply(read.map(ReadBytes::owned));
             });
         });

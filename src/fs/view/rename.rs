@@ -76,7 +76,7 @@ impl View {
             self.child_path(&new_parent, new_name)
         );
         let view = self.clone();
-        let again = path.clone();
+        let path_clone = path.clone();
         let (made_in, made) = (new_parent.ino(), new_name.to_owned());
         let reply: RenameReply = Box::new(move |ended| {
             view.kernel_cache.end_rename(&believed, pid);
@@ -88,7 +88,7 @@ impl View {
                 Err(WriteFailure { error, report }) if report.is_empty() => {
                     record_error(&view.host, "rename", || path, Err(error))
                 }
-                Err(failure) => Err(view.host.record("rename", again, failure)),
+                Err(failure) => Err(view.host.record("rename", path_clone, failure)),
             });
         });
         match resolved {
@@ -314,10 +314,10 @@ impl View {
                 }
                 Err(Error::ConditionalCheckFailed { .. }) => {
                     debug_assert!(known.is_some(), "refused without a condition");
-                    let (again, since) = (host.clone(), known.unwrap_or_default());
+                    let (host_clone, since) = (host.clone(), known.unwrap_or_default());
                     // The report reads the store: not on the committer.
                     host.run_short(move || {
-                        let (versions, mount) = (&again.read_versions, &again.mount);
+                        let (versions, mount) = (&host_clone.read_versions, &host_clone.mount);
                         let of_key = |key| {
                             versions.conflict_report(
                                 mount,

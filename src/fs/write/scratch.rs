@@ -534,10 +534,10 @@ impl ScratchPages {
     fn read(&self, start: u64, end: u64, out: &mut [u8]) {
         for (page, part, place) in pages(start, end) {
             let page = self.0.get(&page).map(Vec::as_slice).unwrap_or_default();
-            let there = page
+            let bytes = page
                 .get(part.start..part.end.min(page.len()))
                 .unwrap_or_default();
-            out[place][..there.len()].copy_from_slice(there);
+            out[place][..bytes.len()].copy_from_slice(bytes);
         }
     }
 

@@ -142,11 +142,11 @@ impl Throttled {
                 format!("all tables together may take {units_max} {kind} units a second")
             }
         };
-        let asked = match key {
+        let requested = match key {
             Some(values) => format!("partition key {}", key_texts(values)),
             None => format!("a partition key without items in p{partition:02}"),
         };
-        format!("{exceeded}; asked for: {asked}")
+        format!("{exceeded}; asked for: {requested}")
     }
 
     /// Returns the remedy; paths are relative to the mount.

@@ -213,7 +213,7 @@ impl StoreLease {
     }
 
     fn timeout_error(&self, directory: &DataDirectory) -> StoreError {
-        let (who, what) = match lmdb_process(directory) {
+        let (holder, advice) = match lmdb_process(directory) {
             Ok(Some(pid)) if pid > 0 => (
                 format!("process {pid}"),
                 format!(
@@ -223,7 +223,7 @@ impl StoreLease {
             _ => ("a process".to_owned(), "let it go on or end it".to_owned()),
         };
         StoreError::Io(format!(
-            "{who} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {what}, and run this again. \
+            "{holder} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {advice}, and run this again. \
              If it was killed and is still there, `ddbfs umount MOUNTPOINT` frees it",
             self.limits.acquire_wait.as_secs()
         ))

@@ -76,8 +76,8 @@ pub(super) fn analyze(dir: &Path, data: &File) -> Result<RecoveryAnalysis, Store
                 Ok(Some(checkpoint)) => RecoverySource::Checkpoint(Box::new(checkpoint)),
                 _ => RecoverySource::Data,
             };
-            let what = format!("data.mdb in {dir:?} is damaged: {error}.");
-            return Ok(RecoveryAnalysis::new(start, head, Some(what)));
+            let fault = format!("data.mdb in {dir:?} is damaged: {error}.");
+            return Ok(RecoveryAnalysis::new(start, head, Some(fault)));
         }
         usage => usage.map_err(failed)?,
     };
@@ -85,11 +85,11 @@ pub(super) fn analyze(dir: &Path, data: &File) -> Result<RecoveryAnalysis, Store
         Some(FileUsage::Closed { epoch, number }) if head == Some(number) => Some((epoch, number)),
         _ => None,
     };
-    let damaged = |what: String| {
+    let damaged = |fault: String| {
         Ok(RecoveryAnalysis::new(
             RecoverySource::Data,
             head,
-            Some(what),
+            Some(fault),
         ))
     };
     let checkpoint = match CheckpointFile::new(dir).read() {
@@ -105,7 +105,7 @@ pub(super) fn analyze(dir: &Path, data: &File) -> Result<RecoveryAnalysis, Store
         Err(StoreError::Damaged(_)) if closed_at.is_some() => {
             return Ok(RecoveryAnalysis::new(RecoverySource::Data, head, None));
         }
-        Err(StoreError::Damaged(what)) => return damaged(what),
+        Err(StoreError::Damaged(fault)) => return damaged(fault),
         Err(error) => return Err(error),
     };
     let Some((epoch, number)) = closed_at else {
@@ -118,7 +118,7 @@ pub(super) fn analyze(dir: &Path, data: &File) -> Result<RecoveryAnalysis, Store
         &mut |_, _| Ok(()),
     )?;
     let unlogged = match CheckpointFile::new(dir).unlogged(checkpoint.epoch) {
-        Err(StoreError::Damaged(what)) if last < number => return damaged(what),
+        Err(StoreError::Damaged(fault)) if last < number => return damaged(fault),
         Err(StoreError::Damaged(_)) => None,
         unlogged => unlogged?,
     };
@@ -208,15 +208,15 @@ impl CheckpointState<'_> {
         }
         // A record has the last checkpoint that was on disk before it.
         if traces.checkpoint > checkpoint.number {
-            let what = format!(
+            let fault = format!(
                 "the log tells of a checkpoint at commit {}, and this one is of {}",
                 traces.checkpoint, checkpoint.number
             );
-            let what = format!(
-                "{:?} is damaged or older than the log beside it: {what}.",
+            let fault = format!(
+                "{:?} is damaged or older than the log beside it: {fault}.",
                 self.dir.join(CHECKPOINT_FILE)
             );
-            return Ok((Some(RecoverySource::Data), newest, Some(what)));
+            return Ok((Some(RecoverySource::Data), newest, Some(fault)));
         }
         Ok((
             None,
@@ -242,7 +242,7 @@ impl CheckpointState<'_> {
             last,
         ) = (&self.checkpoint, self.last);
         // From the most certain cause to the least.
-        let what = if let Some(name) = self.reader.missing() {
+        let fault = if let Some(name) = self.reader.missing() {
             format!("{:?} is missing", self.dir.join(name))
         } else if let Some(name) = self.reader.shortened(*lengths)? {
             format!("{:?} was truncated", self.dir.join(name))
@@ -268,7 +268,7 @@ impl CheckpointState<'_> {
                     "the log in {:?} is damaged or older than data.mdb, which has commit {head}",
                     self.dir
                 ),
-                Err(StoreError::Damaged(what)) => return Ok(Some(what)),
+                Err(StoreError::Damaged(fault)) => return Ok(Some(fault)),
                 Err(error) => return Err(error),
             }
         };
@@ -279,7 +279,7 @@ impl CheckpointState<'_> {
             Some(newest) => format!("commit {newest} is not in it"),
             None => format!("what it had behind commit {last} is not known"),
         };
-        Ok(Some(format!("{what}: {lost}.")))
+        Ok(Some(format!("{fault}: {lost}.")))
     }
 
     /// True if the last commit of the data file has no record: only the one after the last record

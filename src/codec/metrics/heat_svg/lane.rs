@@ -340,14 +340,14 @@ impl LaneDrawing<'_> {
             &format!("…{} in all", plural(others.len() as u64, "more partition")),
         );
         self.content(canvas, base, &content);
-        let asked = rates(&load, self.seconds());
+        let requested = rates(&load, self.seconds());
         for kind in [0, 1] {
             canvas.text(
                 LOADS[kind] + LOAD_ENDS[0],
                 base,
                 "small dim end",
                 LOAD_ENDS[0],
-                &rate(asked[kind]),
+                &rate(requested[kind]),
             );
         }
         self.throttled(canvas, THROTTLE_SIGN, base, load.throttles());

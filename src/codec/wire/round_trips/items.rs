@@ -470,13 +470,14 @@ fn streams() {
 fn what_is_no_answer_is_told() {
     let unreadable = |body: &str| {
         let body = Document::parse(body.as_bytes().to_vec()).unwrap();
-        let told = decode_response::<GetItemResponse>(body.root())
+        let decoded = decode_response::<GetItemResponse>(body.root())
             .map(|response| response.item)
             .unwrap_err();
         assert!(
-            told.to_string()
+            decoded
+                .to_string()
                 .starts_with("the answer of the service cannot be read: "),
-            "{told}"
+            "{decoded}"
         );
     };
     unreadable("[]");

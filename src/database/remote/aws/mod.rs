@@ -104,7 +104,7 @@ impl AwsTransport {
             .map_err(AwsOpenError::Runtime)?;
         let (endpoint, credentials) = runtime.block_on(endpoint::find_endpoint(options))?;
         let connections = ConnectionPool::new(&endpoint, options.timeout)?;
-        let asked = AwsShared {
+        let shared = AwsShared {
             endpoint,
             credentials,
             connections,
@@ -115,7 +115,7 @@ impl AwsTransport {
         };
         Ok(Self {
             runtime: Some(runtime),
-            shared: Arc::new(asked),
+            shared: Arc::new(shared),
         })
     }
 
@@ -151,29 +151,29 @@ impl Transport for AwsTransport {
         let Some(runtime) = &self.runtime else {
             return Err(shutting_down());
         };
-        let again = RecentTimeouts::key(caller, operation, body);
+        let retry_key = RecentTimeouts::key(caller, operation, body);
         // Fails at once if the same thread just waited in vain for the same request.
-        if let Some(error) = again
+        if let Some(error) = retry_key
             .as_ref()
-            .and_then(|again| self.shared.recent_timeouts.take(again))
+            .and_then(|retry_key| self.shared.recent_timeouts.take(retry_key))
         {
             return Err(error);
         }
         let begun = Instant::now();
-        let (request, asked) = (AwsRequest::new(operation, body), Arc::clone(&self.shared));
+        let (request, shared) = (AwsRequest::new(operation, body), Arc::clone(&self.shared));
         let (sender, receiver) = sync_channel(1);
         let task = runtime.spawn(async move {
             // The receiver is gone if the caller has stopped waiting.
-            let _ = sender.send(asked.send_with_retries(request).await);
+            let _ = sender.send(shared.send_with_retries(request).await);
         });
         let answer = caller.receive(&receiver).inspect_err(|_| task.abort())?;
         // No message means that the task panicked, or that the runtime is shutting down.
         let answer = answer.unwrap_or_else(|| Err(shutting_down()));
         // Only a long wait is remembered: after a quick failure the second request may succeed.
-        if let (Some(again), Err(error)) = (again, &answer)
+        if let (Some(retry_key), Err(error)) = (retry_key, &answer)
             && begun.elapsed() >= self.shared.timeout / 2
         {
-            self.shared.recent_timeouts.insert(again, error.clone());
+            self.shared.recent_timeouts.insert(retry_key, error.clone());
         }
         answer.map(Body::from)
     }
@@ -330,14 +330,14 @@ impl ThrottleLog {
         let Some(exception) = reason.throttled() else {
             return;
         };
-        let mut said = self.state.lock();
-        said.count += 1;
-        if said.at.is_some_and(|at| at.elapsed() < LOG_INTERVAL) {
+        let mut logged = self.state.lock();
+        logged.count += 1;
+        if logged.at.is_some_and(|at| at.elapsed() < LOG_INTERVAL) {
             return;
         }
-        let count = std::mem::take(&mut said.count);
-        said.at = Some(Instant::now());
-        drop(said);
+        let count = std::mem::take(&mut logged.count);
+        logged.at = Some(Instant::now());
+        drop(logged);
         log::warn!(
             "{place} throttles ({} times since this was said last): {exception} to {}; it is asked again",
             count,

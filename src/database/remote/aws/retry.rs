@@ -100,23 +100,23 @@ pub fn decide(
             return RetryDecision::GiveUp(RetryReason::Failed(why));
         }
     };
-    let said = parse_refusal(&answer);
+    let refusal = parse_refusal(&answer);
     // A throttled request was not executed, so any operation may be retried.
-    if answer.status == 429 || THROTTLES.contains(&said.exception.as_str()) {
-        return retry(attempts, RetryReason::Throttled(answer.status, said));
+    if answer.status == 429 || THROTTLES.contains(&refusal.exception.as_str()) {
+        return retry(attempts, RetryReason::Throttled(answer.status, refusal));
     }
     // Once: if new credentials are expired too, a third set will not help.
-    if EXPIRED.contains(&said.exception.as_str()) && !attempts.was_expired {
+    if EXPIRED.contains(&refusal.exception.as_str()) && !attempts.was_expired {
         attempts.was_expired = true;
         return RetryDecision::Retry {
-            why: RetryReason::Expired(answer.status, said),
+            why: RetryReason::Expired(answer.status, refusal),
             delay: Duration::ZERO,
         };
     }
     // Once: a request signed by the service's own time is refused for another reason.
     if let Some(time) = answer
         .time
-        .filter(|_| is_skewed(&said) && !attempts.was_skewed)
+        .filter(|_| is_skewed(&refusal) && !attempts.was_skewed)
     {
         attempts.was_skewed = true;
         return RetryDecision::Retry {
@@ -126,9 +126,9 @@ pub fn decide(
     }
     match answer.status {
         // 503 is the only failure of a service after which the request was certainly not executed.
-        503 => retry(attempts, RetryReason::Failed(failure_text(&said))),
-        500.. => after_loss(request, attempts, failure_text(&said)),
-        _ => after_refusal(request, attempts, answer, &said),
+        503 => retry(attempts, RetryReason::Failed(failure_text(&refusal))),
+        500.. => after_loss(request, attempts, failure_text(&refusal)),
+        _ => after_refusal(request, attempts, answer, &refusal),
     }
 }
 
@@ -216,12 +216,12 @@ fn was_applied(request: &AwsRequest, answer: &HttpAnswer) -> Result<bool, String
             .transpose()
             .map_err(|error| format!("the item of a failed condition cannot be read: {error}"))
     };
-    let there = item_of(&answer.body)?;
+    let stored_item = item_of(&answer.body)?;
     Ok(match request.operation {
-        "PutItem" => there.is_some() && there == item_of(&request.body)?,
+        "PutItem" => stored_item.is_some() && stored_item == item_of(&request.body)?,
         // A missing item proves the deletion only if the request asked for the item.
         "DeleteItem" => {
-            there.is_none()
+            stored_item.is_none()
                 && members(&request.body).is_some_and(|body| body.contains_key(RETURN_ON_FAILURE))
         }
         _ => false,

@@ -179,10 +179,10 @@ impl RemoteDatabase {
         key: &Key,
         items: u32,
     ) -> Result<Option<Item>, Error> {
-        let here = key.sort.clone().map(SortRange::GreaterOrEqual);
+        let from_key = key.sort.clone().map(SortRange::GreaterOrEqual);
         let request = ReadRequest {
             limit: Some(items),
-            ..table.query(&vec![key.partition.clone()], here)
+            ..table.query(&vec![key.partition.clone()], from_key)
         };
         let (began, mut found) = (self.cache.begin(), None);
         source::read_items(&*self.service, &request, &mut |item| {

@@ -419,11 +419,11 @@ impl RemoteDatabase {
         let is_asking = asking.is_some();
         request.body = asking.unwrap_or(request.body);
         let end = move |mut writes: OwnWrites, outcome: Result<Vec<u8>, Error>| {
-            let told = outcome
+            let response = outcome
                 .as_ref()
                 .ok()
                 .and_then(|answer| Document::parse(answer.clone()).ok());
-            let member = |name: &str| told.as_ref()?.root().get(name);
+            let member = |name: &str| response.as_ref()?.root().get(name);
             if let Some(item) = member("Attributes")
                 .filter(|_| is_asking)
                 .and_then(|item| response::read_item(item).ok())

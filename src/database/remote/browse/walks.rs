@@ -107,9 +107,9 @@ impl SuspendedWalks {
         waiting.remove(at)
     }
 
-    pub fn put(&self, one: SuspendedWalk) {
+    pub fn put(&self, walk: SuspendedWalk) {
         let mut waiting = self.waiting.lock();
-        waiting.push_back(one);
+        waiting.push_back(walk);
         // Dropped after the lock: a prefetched page may be large.
         let oldest = if waiting.len() > WALKS_MAX {
             waiting.pop_front()
@@ -287,16 +287,16 @@ impl ScanCost {
         } else {
             page.scanned_bytes
         };
-        let guessed = bytes.div_ceil(READ_UNIT_BYTES as u64) as f64
+        let estimated = bytes.div_ceil(READ_UNIT_BYTES as u64) as f64
             * if request.consistent_read {
                 1.0
             } else {
                 EVENTUAL_READ_UNITS
             };
-        let told = page.consumed_capacity.total();
+        let reported = page.consumed_capacity.total();
         Self {
             // The reported units count, even if the estimate is higher.
-            units: if told > 0.0 { told } else { guessed },
+            units: if reported > 0.0 { reported } else { estimated },
             items: page.count,
         }
     }

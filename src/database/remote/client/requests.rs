@@ -324,17 +324,17 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     if answer.bytes() > 0 && !answer.is_json() {
         return Err(response::unreadable("it is no JSON"));
     }
-    let mut told = answer.into_text();
+    let mut text = answer.into_text();
     if asking.is_some() {
-        told = edit::without_member(&told, "ConsumedCapacity");
+        text = edit::without_member(&text, "ConsumedCapacity");
     }
     // The mark of the retry policy is for the typed client; a verbatim answer must not show it.
     let is_marked =
-        *operation == "DeleteItem" && memchr::memmem::find(&told, RETRIED.as_bytes()).is_some();
+        *operation == "DeleteItem" && memchr::memmem::find(&text, RETRIED.as_bytes()).is_some();
     Ok(if is_marked {
-        edit::without_member(&told, RETRIED)
+        edit::without_member(&text, RETRIED)
     } else {
-        told
+        text
     })
 }
 

@@ -151,9 +151,9 @@ impl Computation {
     #[must_use]
     pub fn wait(&self, thread: u32, condition: WaitFor, wake: Wake) -> bool {
         let mut state = self.state.lock();
-        let there = !matches!(state.progress, ComputationProgress::Running)
+        let is_available = !matches!(state.progress, ComputationProgress::Running)
             || matches!(condition, WaitFor::Byte(offset) if offset < self.spool.len());
-        if there {
+        if is_available {
             drop(state);
             wake(Ok(()));
             return false;

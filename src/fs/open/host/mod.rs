@@ -266,11 +266,11 @@ impl WriteListener for NoteRenewer {
             .read_versions
             .wrote(item_ino(table, key), self.thread, version);
         if let Some(version) = version.filter(|_| is_noted) {
-            let (again, source, key) = (Arc::clone(&host), base_source(table), key.clone());
+            let (host_clone, source, key) = (Arc::clone(&host), base_source(table), key.clone());
             host.workers.run(move || {
-                again
+                host_clone
                     .read_versions
-                    .load_text(&again.own_mount, &source, key, version)
+                    .load_text(&host_clone.own_mount, &source, key, version)
             });
         }
     }

@@ -336,15 +336,18 @@ impl ReadVersions {
         let Some((text, _)) = now else {
             return deleted_report(&writer);
         };
-        let told = match error {
+        let cause = match error {
             FsError::VersionMismatch => error.to_string(),
             _ => format!("the item was changed by {writer} since it was read"),
         };
-        let what = self
+        let difference = self
             .changed_attributes(mount, table, since, &text)
-            .map(|what| format!(": {what}"))
+            .map(|difference| format!(": {difference}"))
             .unwrap_or_default();
-        format!("  {told}{what}\n  hint: {} {unchanged}\n", advice(error))
+        format!(
+            "  {cause}{difference}\n  hint: {} {unchanged}\n",
+            advice(error)
+        )
     }
 
     /// Returns the attributes of an item's text that differ from an earlier version, if that is

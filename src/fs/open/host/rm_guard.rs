@@ -54,8 +54,8 @@ impl Vetoes {
         let (place, mut list) = ((table.clone(), pid), self.list.lock());
         // A process that got the reason once keeps that state: `rm -r` goes on to fail at every
         // file, and the first failure is the one that says why.
-        let told = list.get(&place, now_ms).copied().unwrap_or_default();
-        list.insert(place, told, now_ms);
+        let refusals = list.get(&place, now_ms).copied().unwrap_or_default();
+        list.insert(place, refusals, now_ms);
         drop(list);
         let mut removed = self.record_removed.lock();
         removed.drop_expired(now_ms);

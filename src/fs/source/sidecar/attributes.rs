@@ -181,10 +181,10 @@ impl NodeOps for AttributeFolder {
                 .into());
         }
         if let Some((stem, word)) = name.rsplit_once(',') {
-            let asked = ValueKind::named(word).ok_or(FsError::Invalid(
+            let requested = ValueKind::named(word).ok_or(FsError::Invalid(
                 "the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C",
             ))?;
-            return Ok(self.attribute(node, member(of, &members, stem)?, Some(asked), name));
+            return Ok(self.attribute(node, member(of, &members, stem)?, Some(requested), name));
         }
         Ok(self.attribute(node, member(of, &members, name)?, None, name))
     }
@@ -301,8 +301,8 @@ impl NodeOps for AttributeFile {
             value: None,
             condition: EditCondition::Exists,
         };
-        let there = self.text(node, &host.mount);
-        reply(there.and_then(|_| update(&self.entry, host, edit())));
+        let current = self.text(node, &host.mount);
+        reply(current.and_then(|_| update(&self.entry, host, edit())));
     }
 }
 

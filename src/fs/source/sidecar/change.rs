@@ -184,7 +184,7 @@ impl PatchMerge {
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.entry.table().clone(), item);
         request.precondition = Some(precondition);
-        let (again, context, key) = (
+        let (host_clone, context, key) = (
             host.clone(),
             done.context.clone(),
             request.item.key(&self.schema),
@@ -196,8 +196,8 @@ impl PatchMerge {
             VersionReply::new(context, move |outcome| match outcome {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
                     // Read again on another thread: this one is the committer.
-                    let host = again.clone();
-                    again.run_short(Box::new(move || self.attempt(&host, tries - 1, done)));
+                    let host = host_clone.clone();
+                    host_clone.run_short(Box::new(move || self.attempt(&host, tries - 1, done)));
                 }
                 outcome => done.complete(outcome),
             }),
@@ -416,7 +416,7 @@ pub(super) fn execute(
 ) {
     // Must precede the update: the pending delete would remove the updated item.
     host.revive_item(place.table(), place.key());
-    let (again, place) = (host.clone(), place.clone());
+    let (host_clone, place) = (host.clone(), place.clone());
     let session = host.mount.last_responses.session(writer);
     let context = CallContext {
         listener: Some(host.listener(writer)),
@@ -428,13 +428,13 @@ pub(super) fn execute(
             let answer = outcome
                 .as_ref()
                 .map(|response| call_log::write_response(place.table(), response));
-            again
+            host_clone
                 .mount
                 .last_responses
                 .record_write(session, "UpdateItem", answer);
             let version = outcome.map(|response| response.version);
             if let Ok(Some(_)) = version {
-                again.after_put(place.table(), place.key());
+                host_clone.after_put(place.table(), place.key());
             }
             done.complete(version.map(Option::unwrap_or_default));
         },

@@ -195,18 +195,18 @@ impl OpenBatch {
 
     /// Carries out a call after those before it.
     fn enqueue(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
-        let again = host.clone();
+        let host_clone = host.clone();
         let mut turns = self.turns.lock();
         if turns.is_busy() {
             let this = Arc::clone(&self);
-            turns.push(Box::new(move || this.enqueue(&again, call, reply)));
+            turns.push(Box::new(move || this.enqueue(&host_clone, call, reply)));
             return;
         }
         // The turn is taken before the work goes to another thread: the next call must find it
         // taken.
         turns.begin();
         drop(turns);
-        host.run_short(Box::new(move || self.execute(&again, call, reply)));
+        host.run_short(Box::new(move || self.execute(&host_clone, call, reply)));
     }
 
     fn execute(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
