@@ -135,7 +135,7 @@ pub fn open_with(
             match OfflineStore::open(&dir, StoreError::NoSpace).map_err(failed)? {
                 Some(store) => {
                     log::warn!(
-                        "the disk is full: the data directory {} is only read, until there is room and a restart",
+                        "the disk is full: the data directory {} is read-only until there is space and ddbfs is restarted",
                         dir.display()
                     );
                     open_engine(

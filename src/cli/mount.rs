@@ -231,7 +231,9 @@ fn watch(mounted: &Mounted, events: &Sender<MountEvent>) -> Option<Watchdog> {
         _ = events.send(MountEvent::Unwatched)
     });
     started
-        .inspect_err(|error| log::warn!("nobody watches the mount: {error}"))
+        .inspect_err(|error| {
+            log::warn!("the mount has no watchdog, which would unmount it after a crash: {error}")
+        })
         .ok()
 }
 

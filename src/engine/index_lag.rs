@@ -286,7 +286,7 @@ fn apply_pending(
         // Dropped, so that it does not block the others forever; `check` reports its index entries.
         Err(error) if error.is_corrupt() => {
             let error = locate(transaction.read(), key, error);
-            log::error!("a pending write does not get into the global indexes: {error}");
+            log::error!("a pending write is not applied to the global indexes: {error}");
             return Ok(());
         }
         Err(error) => return Err(error),

@@ -66,7 +66,7 @@ pub fn start(shared: Arc<EngineShared>, source: SourceId) {
             log::debug!("removal of source {} waits for the next open", source.0)
         }
         Err(error) => {
-            log::warn!("removal of a dropped table failed and is tried again: {error}");
+            log::warn!("removal of a dropped table failed and is retried: {error}");
             retry_later(&shared_clone, move |shared| {
                 start(Arc::clone(shared), source)
             });
@@ -96,7 +96,7 @@ pub fn retry_later(
         .name("engine-removal".to_owned())
         .spawn(wait)
     {
-        log::warn!("background work waits for the next open: {error}");
+        log::warn!("background work is put off until the store is opened again: {error}");
     }
 }
 

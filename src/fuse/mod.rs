@@ -157,7 +157,7 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     if !options.no_cache
         && let Err(error) = view.kernel_cache().hold_lease()
     {
-        log::warn!("the kernel keeps nothing: {error}");
+        log::warn!("the kernel cache is off: {error}");
     }
     Ok(Mounted {
         view,

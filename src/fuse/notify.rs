@@ -72,7 +72,7 @@ impl Notifier {
         let deadlines = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&deadlines);
         std::thread::Builder::new()
-            .name("ddbfs-patience".to_owned())
+            .name("ddbfs-deadline".to_owned())
             .spawn(move || of_thread.watch())?;
         let pool = |name, threads_max| ThreadPool::new(name, threads_max, SpawnFailure::Queue);
         let (attributes, names) = (

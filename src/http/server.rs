@@ -206,7 +206,7 @@ impl RunningServer {
             .take()
             .is_some_and(|acceptor| acceptor.join().is_err())
         {
-            log::error!("the thread that lets HTTP connections in ended by a panic");
+            log::error!("the HTTP accept thread ended by a panic");
         }
         let (gone, patience) = (self.connections.all_closed(), self.shutdown_timeout);
         if runtime
@@ -214,7 +214,7 @@ impl RunningServer {
             .is_err()
         {
             log::warn!(
-                "HTTP requests did not end within {patience:?}; their connections are broken off"
+                "HTTP requests did not end within {patience:?}; their connections are closed"
             );
         }
         runtime.shutdown_timeout(patience);

@@ -151,7 +151,7 @@ fn follow_waits_for_changes_in_every_program_and_ctrl_c_ends_it() {
         assert_eq!(first["op"], "INSERT", "{first}");
     }
     // No change for longer than any slice: the programs still wait, and get the next change.
-    until_looked(std::process::id(), "ddbfs-waiting", 6);
+    until_looked(std::process::id(), "ddbfs-readers", 6);
     put(&*mount.db, "Log", r#"{"id":"late","n":1}"#);
     for reader in readers {
         let late: Value = serde_json::from_str(&reader.wait_for("late")).unwrap();

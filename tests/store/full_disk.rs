@@ -591,7 +591,7 @@ fn power_cut_of_processes() {
             kind == KINDS[0]
                 || running
                     .said("err")
-                    .contains("is only read, until there is room"),
+                    .contains("is read-only until there is space"),
             "{kind:?}"
         );
     }

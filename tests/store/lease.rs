@@ -26,12 +26,12 @@ use ddbfs::store::{LeaseHolder, Store, StoreError};
 const DIR: &str = "DDBFS_TEST_DOOR";
 
 /// The thread that keeps, and looks now and then whether it may.
-const KEEPER_THREAD: &str = "store-lease";
+const HOLDER_THREAD: &str = "store-lease";
 
 /// What the end of keeping takes, for who does not wait for it to be seen.
 const END: Duration = Duration::from_millis(20);
 
-/// What a killed keeper gave out is over soon; a keeper that lives has all the time that a busy machine needs.
+/// What a killed holder gave out is over soon; a holder that lives has all the time that a busy machine needs.
 const LIMITS: LeaseLimits = LeaseLimits {
     ttl: Duration::from_millis(300),
     acquire_wait: PATIENCE,
@@ -184,38 +184,38 @@ fn child_opens() {
 }
 
 #[test]
-fn a_keeper_gives_way_before_another_process_is_in_and_begins_again_when_it_left() {
+fn a_holder_gives_way_before_another_process_is_in_and_begins_again_when_it_left() {
     let dir = tempfile::tempdir().unwrap();
     let kept = dir.path().join("kept");
-    let keeper = Other::start("child_keeps", dir.path());
+    let holder = Other::start("child_keeps", dir.path());
     for round in 0_u8..3 {
-        keeper.says("begin");
+        holder.says("begin");
         let store = open(dir.path()).unwrap();
         assert!(!kept.exists(), "kept beside an open store");
-        keeper.says("asked");
-        keeper.says("end");
+        holder.says("asked");
+        holder.says("end");
         // It has looked more than once whether it is alone again.
-        until_looked(keeper.child.id(), KEEPER_THREAD, 4);
+        until_looked(holder.child.id(), HOLDER_THREAD, 4);
         assert!(!kept.exists(), "kept beside an open store");
         // Nobody was killed: a write does not wait, but that is a matter of time, and not asserted.
         put(&store, b"round", vec![round]).unwrap();
     }
-    keeper.says("begin");
-    keeper.kill();
+    holder.says("begin");
+    holder.kill();
 }
 
 #[test]
 fn two_at_once_are_let_in() {
     let dir = tempfile::tempdir().unwrap();
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
     let newcomers = [(); 2].map(|()| Other::start("child_opens", dir.path()));
     for mut newcomer in newcomers {
         newcomer.says("open");
         assert!(newcomer.child.wait().unwrap().success());
     }
-    keeper.says("asked");
-    keeper.kill();
+    holder.says("asked");
+    holder.kill();
 }
 
 /// Whether the lock file says that something is kept.
@@ -230,12 +230,12 @@ fn wait_until_marked(mount: &Mount) {
 }
 
 #[test]
-fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_and_the_next_process_does_not()
+fn after_a_killed_holder_the_first_write_waits_until_what_it_gave_out_is_over_and_the_next_process_does_not()
  {
     let dir = tempfile::tempdir().unwrap();
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
-    keeper.kill();
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
+    holder.kill();
     let killed = Instant::now();
     assert!(is_marked(dir.path()));
 
@@ -259,109 +259,109 @@ fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_an
     drop(store);
 
     // The dead one's mark was taken away, not that of one who keeps.
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
     assert!(is_marked(dir.path()));
-    keeper.kill();
+    holder.kill();
 }
 
 #[test]
 fn a_process_that_keeps_after_a_killed_one_begins_when_that_ones_things_are_over() {
     let dir = tempfile::tempdir().unwrap();
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
-    keeper.kill();
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
+    holder.kill();
     let killed = Instant::now();
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
     assert!(
         killed.elapsed() >= LIMITS.ttl,
         "begun after {:?}",
         killed.elapsed()
     );
     assert!(is_marked(dir.path()));
-    keeper.kill();
+    holder.kill();
 }
 
 #[test]
 fn who_is_killed_waiting_at_the_door_is_in_nobodys_way() {
     let dir = tempfile::tempdir().unwrap();
-    let keeper = Other::start("child_keeps_and_ends_slowly", dir.path());
-    keeper.says("begin");
+    let holder = Other::start("child_keeps_and_ends_slowly", dir.path());
+    holder.says("begin");
     let waiting = Other::start("child_opens", dir.path());
-    keeper.says("asked");
-    assert!(waiting.lines.try_recv().is_err(), "open beside a keeper");
+    holder.says("asked");
+    assert!(waiting.lines.try_recv().is_err(), "open beside a holder");
     waiting.kill();
     fs::write(dir.path().join("go"), "").unwrap();
-    keeper.says("end");
-    keeper.says("begin");
+    holder.says("end");
+    holder.says("begin");
     drop(open(dir.path()).unwrap());
-    keeper.kill();
+    holder.kill();
 }
 
 #[test]
-fn who_waits_while_the_keeper_is_killed_gets_in() {
+fn who_waits_while_the_holder_is_killed_gets_in() {
     let dir = tempfile::tempdir().unwrap();
-    let keeper = Other::start("child_keeps_and_ends_slowly", dir.path());
-    keeper.says("begin");
+    let holder = Other::start("child_keeps_and_ends_slowly", dir.path());
+    holder.says("begin");
     let waiting = Other::start("child_opens", dir.path());
-    keeper.says("asked");
-    keeper.kill();
+    holder.says("asked");
+    holder.kill();
     waiting.says("open");
     assert!(is_marked(dir.path()));
 }
 
 #[test]
-fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
+fn a_holder_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     let dir = tempfile::tempdir().unwrap();
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
-    keeper.stop();
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
+    holder.stop();
     let soon = LeaseLimits {
         acquire_wait: Duration::from_secs(1),
         ..LIMITS
     };
     let Err(StoreError::Io(text)) = open_with(dir.path(), soon) else {
-        panic!("open beside a keeper")
+        panic!("open beside a holder")
     };
-    let pid = keeper.child.id();
+    let pid = holder.child.id();
     assert!(
         text.starts_with(&format!("process {pid} has it mounted"))
             && text.contains(&format!("`kill -CONT {pid}`")),
         "{text}"
     );
-    keeper.signal("-CONT");
+    holder.signal("-CONT");
     drop(open(dir.path()).unwrap());
-    keeper.kill();
+    holder.kill();
 }
 
 #[test]
 fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     let dir = tempfile::tempdir().unwrap();
     put(&open(dir.path()).unwrap(), b"key", vec![1]).unwrap();
-    let keeper = Other::start("child_keeps", dir.path());
-    keeper.says("begin");
-    keeper.stop();
+    let holder = Other::start("child_keeps", dir.path());
+    holder.says("begin");
+    holder.stop();
     let store = open_to_look(dir.path());
     assert_eq!(get(&store, b"key"), Some(vec![1]));
     drop(store);
-    keeper.signal("-CONT");
+    holder.signal("-CONT");
     let store = open_to_look(dir.path());
-    // A knock would have woken the thread that hears it, which would not sleep again before it has told the keeper.
-    until("the keeper has nothing to do", || {
-        is_all(keeper.child.id(), 'S')
+    // A knock would have woken the thread that hears it, which would not sleep again before it has told the holder.
+    until("the holder has nothing to do", || {
+        is_all(holder.child.id(), 'S')
     });
     assert!(
         dir.path().join("kept").exists() && !dir.path().join("asked").exists(),
         "who looked was heard"
     );
     put(&store, b"key", vec![2]).unwrap();
-    assert!(!dir.path().join("kept").exists(), "written beside a keeper");
-    keeper.says("asked");
-    keeper.says("end");
+    assert!(!dir.path().join("kept").exists(), "written beside a holder");
+    holder.says("asked");
+    holder.says("end");
     drop(store);
-    keeper.says("begin");
-    keeper.kill();
+    holder.says("begin");
+    holder.kill();
 
     // The mark of a killed one is for the first write, too.
     let killed = Instant::now();

@@ -159,7 +159,7 @@ fn life_step(
 /// Drops the index that is being made, because the disk is full.
 fn cancel_build(shared: &Arc<EngineShared>, name: &TableName) -> Result<NextStep, Error> {
     log::warn!(
-        "the disk is full: the index that table {name} is making is dropped; make it again when there is room"
+        "the disk is full: the index under construction of table {name} is dropped; create it again when there is space"
     );
     match run(shared, name, index_life::cancel_build) {
         Ok(()) => Ok(NextStep::Again),

@@ -125,7 +125,7 @@ fn expired_keys(shared: &EngineShared, now_ms: u64) -> Result<Vec<Vec<u8>>, Erro
                         || (source < next && !live.contains(&source))
                 }
                 _ => {
-                    log::warn!("a record of counts has the unreadable key {}", hex(key));
+                    log::warn!("a record of metrics has the unreadable key {}", hex(key));
                     true
                 }
             };

@@ -145,7 +145,7 @@ impl TableWatchList {
                 Ok(_) => {}
                 // The others are still watched; `check` reports the damage.
                 Err(error) if error.is_corrupt() => {
-                    log::error!("table {name} gets no background work: {error}");
+                    log::error!("table {name} has no background work: {error}");
                 }
                 Err(error) => return Err(error),
             }

@@ -214,7 +214,7 @@ impl BackfillBatch {
                 }),
                 // A damaged item gets no entry; `check` reports it.
                 Err(error) if error.is_corrupt() => {
-                    log::error!("no index entry is made: {}", locate(read, key, error));
+                    log::error!("an item gets no index entry: {}", locate(read, key, error));
                 }
                 Err(error) => return Err(error),
             }

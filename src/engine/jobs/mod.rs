@@ -106,7 +106,7 @@ fn readable_records<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreEr
     R::each(read, |record| {
         match record {
             Ok(record) => found.push(record),
-            Err(error) => log::warn!("{} is not gone on with: {error}", R::NAME),
+            Err(error) => log::warn!("{} is not continued: {error}", R::NAME),
         }
         Ok(())
     })?;

@@ -95,7 +95,7 @@ fn collect<R: MeterRecord>(
 ) -> Result<(), StoreError> {
     walks::each(read, range, |key, bytes| {
         let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) else {
-            log::warn!("counts under the key {} are left out", hex(key));
+            log::warn!("the metrics record with the key {} is ignored", hex(key));
             return Ok(());
         };
         found
@@ -111,7 +111,10 @@ fn or_empty<R: Default>(key: &[u8], decoded: Result<R, StoreError>) -> Result<R,
         if !error.is_corrupt() {
             return Err(error);
         }
-        log::warn!("counts under the key {} are left out: {error}", hex(key));
+        log::warn!(
+            "the metrics record with the key {} is ignored: {error}",
+            hex(key)
+        );
         Ok(R::default())
     })
 }

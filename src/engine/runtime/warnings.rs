@@ -71,7 +71,7 @@ impl Warnings<CollectionWarning> {
             return;
         }
         log::warn!(
-            "an item collection of {table} has {bytes} bytes; at {bytes_max} it takes no more"
+            "an item collection of {table} has {bytes} bytes; writes that grow it are refused from {bytes_max} on"
         );
         let time_ms = options.clock.now_ms();
         let (table, partition) = (table.clone(), partition.clone());

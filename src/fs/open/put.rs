@@ -305,7 +305,7 @@ impl Host {
                     }
                     Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
                     Err(error) => log::warn!(
-                        "{table}: an item of nothing but its key stays, whose text was refused: {error}"
+                        "{table}: the text of a new file was refused, and its placeholder item, which is only a key, could not be deleted: {error}"
                     ),
                 }
                 after();

@@ -224,7 +224,7 @@ impl View {
                 first.name
             );
             log::info!(
-                "dropped with the mount: {} scratch files in memory, the first {path}",
+                "discarded at unmount: {} scratch files in memory, the first {path}",
                 dropped.len()
             );
         }

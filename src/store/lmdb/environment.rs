@@ -124,7 +124,7 @@ impl LmdbEnvironment {
         environment.check_pages(WalkReach::Bounded)?;
         // LMDB's own lock is held now, so no compaction is in progress.
         if let Err(error) = remove_leftover(&environment.directory) {
-            log::warn!("the rest of an interrupted compaction cannot be removed: {error}");
+            log::warn!("files of an interrupted compaction cannot be removed: {error}");
         }
         Ok(environment)
     }
@@ -337,7 +337,7 @@ impl LmdbEnvironment {
         }
         if let Err(failure) = voided {
             log::error!(
-                "a write that failed may come back after a power cut: {}",
+                "a failed write may reappear after a power failure: {}",
                 self.classify(failure)
             );
         }

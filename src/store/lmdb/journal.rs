@@ -535,7 +535,9 @@ impl CommitJournal {
             Ok(())
         };
         if let Err(failure) = distrusted() {
-            log::error!("the checkpoint of the store could not be marked: {failure:?}");
+            log::error!(
+                "the checkpoint of the store could not be marked as untrusted: {failure:?}"
+            );
         }
     }
 

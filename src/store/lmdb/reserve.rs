@@ -63,11 +63,11 @@ impl Reserve {
         });
         let file = opened
             .inspect_err(|error| {
-                log::warn!("no room can be kept for deletes on a full disk: {error}")
+                log::warn!("no disk space can be reserved for deletes on a full disk: {error}")
             })
             .ok();
         let disk = disk_space(directory.path()).inspect_err(|error| {
-            log::warn!("no room can be kept for deletes on a full disk: {error}")
+            log::warn!("no disk space can be reserved for deletes on a full disk: {error}")
         });
         let total_bytes = disk.unwrap_or_default().total_bytes;
         let target_bytes =
@@ -94,7 +94,7 @@ impl Reserve {
     /// Gives its blocks to the file system. Called inside a write transaction.
     pub fn release(&self) {
         if let Some(Err(error)) = self.file.as_ref().map(|file| file.set_len(0)) {
-            log::warn!("the room kept for deletes cannot be given: {error}");
+            log::warn!("the disk space reserved for deletes cannot be released: {error}");
         }
     }
 

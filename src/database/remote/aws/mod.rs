@@ -339,7 +339,7 @@ impl ThrottleLog {
         logged.at = Some(Instant::now());
         drop(logged);
         log::warn!(
-            "{place} throttles ({} times since this was said last): {exception} to {}; it is asked again",
+            "{place} throttles ({} times since the last such message): {exception} to {}; the request is repeated",
             count,
             request.operation
         );

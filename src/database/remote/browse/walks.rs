@@ -206,7 +206,7 @@ pub fn spawn_fetch(
         let _ = sender.send(page);
     };
     std::thread::Builder::new()
-        .name("ddbfs-ahead".to_owned())
+        .name("ddbfs-prefetch".to_owned())
         .spawn(work)
         .ok()?;
     Some(fetched)

@@ -85,7 +85,7 @@ impl OpenComputed {
         let end = offset.saturating_add(size as u64);
         self.apply_charges(&mut reading, end)?;
         let bytes = spool.read(offset, size).map_err(|error| {
-            log::error!("{}: cannot read what was kept: {error}", self.path);
+            log::error!("{}: cannot read the spooled result: {error}", self.path);
             FsError::Internal
         })?;
         let is_told = end >= spool.len()

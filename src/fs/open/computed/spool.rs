@@ -155,7 +155,7 @@ impl Spool {
         }
         self.append_on_disk(bytes).map_err(|error| {
             self.spools.disk.fetch_sub(grown, Ordering::Relaxed);
-            log::warn!("cannot keep a result: {error}");
+            log::warn!("cannot spool a result to its temporary file: {error}");
             FsError::SpoolFull("its temporary file cannot be written")
         })
     }

@@ -76,7 +76,7 @@ impl DeferredDelete {
         // Weak: the thread must not keep alive a mount that its owner dropped without ending the
         // thread.
         let weak = Arc::downgrade(self);
-        let keep = move || {
+        let run = move || {
             while let Some(deletes) = weak.upgrade() {
                 deletes.delete_due();
                 if !round() || !deletes.sleep() {
@@ -85,11 +85,11 @@ impl DeferredDelete {
             }
         };
         match std::thread::Builder::new()
-            .name("ddbfs-keeper".to_owned())
-            .spawn(keep)
+            .name("ddbfs-deletes".to_owned())
+            .spawn(run)
         {
             Ok(thread) => *self.thread.lock() = Some(thread),
-            Err(error) => log::error!("cannot start the keeper thread: {error}"),
+            Err(error) => log::error!("cannot start the thread of deferred deletes: {error}"),
         }
     }
 
@@ -323,7 +323,7 @@ impl DeferredDelete {
         };
         let logged = |ended: Result<()>| {
             if let Err(error) = ended {
-                log::warn!("a parked file could not be moved or removed: {error}");
+                log::warn!("a file in the trash could not be moved or removed: {error}");
             }
         };
         self.change_trash(change, Box::new(logged));
@@ -385,7 +385,7 @@ impl DeferredDelete {
         if let Some(thread) = thread
             && thread.join().is_err()
         {
-            log::error!("the keeper thread had failed");
+            log::error!("the thread of deferred deletes ended by a panic");
         }
         self.delete_now(&self.mount, |_| true);
     }

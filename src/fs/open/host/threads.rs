@@ -127,12 +127,12 @@ impl WaitingReads {
         if !readers.has_thread {
             let (reads, own_mount) = (Arc::downgrade(self), own_mount.clone());
             match std::thread::Builder::new()
-                .name("ddbfs-waiting".to_owned())
+                .name("ddbfs-readers".to_owned())
                 .spawn(move || poll_loop(&reads, &own_mount))
             {
                 Ok(_) => readers.has_thread = true,
                 Err(error) => {
-                    log::error!("cannot start the thread of waiting reads: {error}");
+                    log::error!("cannot start the thread of blocked reads: {error}");
                     let refused = std::mem::take(&mut readers.waiting);
                     drop(readers);
                     refused.into_iter().for_each(|reader| {

@@ -190,7 +190,7 @@ impl KernelCache {
                 self.was_on.store(true, Ordering::SeqCst);
                 self.is_on.store(true, Ordering::SeqCst);
             }
-            Err(error) => log::warn!("the kernel keeps nothing: {error}"),
+            Err(error) => log::warn!("the kernel cache is off: {error}"),
         }
     }
 
