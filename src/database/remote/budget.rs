@@ -177,6 +177,7 @@ impl MeteredTransport {
     /// Returns the spending since the mount began, and its limits.
     #[must_use]
     pub fn spent(&self) -> MountSpending {
+        // Copied, and the lock given back: `reserve` takes the two locks in the other order.
         let spent = self.budget.0.lock().spent;
         MountSpending {
             since_ms: self.since_ms,
@@ -204,6 +205,8 @@ impl MeteredTransport {
             mut reserved,
         } = account;
         if self.money(spent) < most {
+            // Money is left, but requests under way may take it. They mostly take less than they
+            // reserved, so this is a reason to wait, not to refuse.
             reserved.add(spent);
             return Ok(self.money(reserved) < most);
         }
@@ -288,6 +291,7 @@ impl MeteredTransport {
     fn spend(&self, charged: &MeteredRequest, consumed: &Consumption) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
+        // The locks in the order of `reserve`.
         self.budget.0.lock().spent.add(total);
         // The level may become negative here: the consumption is known only afterwards.
         state.reads.level -= total.read;

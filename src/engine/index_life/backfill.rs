@@ -126,6 +126,8 @@ pub fn step(
         progress.place.clone_from(&found.place);
     }
     let units = to_units(progress.counts.write_units - before);
+    // Only a step that read to the end of the table, and was not throttled on the way, completes
+    // the index.
     let is_last = matches!(
         (&next, &batch.last),
         (NextStep::Again | NextStep::Nothing, None)
@@ -197,6 +199,7 @@ impl BackfillBatch {
         after: &[u8],
         items_max: usize,
     ) -> Result<Self, StoreError> {
+        // An empty place is the beginning: no item has been read.
         let after = Some(after)
             .filter(|after| !after.is_empty())
             .map(|after| Space::Entry.key(source, after));

@@ -194,6 +194,8 @@ fn check_table_changes(
     table: &dyn Fn() -> String,
 ) -> Result<(), InUseError> {
     let (change, noun) = match busy {
+        // During the backfill the table is ACTIVE again, and all its settings can change
+        // (docs/dynamodb.md 9.6).
         BusyIndex::Backfill(_) => return Ok(()),
         BusyIndex::Allocation(_) => ("created", "creation"),
         BusyIndex::Removal(_) => ("deleted", "deletion"),
@@ -240,6 +242,7 @@ pub fn remove_step(
             return Ok(true);
         }
     }
+    // Last: until this commit a process that opens the store continues the removal.
     transaction.change_table(&table, |new| new.index_life.leaving = None)?;
     Ok(false)
 }
@@ -267,6 +270,7 @@ pub fn begin_removal(
     name: &IndexName,
 ) -> Result<(), StoreError> {
     let schema = Arc::make_mut(&mut new.schema);
+    // The two lists have the same order, so one position removes the index from both.
     let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else {
         debug_assert!(false, "the request was checked against the table");
         return Ok(());

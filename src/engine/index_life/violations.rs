@@ -32,6 +32,8 @@ pub fn maintain(
 ) -> Result<(), StoreError> {
     for (index, list) in violation_lists(&table.index_life, table) {
         let is_kept_out = |item: Option<&Item>| item.is_some_and(|item| violates(index, item));
+        // Both images are looked at: a put of the same bad value keeps the place listed, a put of a
+        // good one or a delete removes it.
         if is_kept_out(new) {
             add(transaction, list, place)?;
         } else if is_kept_out(old) {
@@ -115,6 +117,8 @@ pub fn each_listed(
         &Space::Violation.range(made.violations),
         Direction::Forward,
         |key, _| {
+            // The list has only places: the item itself says which value is wrong, and in which
+            // way.
             let place = Space::Entry.key(table.source, keys::place_in_source(key));
             let Some(bytes) = view.read().get(&place)? else {
                 return Ok(ControlFlow::Continue(()));
@@ -197,6 +201,7 @@ pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
         attribute.attribute_type.as_attribute_type().tag(),
         value.attribute_type().tag(),
     );
+    // The right type: then the length is wrong, so the texts give lengths instead of types.
     let (expected, found) = match expected == found {
         true => (
             format!("{expected} of 1 to {bytes_max} bytes"),

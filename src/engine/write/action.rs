@@ -129,6 +129,8 @@ impl WritePlan {
         let table = transaction.active_table(table)?;
         let key = self.key(action, &table)?;
         let stored = StoredItem::load(transaction, &table, key)?;
+        // Before `decide` decodes the item: a decoded value takes much more memory than its record,
+        // and a transaction holds up to 100 of them.
         transaction.value_memory.reserve_change(stored.record()?)?;
         let outcome = self.decide(action, &stored)?;
         Ok((stored, outcome))

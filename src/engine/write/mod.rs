@@ -89,6 +89,8 @@ pub fn replace_checked(
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(size_change(change.old_bytes, change.new_bytes));
+        // A write alone: its own growth is all the growth since the counters. A transaction passes
+        // the sum of its actions.
         let bytes = check_collection(transaction.read(), limit, stored, growth, growth)?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
@@ -108,6 +110,7 @@ pub fn replace_checked(
         .0
         .iter()
         .try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
+    // On a full disk a transaction of removals alone may use the reserved space.
     match new {
         Some(_) => transaction.mark_addition(),
         None => transaction.mark_removal(),
@@ -256,6 +259,7 @@ impl ItemChange {
     ) -> Result<Self, StoreError> {
         let modified_ms = transaction.now_ms();
         let next = transaction.next_version()?;
+        // The key attributes come first in a record, as they do in its JSON.
         let first: Vec<&str> = stored
             .table
             .schema

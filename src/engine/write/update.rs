@@ -126,6 +126,7 @@ impl UpdatePlan {
         if old.is_none() && self.update.as_ref().is_some_and(Update::only_removes) {
             return Ok(None);
         }
+        // Declared here, so that it lives as long as the reference `before`.
         let key_alone;
         let before = match old {
             Some(item) => item,
@@ -196,6 +197,7 @@ fn hide_types(error: Error, update: &Update) -> Error {
         UpdateEffect::Set(_) => action.path.head == *name,
     };
     match update.actions().iter().find(shows) {
+        // A value that comes from the item or from a computation: the service names no types then.
         Some(_) => UpdateError::IndexKeyType.into(),
         None => error,
     }
@@ -253,6 +255,7 @@ fn action_bytes(action: &UpdateAction, old: Option<&Item>) -> usize {
                 WRITING_ACTION_BYTES
                     + added_bytes(value, old.and_then(|item| target.resolve_in(item)))
             }
+            // The members that DELETE names are free, as in the service.
             UpdateEffect::Remove | UpdateEffect::Delete(_) => CLEARING_ACTION_BYTES,
         }
 }
@@ -302,6 +305,7 @@ fn added_bytes(value: &AttributeValue, stored: Option<&AttributeValue>) -> usize
             .iter()
             .map(|bytes| new(bytes.len(), old.binary_search(bytes).is_err()))
             .sum(),
+        // Without a stored set of the same type all members are new.
         _ => value.size(),
     }
 }

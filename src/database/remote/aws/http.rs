@@ -111,6 +111,7 @@ impl ConnectionPool {
     /// # Errors
     /// `https://` without any root certificates on this machine.
     pub fn new(place: &AwsEndpoint, timeout: Duration) -> Result<Self, AwsOpenError> {
+        // Half, so that a connection that falls silent leaves time for one more attempt.
         let read_timeout = timeout / 2;
         let mut tcp = HttpConnector::new();
         // Lets `https` URIs through to the TLS layer above.
@@ -199,6 +200,7 @@ impl ConnectionPool {
             })?;
             let Some(frame) = frame else { return Ok(body) };
             let frame = frame.map_err(|error| SendError::Lost(with_cause(&error)))?;
+            // A frame of trailers.
             let Some(bytes) = frame.data_ref() else {
                 continue;
             };

@@ -203,6 +203,8 @@ impl RemoteDatabase {
         self.cache.invalidate_table(&table);
         let created = self.service.create_table(request);
         if created.is_ok() {
+            // Before the definitions are invalidated: a description of a table that is still being
+            // created would be cached.
             self.wait_active(&table, TableStatus::Creating);
         }
         self.invalidate_definitions(created)

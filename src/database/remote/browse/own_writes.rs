@@ -126,6 +126,7 @@ impl OwnWrites {
             first = first.or(version);
             places.extend(target.places().into_iter().zip(left));
         }
+        // The cache first: the commit wakes readers, which must find the new state.
         self.cache.end_write(places);
         self.commits.add();
         first
@@ -277,6 +278,7 @@ impl RemoteDatabase {
                         Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)])
                     }
                     VersionMatch::Other(item) => return Err(failed(Some(item))),
+                    // There is no item now; the condition makes sure that none was made in between.
                     VersionMatch::None => is_absent(schema),
                 }
             }
@@ -346,6 +348,7 @@ impl RemoteDatabase {
         {
             return Ok(VersionMatch::Same(item));
         }
+        // Begun before the request: an own write meanwhile keeps this record out of the cache.
         let began = self.cache.begin();
         let key = key_values.to_item(&table.described.schema.key);
         let request = GetItemRequest {

@@ -90,6 +90,7 @@ impl RemoteDatabase {
 
     fn item(&self, table: &ReadableSource, key: &Key) -> Result<Option<Item>, Error> {
         let key = key.to_item(&table.described.schema.key);
+        // An eventually consistent read could miss a write that this mount has just made.
         let request = GetItemRequest {
             consistent_read: true,
             ..GetItemRequest::new(table.source.table.clone(), key)
@@ -194,6 +195,7 @@ impl RemoteDatabase {
         let cost = self.scan_costs.before(request);
         if let ReadRange::Scan { .. } = request.range {
             self.check_scan_limit(&readable, request.limit)?;
+            // The counters may be six hours old: the units that the earlier pages took count too.
             self.check_scan_cost(&readable, cost)?;
         }
         // Only whole items are cached.
@@ -232,6 +234,8 @@ impl RemoteDatabase {
             .find_source(&source)?
             .map(|readable| readable.counters())
             .unwrap_or_default();
+        // A table that the service has not counted yet has no bytes: then a fixed number of items
+        // is read.
         let few = EXAMPLE_BYTES
             .saturating_mul(count)
             .checked_div(bytes)
@@ -376,6 +380,7 @@ impl Browse for RemoteDatabase {
         let Some(readable) = self.find_source(source)? else {
             return Ok(None);
         };
+        // Without a sort key an item is its own collection: a get of the item answers.
         if !readable.has_collections() {
             let Some(value) = partition.first() else {
                 return Ok(None);
@@ -445,6 +450,7 @@ impl Browse for RemoteDatabase {
             projection: Some(readable.key_projection()),
             ..readable.scan()
         };
+        // Begun before the first page: an own write from now on voids what this listing caches.
         let (of, began) = (readable.clone(), self.cache.begin());
         // A listing from its beginning sets the order for the prefetch of folders.
         if after.is_none() {
@@ -465,6 +471,7 @@ impl Browse for RemoteDatabase {
                 self.cache.insert(
                     began,
                     collection_place(source, &partition),
+                    // An empty record says that the collection exists, as in `has_entries`.
                     Some(CachedRecord::default()),
                     false,
                 );

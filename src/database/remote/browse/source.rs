@@ -44,6 +44,7 @@ impl ReadableSource {
             }
         };
         let status_of = |place: usize| described.table.indexes.get(place).map(|index| index.status);
+        // The service refuses reads of a source in these states, so it is not asked.
         let comes_or_goes =
             |status| matches!(status, TableStatus::Creating | TableStatus::Deleting);
         let is_unready = comes_or_goes(described.table.status)
@@ -233,6 +234,7 @@ impl ReadableSource {
 
 /// Encodes a position: the keys of the entry there.
 pub fn encode_position(keys: &Item) -> Box<[u8]> {
+    // A record without version and time: only the attributes count.
     encode(keys, &[], 0, 0).into()
 }
 
@@ -279,6 +281,7 @@ pub fn read_page(
     request: &ReadRequest,
     rows: &mut RowSink<'_>,
 ) -> Result<Page, Error> {
+    // One writer for all expressions of the request: they share its placeholders.
     let mut writer = ExpressionWriter::default();
     let filter = match &request.filter {
         Some(ReadFilter { condition, .. }) => {

@@ -222,6 +222,7 @@ impl TableCache {
         }
         let flight = (key, own_writes);
         self.flights.run(&flight, caller, || {
+            // Read before the request: what happens while it is under way is not in its answer.
             let (asked_ms, own_writes, changes) = (
                 self.clock.now_ms(),
                 self.commits.own_writes(),
@@ -250,6 +251,7 @@ impl TableCache {
 }
 
 fn described(table: TableDescription, before: Option<&DescribedTable>) -> DescribedTable {
+    // The id too: a table that was deleted and created again may have the same schema.
     let schema = before
         .filter(|before| *before.schema == table.schema && before.table.table_id == table.table_id);
     let schema = schema.map_or_else(

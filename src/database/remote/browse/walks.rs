@@ -152,6 +152,7 @@ impl PageFetcher {
     ) -> Result<Option<ListRow>, Error> {
         let key = self.source.key_of(item)?;
         let place = encode_position(&self.source.start_key(item));
+        // A projected row has only its key: it has no size or time to show, and is not cached.
         if self.request.projection.is_some() {
             return Ok(Some(ListRow {
                 key,

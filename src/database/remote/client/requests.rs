@@ -226,6 +226,7 @@ pub fn list_streams(
     client: &Client,
     request: ListStreamsRequest,
 ) -> Result<ListStreamsResponse, Error> {
+    // A start ARN must name the service's own partition, region and account.
     let home = request
         .exclusive_start
         .as_ref()
@@ -277,6 +278,7 @@ pub fn batch_execute_statement(
         return_consumed_capacity: CAPACITY_DETAIL,
     };
     let answer = match request.statements.len() {
+        // The service refuses an empty list of statements, so nothing is sent.
         0 => BatchExecuteStatementResponse {
             responses: Vec::new(),
             consumed_capacity: Vec::new(),
