@@ -179,7 +179,7 @@ pub fn run_copy(
         plan.earlier_counts().unwrap_or_default().items,
     ));
     let tally = tally(&bar, cost)?;
-    let ended = copy(plan, &tally, &bar);
+    let outcome = copy(plan, &tally, &bar);
     let counts = tally.counts();
     let summary = format!(
         "{} items {past_action}; {}",
@@ -187,7 +187,7 @@ pub fn run_copy(
         cost.text(&counts)
     );
     let goes_on = "the same command goes on from here";
-    let result = match ended {
+    let result = match outcome {
         Ok(CopyOutcome::Whole) if counts.rejected == 0 => {
             return print_text(&format!("{summary}\n")).map(|()| CommandResult::Done);
         }
@@ -216,7 +216,7 @@ fn copy(
         _ => {}
     };
     let mut of_index: Option<(IndexName, BackfillProgress)> = None;
-    let ended = plan.run(tally, &report, &mut |name, state| {
+    let outcome = plan.run(tally, &report, &mut |name, state| {
         bar.finish();
         if of_index.as_ref().is_none_or(|(shown, _)| shown != name) {
             of_index = Some((name.clone(), BackfillProgress::new(name.as_str())));
@@ -227,7 +227,7 @@ fn copy(
     });
     of_index.iter().for_each(|(_, progress)| progress.finish());
     bar.finish();
-    ended
+    outcome
 }
 
 /// Formats the beginning of an item.

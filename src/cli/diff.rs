@@ -112,7 +112,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
     };
     // Counts of items only in A, only in B, in both.
     let (mut counts, mut printed) = ([0_u64; 3], Ok(()));
-    let ended = comparison.run(&mut |difference| {
+    let outcome = comparison.run(&mut |difference| {
         counts[match &difference.items {
             [Some(_), None] => 0,
             [None, _] => 1,
@@ -134,7 +134,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
         }
     });
     bar.finish();
-    ended?;
+    outcome?;
     printed?;
     let [one, two] = &comparison.sides;
     let same = counts == [0; 3];

@@ -200,10 +200,10 @@ fn run_here(
     if let Some(server) = server {
         server.shutdown();
     }
-    let ended = mounted.unmount(CLOSE_WAIT);
+    let unmounted = mounted.unmount(CLOSE_WAIT);
     drop(watchdog);
     drop(source);
-    ended.map_err(CliError::io("the mount failed"))?;
+    unmounted.map_err(CliError::io("the mount failed"))?;
     Ok(CommandResult::Done)
 }
 

@@ -262,8 +262,8 @@ fn choice(flag: &mut bool, value: &str, [off, on]: [&str; 2]) -> Result<(), Stri
     }
 }
 
-fn number(place: &mut Option<u32>, value: &str) -> Result<(), String> {
-    *place = Some(
+fn number(value_out: &mut Option<u32>, value: &str) -> Result<(), String> {
+    *value_out = Some(
         value
             .parse()
             .map_err(|_| format!("takes a number, not {value:?}; id -u and id -g tell them"))?,

@@ -404,7 +404,7 @@ pub trait Browse: Database {
     }
 
     /// Returns the file at a place in the trash, and its content.
-    fn trashed_at(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error>;
+    fn trashed_at(&self, key: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error>;
 
     /// Changes the trash, durably; returns true if there was something to change.
     fn change_trash(&self, change: TrashChange) -> Result<bool, Error>;

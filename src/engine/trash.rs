@@ -136,11 +136,11 @@ pub fn folder_digest(folder: Option<&AttributeValue>) -> Option<Digest> {
     folder.map(|value| partition_digest(&[value]))
 }
 
-fn key_of(table: SourceId, place: &TrashKey) -> Vec<u8> {
+fn key_of(table: SourceId, trash_key: &TrashKey) -> Vec<u8> {
     StoreKey::Trash(
         table,
-        folder_digest(place.folder.as_ref()).as_ref(),
-        &place.name,
+        folder_digest(trash_key.folder.as_ref()).as_ref(),
+        &trash_key.name,
     )
     .encode()
 }
@@ -149,19 +149,19 @@ fn key_of(table: SourceId, place: &TrashKey) -> Vec<u8> {
 pub fn put(
     transaction: &mut Transaction<'_>,
     table: SourceId,
-    place: &TrashKey,
+    trash_key: &TrashKey,
     content: &[u8],
 ) -> Result<(), Error> {
     let trashed_ms = transaction.now_ms();
     let file = TrashRecord {
         in_folder: true,
         trashed_ms,
-        folder: place.folder.clone(),
+        folder: trash_key.folder.clone(),
         content,
     };
     transaction
         .batch
-        .put(&key_of(table, place), &file.encode()?)?;
+        .put(&key_of(table, trash_key), &file.encode()?)?;
     transaction
         .shared
         .trash_due
@@ -237,17 +237,22 @@ fn detach(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, E
 
 impl ReadView<'_> {
     /// Reads a file and its content; returns `None` if there is none or it has expired.
-    pub fn trash_file(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
-        let Some(table) = self.table(&place.table)? else {
+    pub fn trash_file(&self, trash_key: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
+        let Some(table) = self.table(&trash_key.table)? else {
             return Ok(None);
         };
-        let key = key_of(table.source, place);
+        let key = key_of(table.source, trash_key);
         let Some(bytes) = self.read().get(&key)? else {
             return Ok(None);
         };
         let file = TrashRecord::parse(bytes).map_err(|error| locate(self.read(), &key, error))?;
         let is_over = file.expires_ms() <= self.now_ms();
-        Ok((!is_over).then(|| (file.stat(&place.table, &place.name), file.content.to_vec())))
+        Ok((!is_over).then(|| {
+            (
+                file.stat(&trash_key.table, &trash_key.name),
+                file.content.to_vec(),
+            )
+        }))
     }
 
     /// Visits the files of a table in one folder or in none; with an outer `None`, of the whole

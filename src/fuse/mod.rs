@@ -139,8 +139,8 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     )?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
     let notifier = Notifier::new(device, options.notify_timeout)?;
-    let tell = move |invalidations, wait, ended, then| {
-        notifier.invalidate(invalidations, wait, ended, then)
+    let tell = move |invalidations, wait, result, then| {
+        notifier.invalidate(invalidations, wait, result, then)
     };
     view.kernel_cache()
         .set_mounted(Arc::new(tell), mountpoint::bdi_path(&mountpoint));
@@ -150,9 +150,9 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     let session = std::thread::Builder::new()
         .name("ddbfs-fuse".to_owned())
         .spawn(move || {
-            let ended = session.run();
+            let result = session.run();
             of_session.finish();
-            unmount_result(ended)
+            unmount_result(result)
         })?;
     if !options.no_cache
         && let Err(error) = view.kernel_cache().hold_lease()

@@ -107,20 +107,22 @@ impl<T: 'static> PendingCall<T> {
         catch_panic(self.operation, || work(&self.view, self.done));
     }
 
-    /// Runs such a call, on a thread for long work if `place` may take long.
-    fn start_at(self, place: CallTarget<'_>, work: impl FnOnce(&View, Reply<T>) + Send + 'static) {
+    /// Runs such a call, on a thread for long work if `target` may take long.
+    fn start_at(self, target: CallTarget<'_>, work: impl FnOnce(&View, Reply<T>) + Send + 'static) {
         let (operation, view) = (self.operation, self.view.clone());
-        catch_panic(operation, || view.run_call(place, move || self.start(work)));
+        catch_panic(operation, || {
+            view.run_call(target, move || self.start(work))
+        });
     }
 
-    /// Runs a call that is answered with its result, on a thread for long work if `place` may take
+    /// Runs a call that is answered with its result, on a thread for long work if `target` may take
     /// long.
     fn answer(
         self,
-        place: CallTarget<'_>,
+        target: CallTarget<'_>,
         work: impl FnOnce(&View) -> Result<T, FsError> + Send + 'static,
     ) {
-        self.start_at(place, move |view, done| done(work(view)));
+        self.start_at(target, move |view, done| done(work(view)));
     }
 
     fn refuse(self, error: FsError) {

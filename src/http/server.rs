@@ -359,21 +359,21 @@ async fn serve_connection(
         .half_close(true)
         .keep_alive(is_served);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
-    let ended = tokio::select! {
-        ended = serving.as_mut() => Some(ended),
+    let result = tokio::select! {
+        result = serving.as_mut() => Some(result),
         () = wait_for_stop(&mut stopped) => None,
         () = slot.evicted() => None,
     };
-    let ended = match ended {
+    let result = match result {
         // No request has begun, so no answer is owed.
         None if slot.phase.is_new() => return,
-        Some(ended) => ended,
+        Some(result) => result,
         None => {
             serving.as_mut().graceful_shutdown();
             serving.await
         }
     };
-    if let Err(error) = ended {
+    if let Err(error) = result {
         log::debug!("HTTP connection ended: {error}");
     }
 }

@@ -166,9 +166,9 @@ pub fn watch(
         newest: Instant::now(),
         interval,
     };
-    let ended = live.run(&mut terminal, &is_ended);
+    let result = live.run(&mut terminal, &is_ended);
     end_if_closed();
-    ended.map(|()| CommandResult::Done)
+    result.map(|()| CommandResult::Done)
 }
 
 /// Ends the process with its terminal. On a closed terminal the wait for a key never ends, and

@@ -151,19 +151,19 @@ fn send_batches(side: &CopySide, batches: Vec<Vec<Item>>) -> Vec<BatchOutcome> {
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);
-    let mut ended: Vec<BatchOutcome> = Vec::with_capacity(count);
+    let mut outcomes: Vec<BatchOutcome> = Vec::with_capacity(count);
     for (place, outcome) in receiver {
         let items = kept.get_mut(place).and_then(Option::take);
         debug_assert!(items.is_some(), "one outcome for each batch");
-        ended.extend(items.map(|items| (items, outcome)));
+        outcomes.extend(items.map(|items| (items, outcome)));
     }
     // The database dropped the callback without an answer.
-    ended.extend(
+    outcomes.extend(
         kept.into_iter()
             .flatten()
             .map(|items| (items, Err(StoreError::Closed.into()))),
     );
-    ended
+    outcomes
 }
 
 fn put_one(

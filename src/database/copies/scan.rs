@@ -46,18 +46,18 @@ pub fn scan(
             })?);
         }
         // All threads end before the first error is returned.
-        let ended: Vec<_> = threads
+        let results: Vec<_> = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
             .collect();
-        ended.into_iter().collect()
+        results.into_iter().collect()
     })
 }
 
 fn read_segment(
     side: &CopySide,
     segment: Segment,
-    mut place: SegmentPosition,
+    mut position: SegmentPosition,
     tally: &CopyProgress,
     on_page: &OnPage<'_>,
 ) -> Result<(), CopyError> {
@@ -65,7 +65,7 @@ fn read_segment(
     request.segment = Some(segment);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
     loop {
-        request.exclusive_start_key = match place {
+        request.exclusive_start_key = match position {
             SegmentPosition::Start => None,
             SegmentPosition::After(key) => Some(key),
             SegmentPosition::End => return Ok(()),
@@ -84,7 +84,7 @@ fn read_segment(
             // A wait that was cancelled by the stop is no failure.
             _ if tally.is_stopped() => return Ok(()),
             page => {
-                place = page?
+                position = page?
                     .last_evaluated_key
                     .map_or(SegmentPosition::End, SegmentPosition::After)
             }

@@ -393,8 +393,8 @@ impl Browse for LocalDatabase {
         self.engine.view()?.trash_files(table, folder, visit)
     }
 
-    fn trashed_at(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
-        self.engine.view()?.trash_file(place)
+    fn trashed_at(&self, key: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
+        self.engine.view()?.trash_file(key)
     }
 
     fn change_trash(&self, change: TrashChange) -> Result<bool, Error> {

@@ -441,12 +441,12 @@ impl Transport for MeteredTransport {
         self.spend(&charged, &consumed);
         // Released after the spending is counted: in between, the units would look free.
         drop(reservation);
-        let ended = answer
+        let result = answer
             .as_ref()
             .map_or_else(outcome, |_| OperationOutcome::Success);
         self.count_outcome(
             &charged,
-            ended,
+            result,
             begun.elapsed().as_secs_f64() * 1e3,
             consumed.returned,
         );

@@ -269,7 +269,7 @@ mod tests {
         outcome: Result<(), StoreError>,
     ) -> u64 {
         let (of_job, ends) = (Arc::clone(state), outcome.clone());
-        let ended = transact(store, move |batch| {
+        let result = transact(store, move |batch| {
             of_job.begin();
             assert_eq!(of_job.next_version(batch.as_read())?, expected);
             of_job.take_version(expected);
@@ -283,8 +283,8 @@ mod tests {
             of_job.finish(batch)?;
             ends.clone()
         });
-        assert_eq!(ended, outcome);
-        if ended.is_ok() {
+        assert_eq!(result, outcome);
+        if result.is_ok() {
             state.mark_committed();
         }
         source_counters(&*store.snapshot().unwrap(), SourceId(1))

@@ -131,10 +131,10 @@ pub fn trash_place(directory: &Node, name: &str) -> Option<TrashKey> {
 }
 
 /// Returns the directory of a file in the trash.
-pub fn directory_of(place: &TrashKey) -> Node {
-    match &place.folder {
-        Some(value) => Node::Collection(base_source(&place.table), vec![value.clone()]),
-        None => Node::Items(base_source(&place.table)),
+pub fn directory_of(key: &TrashKey) -> Node {
+    match &key.folder {
+        Some(value) => Node::Collection(base_source(&key.table), vec![value.clone()]),
+        None => Node::Items(base_source(&key.table)),
     }
 }
 

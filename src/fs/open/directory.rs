@@ -38,12 +38,12 @@ pub trait Lister: Send {
     ///
     /// # Errors
     /// The directory is gone, or the database failed; [`FsError::Interrupted`] if nothing was found
-    /// before `wanted` returned false.
+    /// before `is_wanted` returned false.
     fn fetch(
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()>;
 
@@ -71,7 +71,7 @@ impl Lister for FixedLister {
         &mut self,
         _mount: &Mount,
         from: &Cursor,
-        _wanted: &IsWanted<'_>,
+        _is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()> {
         fetch_tail(&self.names, from, out);
@@ -216,7 +216,7 @@ impl DirectoryStream {
         &mut self,
         mount: &Mount,
         offset: u64,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
         emit: &mut dyn FnMut(Dirent<'_>, u64) -> bool,
     ) -> Result<()> {
         let mut next = offset;
@@ -227,7 +227,7 @@ impl DirectoryStream {
             next = after;
         }
         loop {
-            let (found, at) = match self.batch_after(mount, next, wanted) {
+            let (found, at) = match self.batch_after(mount, next, is_wanted) {
                 Ok(Some(found)) => found,
                 Ok(None) => return Ok(()),
                 // The entries that were emitted stand; the next call meets the error again.
@@ -274,12 +274,12 @@ impl DirectoryStream {
         &mut self,
         mount: &Mount,
         offset: u64,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
     ) -> Result<Option<(&DirentBatch, usize)>> {
         let (mut batch, mut at) = match self.position_after(offset) {
             Some(next) => next,
             None => {
-                self.seek(mount, offset, wanted)?;
+                self.seek(mount, offset, is_wanted)?;
                 (0, 0)
             }
         };
@@ -295,7 +295,7 @@ impl DirectoryStream {
             (batch, at) = (0, 0);
         }
         if batch == self.window.len() {
-            if !self.read_batch(mount, wanted)? {
+            if !self.read_batch(mount, is_wanted)? {
                 return Ok(None);
             }
             (batch, at) = self.position_after(offset).ok_or(FsError::Internal)?;
@@ -352,7 +352,7 @@ impl DirectoryStream {
     /// after the entries that stood before it and still exist. An offset that is unknown and has no
     /// entry any more moves the window to the beginning: names then come twice, and none is left
     /// out.
-    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &IsWanted<'_>) -> Result<()> {
+    fn seek(&mut self, mount: &Mount, offset: u64, is_wanted: &IsWanted<'_>) -> Result<()> {
         if offset <= DOTDOT_OFFSET {
             self.reset_window(Cursor::Start, offset);
             return Ok(());
@@ -363,7 +363,7 @@ impl DirectoryStream {
         // The lister is kept: it reads after any cursor, and holds no snapshot that could be too
         // old.
         'read: loop {
-            let fetched = self.fetch(mount, &at, wanted, &mut batch);
+            let fetched = self.fetch(mount, &at, is_wanted, &mut batch);
             let Some(end) = batch.last_cursor() else {
                 fetched?;
                 break;
@@ -389,7 +389,7 @@ impl DirectoryStream {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
         batch: &mut DirentBatch,
     ) -> Result<()> {
         let lister = match &mut self.lister {
@@ -397,7 +397,7 @@ impl DirectoryStream {
             none => none.insert((self.make)(mount)?),
         };
         batch.clear(self.wants_items);
-        let fetched = lister.fetch(mount, from, wanted, batch);
+        let fetched = lister.fetch(mount, from, is_wanted, batch);
         let offsets_max = self.offset_mask;
         batch.set_offsets(|name| {
             let mut hasher = DefaultHasher::new();
@@ -408,7 +408,7 @@ impl DirectoryStream {
     }
 
     /// Reads one more batch. Returns false at the end.
-    fn read_batch(&mut self, mount: &Mount, wanted: &IsWanted<'_>) -> Result<bool> {
+    fn read_batch(&mut self, mount: &Mount, is_wanted: &IsWanted<'_>) -> Result<bool> {
         let last = self.window.back();
         let from = last
             .and_then(DirentBatch::last_cursor)
@@ -417,7 +417,7 @@ impl DirectoryStream {
             .and_then(|batch| batch.offsets().last())
             .unwrap_or(self.before.1);
         let mut batch = std::mem::take(&mut self.spare);
-        let fetched = self.fetch(mount, &from, wanted, &mut batch);
+        let fetched = self.fetch(mount, &from, is_wanted, &mut batch);
         if batch.is_empty() {
             self.spare = batch;
             return fetched.map(|()| false);
@@ -594,7 +594,7 @@ mod tests {
             &mut self,
             _mount: &Mount,
             from: &Cursor,
-            _wanted: &IsWanted<'_>,
+            _is_wanted: &IsWanted<'_>,
             out: &mut DirentBatch,
         ) -> Result<()> {
             let after = match from {

@@ -73,7 +73,7 @@ impl ExecuteText for ItemTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         mut request: PutItemRequest,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let writer = open.writer();
         let key = request
@@ -97,7 +97,7 @@ impl ExecuteText for ItemTarget {
                 .get_or_insert(Precondition::VersionOrAbsent(version));
         }
         let (host_clone, open) = (host.clone(), Arc::clone(open));
-        let context = done.context.clone();
+        let context = reply.context.clone();
         let stored = move |outcome: Result<Version, Error>| match outcome {
             Ok(version) => {
                 {
@@ -116,7 +116,7 @@ impl ExecuteText for ItemTarget {
                         text,
                     );
                 }
-                done.complete(outcome);
+                reply.complete(outcome);
             }
             Err(_) => {
                 let host = host_clone.clone();
@@ -125,8 +125,8 @@ impl ExecuteText for ItemTarget {
                     Self::undo(
                         &host,
                         &open,
-                        done.context.wait,
-                        Box::new(move || done.complete(outcome)),
+                        reply.context.wait,
+                        Box::new(move || reply.complete(outcome)),
                     );
                 });
             }
@@ -143,7 +143,7 @@ impl Host {
         mut request: PutItemRequest,
         key: Option<Key>,
         thread: u32,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let (table, requested) = (request.table_name.clone(), request.precondition);
         if let Some(key) = &key {
@@ -162,7 +162,7 @@ impl Host {
         let session = self.mount.last_responses.session(thread);
         let context = CallContext {
             listener: Some(self.listener(thread)),
-            ..done.context.clone()
+            ..reply.context.clone()
         };
         let stored = Completion::new(
             context,
@@ -173,7 +173,7 @@ impl Host {
                     // Not here: this runs on the committer, and a put may have to wait for the lock
                     // of the deletes.
                     let next = host.clone();
-                    host.run_short(move || next.put_item(retried, key, thread, done));
+                    host.run_short(move || next.put_item(retried, key, thread, reply));
                 }
                 (outcome, _) => {
                     let answer = outcome
@@ -187,7 +187,7 @@ impl Host {
                         // folder in memory beside the stored one.
                         host.after_put(&table, key);
                     }
-                    done.complete(outcome.map(|response| response.version));
+                    reply.complete(outcome.map(|response| response.version));
                 }
             },
         );

@@ -54,9 +54,14 @@ impl FileCall {
 
 /// Performs the request of a text.
 pub trait ExecuteText: TextTarget + Sized + Send + 'static {
-    /// Starts the request; `done` is called with its outcome. The caller waits for it, and holds no
+    /// Starts the request; `reply` is called with its outcome. The caller waits for it, and holds no
     /// lock.
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: VersionReply);
+    fn execute(
+        host: &Host,
+        open: &Arc<OpenText<Self>>,
+        request: Self::Request,
+        reply: VersionReply,
+    );
 
     /// Undoes what the open made, after the text was refused before any request. Calls `after` at
     /// once or later.
@@ -135,12 +140,12 @@ fn finish<T: ExecuteText>(
     outcome: Result<Version, Error>,
     answer: impl FnOnce(Result<(), WriteFailure>),
 ) {
-    let (ended, waiting) = {
+    let (result, waiting) = {
         let mut state = open.state.lock();
-        let ended = state.writer.committed(outcome);
-        (ended, state.queue.finish())
+        let result = state.writer.committed(outcome);
+        (result, state.queue.finish())
     };
-    answer(ended.map_err(|failure| T::explain(host, open, failure)));
+    answer(result.map_err(|failure| T::explain(host, open, failure)));
     for call in waiting {
         call();
     }

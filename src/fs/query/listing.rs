@@ -85,16 +85,16 @@ impl QueryPath {
     }
 
     /// Lists as [`Self::listing`]. A caller that lists the directory in pieces keeps `live` between
-    /// them. `wanted` is called between pages.
+    /// them. `is_wanted` is called between pages.
     ///
     /// # Errors
-    /// The same, and [`FsError::Interrupted`] when `wanted` returns false.
+    /// The same, and [`FsError::Interrupted`] when `is_wanted` returns false.
     pub fn listing_with(
         &self,
         live: &mut ListingCache,
         db: &dyn Browse,
         after: Option<&ListPosition>,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
         visit: &mut VisitLink<'_>,
     ) -> Result<(), FsError> {
         if self.clauses.check_complete(self.context()).is_err()
@@ -134,7 +134,7 @@ impl QueryPath {
             if run.stream.is_done() {
                 return Ok(());
             }
-            if asks && !wanted() {
+            if asks && !is_wanted() {
                 live.0 = resolved.is_none().then_some(run);
                 return Err(FsError::Interrupted);
             }

@@ -206,7 +206,7 @@ impl Lister for CollectionLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        _wanted: &IsWanted<'_>,
+        _is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()> {
         if let Cursor::Start | Cursor::After(_) = from {
@@ -456,7 +456,7 @@ impl Lister for EntryLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        _wanted: &IsWanted<'_>,
+        _is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()> {
         let Some(after) = from.after() else {

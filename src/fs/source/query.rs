@@ -99,7 +99,7 @@ impl Lister for QueryLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()> {
         let Some(after) = from.after() else {
@@ -110,7 +110,7 @@ impl Lister for QueryLister {
             &mut self.live,
             &*mount.db,
             after,
-            wanted,
+            is_wanted,
             &mut |name, position| {
                 let ino = ino::in_query(InodeTag::QueryLink, path, &name);
                 out.push(

@@ -56,13 +56,13 @@ pub fn resolve_beside_schema(mount: &Mount, table: &TableName, name: &str) -> Re
 
 /// Returns the node of a file in the trash. It differs from one in memory of the same path.
 #[must_use]
-pub fn trash_node(place: TrashKey) -> Node {
-    let folder = folder_name(&directory_of(&place))
+pub fn trash_node(key: TrashKey) -> Node {
+    let folder = folder_name(&directory_of(&key))
         .map(|folder| folder + "/")
         .unwrap_or_default();
-    let path = format!("{}/{ITEMS_NAME}/{folder}{}", place.table, place.name);
+    let path = format!("{}/{ITEMS_NAME}/{folder}{}", key.table, key.name);
     let identity = format!("parked {path}");
-    Special::file(path, Some(base_source(&place.table)), TrashFile(place))
+    Special::file(path, Some(base_source(&key.table)), TrashFile(key))
         .with_identity(identity)
         .writable()
         .into()

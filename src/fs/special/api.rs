@@ -279,12 +279,12 @@ impl OpenRequestFile {
             Ok(Some(request)) => {
                 let host_clone = host.clone();
                 host.run_long(Box::new(move || {
-                    let ended = self.run(&host_clone, &request);
+                    let outcome = self.run(&host_clone, &request);
                     reply(record_error(
                         &host_clone,
                         "write",
                         || self.path.clone(),
-                        ended,
+                        outcome,
                     ));
                 }));
             }

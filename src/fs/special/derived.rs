@@ -303,12 +303,12 @@ impl SpecialHandle for OpenCommand {
         };
         let (host_clone, runs) = (host.clone(), self.runs);
         let work = move || {
-            let ended = (self.run)(&host_clone, &self.at, &data);
+            let outcome = (self.run)(&host_clone, &self.at, &data);
             reply(record_error(
                 &host_clone,
                 "write",
                 || self.at.path.clone(),
-                ended,
+                outcome,
             ));
         };
         match runs {

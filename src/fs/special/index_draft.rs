@@ -195,7 +195,7 @@ impl ExecuteText for IndexTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         request: UpdateTableRequest,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let (table, index) = (
             request.table_name.clone(),
@@ -207,6 +207,6 @@ impl ExecuteText for IndexTarget {
         if made.is_ok() {
             host.mount.index_drafts.remove(&table, &index);
         }
-        done.complete(made.map(|()| 0));
+        reply.complete(made.map(|()| 0));
     }
 }

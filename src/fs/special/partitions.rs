@@ -414,7 +414,7 @@ impl Lister for KeyLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        _wanted: &IsWanted<'_>,
+        _is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()> {
         let Some(after) = from.after() else {
@@ -457,11 +457,11 @@ impl Lister for PartLister {
         &mut self,
         mount: &Mount,
         from: &Cursor,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
         out: &mut DirentBatch,
     ) -> Result<()> {
         let mut entries = DirentBatch::default();
-        self.entries.fetch(mount, from, wanted, &mut entries)?;
+        self.entries.fetch(mount, from, is_wanted, &mut entries)?;
         for (Dirent { name, .. }, place) in entries.iter_from(0) {
             out.push(
                 to_dirent(&item_link(&self.part, self.id, name, &self.key), name).entry(),

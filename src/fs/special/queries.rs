@@ -379,12 +379,12 @@ impl ExecuteText for SavedRequestTarget {
         host: &Host,
         _open: &Arc<OpenText<Self>>,
         request: Self::Request,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let (table, change) = request;
         let host_clone = host.clone();
         host.run_short(Box::new(move || {
-            done.complete(
+            reply.complete(
                 match host_clone.mount.db.change_saved_queries(&table, change) {
                     Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
                     Ok(_) => Ok(0),

@@ -86,13 +86,13 @@ impl ExecuteText for SchemaTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         request: SchemaRequest,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let (host_clone, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
-            let ended = apply(&host_clone, &table, request);
-            done.complete(ended.map(|()| 0));
+            let outcome = apply(&host_clone, &table, request);
+            reply.complete(outcome.map(|()| 0));
         }));
     }
 }
@@ -103,7 +103,7 @@ impl ExecuteText for PlanTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         request: SchemaRequest,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let (host_clone, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
@@ -116,7 +116,7 @@ impl ExecuteText for PlanTarget {
                     now_ms(),
                 );
             }
-            done.complete(planned.map(|_| 0));
+            reply.complete(planned.map(|_| 0));
         }));
     }
 }

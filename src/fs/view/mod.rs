@@ -281,26 +281,26 @@ impl View {
     }
 
     /// Runs a call: here, or on a thread for long calls if it may take long.
-    pub fn run_call(&self, place: CallTarget<'_>, work: impl FnOnce() + Send + 'static) {
-        match place {
+    pub fn run_call(&self, target: CallTarget<'_>, work: impl FnOnce() + Send + 'static) {
+        match target {
             CallTarget::Commit => self.host.run_short(work),
-            place if self.is_long(place) => self.host.run_long(work),
+            target if self.is_long(target) => self.host.run_long(work),
             _ => work(),
         }
     }
 
     /// True if the call reads more than a bounded number of records, or waits for a commit, and
     /// with it for all commits before it.
-    fn is_long(&self, place: CallTarget<'_>) -> bool {
+    fn is_long(&self, target: CallTarget<'_>) -> bool {
         let (CallTarget::Inode(ino) | CallTarget::Name(ino, _) | CallTarget::Directory(ino)) =
-            place
+            target
         else {
             return false;
         };
         let Some(node) = self.inodes.get_unpacked(ino) else {
             return false;
         };
-        match (place, &*node) {
+        match (target, &*node) {
             // Only `get_unpacked`: items are packed in the table and always quick, so the common
             // call ends above.
             (CallTarget::Inode(_), node) => node.reads_table(),

@@ -139,7 +139,7 @@ impl View {
             Ok(None) => return reply(Ok(())),
             Err(error) => return reply(Err(error.into())),
         };
-        let ended = match (old, new) {
+        let result = match (old, new) {
             // The order of the arms decides: pairs of two stored items first, then exchanges, which
             // nothing else takes.
             (Node::Entry(old), Ok(Node::Entry(new)))
@@ -201,7 +201,7 @@ impl View {
             }
             (old, _) => Err(self.rename_refusal(old).into()),
         };
-        reply(ended);
+        reply(result);
     }
 
     /// Returns the node of the new name, or the error if it can have none. Returns `None` if the

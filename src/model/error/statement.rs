@@ -218,9 +218,9 @@ pub enum StatementError {
 impl StatementError {
     /// Returns the error of one statement of a transaction.
     #[must_use]
-    pub fn in_transaction(place: usize, error: Error) -> Error {
+    pub fn in_transaction(index: usize, error: Error) -> Error {
         Self::InTransaction {
-            place,
+            place: index,
             error: Box::new(error),
         }
         .into()

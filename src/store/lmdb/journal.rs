@@ -560,7 +560,7 @@ impl CommitJournal {
         if !self.checkpoint_file.exists() || !self.locks.try_lock(LockByte::Presence)? {
             return Ok(());
         }
-        let ended = if is_sound
+        let closed = if is_sound
             && self
                 .checkpoint_file
                 .read()?
@@ -572,7 +572,7 @@ impl CommitJournal {
         };
         // This process may still have open snapshots.
         self.locks.lock_presence()?;
-        ended
+        closed
     }
 
     /// True if a checkpoint is due.

@@ -327,10 +327,10 @@ fn configured_endpoint(config: &SdkConfig) -> Option<String> {
 
 async fn provider(
     options: &AwsOptions,
-    place: &AwsEndpoint,
+    endpoint: &AwsEndpoint,
     http: &SharedHttpClient,
 ) -> SharedCredentialsProvider {
-    let region = Some(Region::new(place.region.clone()));
+    let region = Some(Region::new(endpoint.region.clone()));
     let configured = ProviderConfig::without_region()
         .with_region(region)
         .with_http_client(http.clone());

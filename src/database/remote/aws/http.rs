@@ -51,10 +51,10 @@ impl ProxyRoute {
     ///
     /// # Errors
     /// `https://` without any root certificates on this machine.
-    fn new(place: &AwsEndpoint, tcp: HttpConnector) -> Result<Self, AwsOpenError> {
+    fn new(endpoint: &AwsEndpoint, tcp: HttpConnector) -> Result<Self, AwsOpenError> {
         let builder = HttpsConnectorBuilder::new();
         // Plain HTTP goes straight to the endpoint, and its root certificates are never used.
-        if !place.is_encrypted() {
+        if !endpoint.is_encrypted() {
             return Ok(Self::Direct(client(
                 builder
                     .with_webpki_roots()
@@ -69,7 +69,7 @@ impl ProxyRoute {
             .https_only()
             .enable_http1();
         // The environment's HTTPS_PROXY and NO_PROXY decide, as in AWS's own programs.
-        let Some(proxy) = Matcher::from_env().intercept(place.uri()) else {
+        let Some(proxy) = Matcher::from_env().intercept(endpoint.uri()) else {
             return Ok(Self::Direct(client(builder.wrap_connector(tcp))));
         };
         let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
@@ -110,7 +110,7 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// `https://` without any root certificates on this machine.
-    pub fn new(place: &AwsEndpoint, timeout: Duration) -> Result<Self, AwsOpenError> {
+    pub fn new(endpoint: &AwsEndpoint, timeout: Duration) -> Result<Self, AwsOpenError> {
         // Half, so that a connection that falls silent leaves time for one more attempt.
         let read_timeout = timeout / 2;
         let mut tcp = HttpConnector::new();
@@ -120,7 +120,7 @@ impl ConnectionPool {
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT.min(read_timeout)));
         Ok(Self {
-            route: ProxyRoute::new(place, tcp)?,
+            route: ProxyRoute::new(endpoint, tcp)?,
             read_timeout,
         })
     }
@@ -283,11 +283,11 @@ fn with_cause(error: &dyn std::error::Error) -> String {
 /// The reason why it cannot be signed, as text.
 pub fn sign(
     request: &AwsRequest,
-    place: &AwsEndpoint,
+    endpoint: &AwsEndpoint,
     identity: &Identity,
     now: SystemTime,
 ) -> Result<hyper::Request<Full<Bytes>>, String> {
-    let (uri, prefix) = place.for_operation(request.operation);
+    let (uri, prefix) = endpoint.for_operation(request.operation);
     let target = format!("{prefix}.{}", request.operation);
     let own = [
         ("content-type", CONTENT_TYPE),
@@ -295,7 +295,7 @@ pub fn sign(
     ];
     let parameters = v4::SigningParams::builder()
         .identity(identity)
-        .region(&place.region)
+        .region(&endpoint.region)
         .name("dynamodb")
         .time(now)
         .settings(SigningSettings::default())

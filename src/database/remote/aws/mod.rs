@@ -326,7 +326,7 @@ impl ThrottleLog {
     }
 
     /// Logs a retry, if it is for throttling and the last message is old enough.
-    pub fn log(&self, place: &AwsEndpoint, request: &AwsRequest, reason: &RetryReason) {
+    pub fn log(&self, endpoint: &AwsEndpoint, request: &AwsRequest, reason: &RetryReason) {
         let Some(exception) = reason.throttled() else {
             return;
         };
@@ -339,7 +339,7 @@ impl ThrottleLog {
         logged.at = Some(Instant::now());
         drop(logged);
         log::warn!(
-            "{place} throttles ({} times since the last such message): {exception} to {}; the request is repeated",
+            "{endpoint} throttles ({} times since the last such message): {exception} to {}; the request is repeated",
             count,
             request.operation
         );

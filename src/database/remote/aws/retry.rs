@@ -254,7 +254,7 @@ impl RetryReason {
     /// Returns the error of a request that is not retried.
     pub fn error(
         self,
-        place: &AwsEndpoint,
+        endpoint: &AwsEndpoint,
         attempts: &Attempts,
         timeout: Duration,
         request: &AwsRequest,
@@ -264,7 +264,7 @@ impl RetryReason {
         } else {
             format!("{} times", attempts.count)
         };
-        let tried = format!("{place} was asked {times} within {timeout:?}");
+        let tried = format!("{endpoint} was asked {times} within {timeout:?}");
         match self {
             Self::Throttled(status, said) | Self::Expired(status, said) => {
                 RemoteError::new(&said.exception, status, format!("{} ({tried})", said.message)).into()

@@ -97,11 +97,11 @@ impl LocalState {
         Ok(())
     }
 
-    pub fn trashed_at(&self, place: &TrashKey, now_ms: u64) -> Option<(TrashStat, Vec<u8>)> {
+    pub fn trashed_at(&self, key: &TrashKey, now_ms: u64) -> Option<(TrashStat, Vec<u8>)> {
         let trash = self.trash.lock();
         let (stat, content) = trash
             .iter()
-            .find(|(stat, _)| stat.key == *place && now_ms < stat.expires_ms())?;
+            .find(|(stat, _)| stat.key == *key && now_ms < stat.expires_ms())?;
         Some((stat.clone(), content.to_vec()))
     }
 
@@ -212,12 +212,11 @@ impl LocalState {
 }
 
 /// Returns the sort order of a file: folder, then name.
-fn trash_order(place: &TrashKey) -> (Option<Digest>, String) {
+fn trash_order(key: &TrashKey) -> (Option<Digest>, String) {
     (
-        place
-            .folder
+        key.folder
             .as_ref()
             .map(|folder| partition_digest(&[folder])),
-        place.name.clone(),
+        key.name.clone(),
     )
 }

@@ -636,13 +636,13 @@ impl Browse for RemoteDatabase {
             return done.complete(Err(error));
         }
         let beside = Arc::clone(&self.local_state);
-        let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
+        let after_delete = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
             if outcome.is_err() {
                 beside.change_trash(TrashChange::Remove(key));
             }
             outcome
         });
-        self.start(Call::DeleteItem(delete, ended));
+        self.start(Call::DeleteItem(delete, after_delete));
     }
 
     fn trashed(
@@ -660,10 +660,10 @@ impl Browse for RemoteDatabase {
         Ok(self.local_state.tables_with_trash())
     }
 
-    fn trashed_at(&self, place: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
+    fn trashed_at(&self, key: &TrashKey) -> Result<Option<(TrashStat, Vec<u8>)>, Error> {
         Ok(self
             .local_state
-            .trashed_at(place, self.options.clock.now_ms()))
+            .trashed_at(key, self.options.clock.now_ms()))
     }
 
     fn change_trash(&self, change: TrashChange) -> Result<bool, Error> {

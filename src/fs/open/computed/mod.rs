@@ -377,10 +377,10 @@ impl ComputedWindow {
         mount: &Mount,
         offset: u64,
         size: usize,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
     ) -> Result<Vec<u8>> {
         while self.has_more && self.start + (self.buffer.len() as u64) <= offset {
-            if !wanted() {
+            if !is_wanted() {
                 return Err(FsError::Interrupted);
             }
             self.drop_before(offset);

@@ -75,12 +75,12 @@ impl OpenComputed {
         mount: &Mount,
         offset: u64,
         size: usize,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
     ) -> Result<ComputedRead> {
         let mut reading = self.reading.lock();
         let spool = &self.computation.spool;
         if offset >= spool.len() && !self.computation.is_complete() {
-            return self.read_window(&mut reading, mount, offset, size, wanted);
+            return self.read_window(&mut reading, mount, offset, size, is_wanted);
         }
         let end = offset.saturating_add(size as u64);
         self.apply_charges(&mut reading, end)?;
@@ -115,7 +115,7 @@ impl OpenComputed {
         mount: &Mount,
         offset: u64,
         size: usize,
-        wanted: &IsWanted<'_>,
+        is_wanted: &IsWanted<'_>,
     ) -> Result<ComputedRead> {
         self.apply_charges(reading, u64::MAX)?;
         let window = reading
@@ -128,7 +128,7 @@ impl OpenComputed {
             None => Box::new(ComputedWindow::new((self.make_producer)(mount)?)),
         };
         let window = reading.window.insert(window);
-        let bytes = window.read(mount, offset, size, wanted)?;
+        let bytes = window.read(mount, offset, size, is_wanted)?;
         Ok(ComputedRead {
             bytes,
             consumed: window.take_consumed().map(Arc::new),

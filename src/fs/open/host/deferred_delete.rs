@@ -112,9 +112,9 @@ impl DeferredDelete {
 
     /// Hides a version of an item after its text was copied to a scratch file: the delete is due a
     /// little later.
-    pub fn hide(&self, place: HiddenKey, version: Version, file: FileId, form: TextForm) {
+    pub fn hide(&self, key: HiddenKey, version: Version, file: FileId, form: TextForm) {
         self.mount
-            .with_deferred(|deferred| deferred.hide(place, version, file, form, now_ms()));
+            .with_deferred(|deferred| deferred.hide(key, version, file, form, now_ms()));
         // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps
         // and is woken. Without the lock the wake could fall between its look and its sleep.
         drop(self.is_stopped.lock());
@@ -231,7 +231,7 @@ impl DeferredDelete {
         let done = Completion::new(
             context,
             move |outcome: Result<DeleteItemResponse, Error>| {
-                let ended = match outcome {
+                let result = match outcome {
                     Ok(_) => {
                         deletes.after_delete(&key, composite);
                         if let Some((trashed, text)) = trashed {
@@ -249,7 +249,7 @@ impl DeferredDelete {
                 // Last: as long as it is hidden no call sees an item that is already deleted, or a
                 // folder that is not kept yet.
                 deletes.unhide(&key, hidden);
-                reply(ended);
+                reply(result);
             },
         );
         match trash_text {
@@ -266,10 +266,10 @@ impl DeferredDelete {
     }
 
     /// Ends the hiding of an item: it is gone, or is seen again.
-    fn unhide(&self, place: &HiddenKey, hidden: HiddenItem) {
+    fn unhide(&self, key: &HiddenKey, hidden: HiddenItem) {
         self.mount.with_deferred(|deferred| {
-            if deferred.hidden_version(place) == Some(hidden.version) {
-                deferred.cancel(place);
+            if deferred.hidden_version(key) == Some(hidden.version) {
+                deferred.cancel(key);
             }
         });
     }
@@ -393,7 +393,7 @@ impl DeferredDelete {
 
 /// Returns the place in the trash and the text to keep there of a hidden item: the place is that of
 /// its scratch file.
-fn trash_text(mount: &Mount, place: &HiddenKey, hidden: HiddenItem) -> Result<TrashText> {
+fn trash_text(mount: &Mount, key: &HiddenKey, hidden: HiddenItem) -> Result<TrashText> {
     // Its scratch file was removed, or moved onto an item: the text is kept nowhere, or there.
     let Some((directory, name)) = mount.scratch_location(hidden.file) else {
         return Ok(None);
@@ -402,11 +402,11 @@ fn trash_text(mount: &Mount, place: &HiddenKey, hidden: HiddenItem) -> Result<Tr
         .ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
     let entry = EntryKey {
         index: None,
-        base: place.1.clone(),
+        base: key.1.clone(),
     };
     let (text, stat) = mount
         .db
-        .text(&base_source(&place.0), &entry, hidden.form)?
+        .text(&base_source(&key.0), &entry, hidden.form)?
         .ok_or(FsError::NotFound)?;
     if stat.version != hidden.version {
         return Err(FsError::Stale);

@@ -76,9 +76,9 @@ fn member(
 }
 
 /// Changes the item by an update of its own.
-fn update(place: &EntryNode, host: &Host, edit: AttributeEdit) -> Result<(), FsError> {
-    let schema = host.mount.schema(place.table())?;
-    let request = edit.request(place, &schema.key);
+fn update(entry: &EntryNode, host: &Host, edit: AttributeEdit) -> Result<(), FsError> {
+    let schema = host.mount.schema(entry.table())?;
+    let request = edit.request(entry, &schema.key);
     run_blocking(host.context(), |done| {
         host.mount.db.start(Call::UpdateItem(request, done))
     })?;
@@ -347,17 +347,17 @@ impl ExecuteText for AttributeTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         request: UpdateItemRequest,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
         let place = open.state.lock().writer.target().entry.clone();
         // The item is gone: a single attribute does not create one.
-        let done = done.after(|outcome| {
+        let reply = reply.after(|outcome| {
             outcome.map_err(|error| match error {
                 Error::ConditionalCheckFailed { .. } => Error::ResourceNotFound,
                 error => error,
             })
         });
-        super::change::execute(host, &place, open.writer(), request, done);
+        super::change::execute(host, &place, open.writer(), request, reply);
     }
 }
 
@@ -387,7 +387,7 @@ impl AttributeEdit {
         }
     }
 
-    fn request(self, place: &EntryNode, key: &KeySchema) -> UpdateItemRequest {
+    fn request(self, entry: &EntryNode, key: &KeySchema) -> UpdateItemRequest {
         let mut names = BTreeMap::new();
         let path = placeholder_path(&self.path, &mut names);
         let mut values = BTreeMap::new();
@@ -416,8 +416,8 @@ impl AttributeEdit {
             values,
         };
         let request = UpdateItemRequest::new(
-            place.table().clone(),
-            place.key().to_item(key),
+            entry.table().clone(),
+            entry.key().to_item(key),
             UpdateParameter::Expression(update),
             placeholders,
         );

@@ -142,7 +142,7 @@ impl PatchTarget {
 }
 
 impl ExecuteText for PatchTarget {
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: MergePatch, done: VersionReply) {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: MergePatch, reply: VersionReply) {
         let (entry, schema) = {
             let state = open.state.lock();
             (
@@ -156,7 +156,7 @@ impl ExecuteText for PatchTarget {
             patch,
             writer: open.writer(),
         };
-        merge.attempt(host, TRIES_MAX, done);
+        merge.attempt(host, TRIES_MAX, reply);
     }
 }
 
@@ -169,16 +169,16 @@ struct PatchMerge {
 }
 
 impl PatchMerge {
-    fn attempt(self, host: &Host, tries: usize, done: VersionReply) {
+    fn attempt(self, host: &Host, tries: usize, reply: VersionReply) {
         let (mut item, precondition) = match entry::load(&host.mount, &self.entry) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
             Err(FsError::NotFound) => {
                 (self.entry.key().to_item(&self.schema), Precondition::Absent)
             }
-            Err(FsError::Database(error)) => return done.complete(Err(error)),
+            Err(FsError::Database(error)) => return reply.complete(Err(error)),
             Err(error) => {
                 debug_assert!(false, "not an error of the database: {error}");
-                return done.complete(Err(Error::ResourceNotFound));
+                return reply.complete(Err(Error::ResourceNotFound));
             }
         };
         self.patch.apply(&mut item);
@@ -186,7 +186,7 @@ impl PatchMerge {
         request.precondition = Some(precondition);
         let (host_clone, context, key) = (
             host.clone(),
-            done.context.clone(),
+            reply.context.clone(),
             request.item.key(&self.schema),
         );
         host.put_item(
@@ -197,9 +197,9 @@ impl PatchMerge {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
                     // Read again on another thread: this one is the committer.
                     let host = host_clone.clone();
-                    host_clone.run_short(Box::new(move || self.attempt(&host, tries - 1, done)));
+                    host_clone.run_short(Box::new(move || self.attempt(&host, tries - 1, reply)));
                 }
-                outcome => done.complete(outcome),
+                outcome => reply.complete(outcome),
             }),
         );
     }
@@ -399,44 +399,44 @@ impl ExecuteText for UpdateTarget {
         host: &Host,
         open: &Arc<OpenText<Self>>,
         request: UpdateItemRequest,
-        done: VersionReply,
+        reply: VersionReply,
     ) {
-        let place = open.state.lock().writer.target().entry.clone();
-        execute(host, &place, open.writer(), request, done);
+        let entry = open.state.lock().writer.target().entry.clone();
+        execute(host, &entry, open.writer(), request, reply);
     }
 }
 
 /// Executes an update of the item; a hidden item becomes visible again.
 pub(super) fn execute(
     host: &Host,
-    place: &EntryNode,
+    entry: &EntryNode,
     writer: u32,
     request: UpdateItemRequest,
-    done: VersionReply,
+    reply: VersionReply,
 ) {
     // Must precede the update: the pending delete would remove the updated item.
-    host.revive_item(place.table(), place.key());
-    let (host_clone, place) = (host.clone(), place.clone());
+    host.revive_item(entry.table(), entry.key());
+    let (host_clone, entry) = (host.clone(), entry.clone());
     let session = host.mount.last_responses.session(writer);
     let context = CallContext {
         listener: Some(host.listener(writer)),
-        ..done.context.clone()
+        ..reply.context.clone()
     };
     let stored = Completion::new(
         context,
         move |outcome: Result<UpdateItemResponse, Error>| {
             let answer = outcome
                 .as_ref()
-                .map(|response| call_log::write_response(place.table(), response));
+                .map(|response| call_log::write_response(entry.table(), response));
             host_clone
                 .mount
                 .last_responses
                 .record_write(session, "UpdateItem", answer);
             let version = outcome.map(|response| response.version);
             if let Ok(Some(_)) = version {
-                host_clone.after_put(place.table(), place.key());
+                host_clone.after_put(entry.table(), entry.key());
             }
-            done.complete(version.map(Option::unwrap_or_default));
+            reply.complete(version.map(Option::unwrap_or_default));
         },
     );
     host.mount.db.start(Call::UpdateItem(request, stored));

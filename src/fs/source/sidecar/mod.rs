@@ -172,24 +172,24 @@ const META_FIELDS: [(&str, MetaField); 9] = [
 ];
 
 impl ItemMeta {
-    fn of(mount: &Mount, place: &EntryNode) -> Result<Self> {
-        let (item, stat) = entry::load(mount, place)?;
-        let schema = mount.schema(place.table())?;
-        let key = place.key().to_item(&schema.key);
+    fn of(mount: &Mount, entry: &EntryNode) -> Result<Self> {
+        let (item, stat) = entry::load(mount, entry)?;
+        let schema = mount.schema(entry.table())?;
+        let key = entry.key().to_item(&schema.key);
         let names: Vec<&str> = schema
             .key
             .attributes()
             .map(|attribute| attribute.name.as_str())
             .collect();
-        let hash = partition_digest(&[&place.key().partition]);
+        let hash = partition_digest(&[&entry.key().partition]);
         Ok(Self {
             key: plain_json::line(&key, &names),
-            path: mount.display_path(&Node::Entry(Box::new(place.clone()))),
+            path: mount.display_path(&Node::Entry(Box::new(entry.clone()))),
             stat,
             hash: hex(&hash),
-            partition: partition_of(mount, place),
-            indexes: index_entries(mount, &schema, place, &item),
-            ttl: time_to_live(mount, place, &item)?,
+            partition: partition_of(mount, entry),
+            indexes: index_entries(mount, &schema, entry, &item),
+            ttl: time_to_live(mount, entry, &item)?,
         })
     }
 
@@ -261,11 +261,11 @@ impl ItemMeta {
 }
 
 /// Returns the partition, where the database has a layout.
-fn partition_of(mount: &Mount, place: &EntryNode) -> Option<String> {
+fn partition_of(mount: &Mount, entry: &EntryNode) -> Option<String> {
     let id = mount
         .db
         .layout()?
-        .partition_of_entry(&place.source, &place.key)
+        .partition_of_entry(&entry.source, &entry.key)
         .ok()?;
     Some(partition_name(id))
 }
@@ -285,7 +285,7 @@ fn units(consistent: usize) -> String {
 fn index_entries(
     mount: &Mount,
     schema: &TableSchema,
-    place: &EntryNode,
+    entry_node: &EntryNode,
     item: &Item,
 ) -> Vec<(String, String)> {
     let entry = |index: &crate::model::IndexSchema| {
@@ -302,7 +302,7 @@ fn index_entries(
         };
         let key = EntryKey {
             index: Some(index_key),
-            base: place.key().clone(),
+            base: entry_node.key().clone(),
         };
         let node = Node::Entry(Box::new(EntryNode {
             source,
@@ -316,11 +316,11 @@ fn index_entries(
 
 fn time_to_live(
     mount: &Mount,
-    place: &EntryNode,
+    entry: &EntryNode,
     item: &Item,
 ) -> Result<Option<(String, Option<AttributeValue>)>> {
     let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
-        table_name: place.table().clone(),
+        table_name: entry.table().clone(),
     })?;
     Ok(described.attribute_name.map(|name| {
         let value = item.get(&name).cloned();

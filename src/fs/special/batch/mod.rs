@@ -215,7 +215,7 @@ impl OpenBatch {
         let (host_then, this, of_call) = (host.clone(), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
-            let ended = record_error(
+            let outcome = record_error(
                 &host_then,
                 of_call.name(),
                 || this.path.clone(),
@@ -226,11 +226,11 @@ impl OpenBatch {
                 host_then.mount.batch_reports.evict();
             }
             // A release has no caller that sees its error; `result.json` has it.
-            let ended = if is_release { Ok(()) } else { ended };
+            let outcome = if is_release { Ok(()) } else { outcome };
             // The turn ends before the reply: the caller's next call may come before the reply has
             // returned.
             this.release_turn();
-            reply(ended);
+            reply(outcome);
         };
         // This function holds it too, so that the call is not answered before all lines are
         // started.
