@@ -54,7 +54,7 @@ pub fn call(
     call_with(CallContext::default(), name, json.into(), database, host)
 }
 
-/// Runs one request as [`call`] does, in the context `context`.
+/// Runs one request as [`call`] does, in that context.
 pub fn call_with(
     context: CallContext,
     name: &str,

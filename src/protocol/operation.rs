@@ -221,7 +221,7 @@ impl Operation {
         }
     }
 
-    /// Runs the operation to its end in the context `call_context`.
+    /// Runs the operation to its end in the context of its caller.
     ///
     /// # Errors
     /// Fails if the request is malformed, or with the failure of the operation.

@@ -636,16 +636,16 @@ mod tests {
         )
     }
 
-    /// Makes one readdir call with room for `bytes_max` entries. Returns the name and offset of each.
+    /// Makes one readdir call with room for `entries_max` entries. Returns the name and offset of each.
     fn read(
         stream: &mut DirectoryStream,
         mount: &Mount,
         offset: u64,
-        bytes_max: usize,
+        entries_max: usize,
     ) -> Vec<(String, u64)> {
         let mut out = Vec::new();
         let mut emit = |entry: Dirent<'_>, offset: u64| {
-            if out.len() == bytes_max {
+            if out.len() == entries_max {
                 return true;
             }
             out.push((entry.name.to_owned(), offset));

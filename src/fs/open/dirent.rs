@@ -183,7 +183,7 @@ impl DirentBatch {
         self.items.as_ref()
     }
 
-    /// Returns the items from index `index` on.
+    /// Returns the items from `index` on.
     pub fn items_from<'f>(
         &'f self,
         items: &'f ItemBatch,
@@ -220,7 +220,7 @@ impl DirentBatch {
         }
     }
 
-    /// Returns the entries from index `index` on, each with its place.
+    /// Returns the entries from `index` on, each with its place.
     pub fn iter_from(&self, index: usize) -> impl Iterator<Item = (Dirent<'_>, DirentPlace<'_>)> {
         let before = index
             .checked_sub(1)

@@ -34,13 +34,13 @@ impl NodeOps<Node> for DraftFolder<'_> {
     }
 }
 
-/// Makes the folder `path` of a draft, which is `name` in the directory `special`.
+/// Makes the folder `path` of a draft, which is `name` in `directory`.
 ///
 /// # Errors
 /// `Exists`, or the table is no draft.
 pub fn make_folder(
     host: &Host,
-    special: &Node,
+    directory: &Node,
     table: &TableName,
     path: String,
     name: &str,
@@ -49,7 +49,7 @@ pub fn make_folder(
         return Err(FsError::NotPermitted("a table has its own folders only"));
     }
     if host
-        .resolve(special, name.as_bytes())
+        .resolve(directory, name.as_bytes())
         .is_ok_and(|node| host.exists(&node))
     {
         return Err(FsError::Exists);

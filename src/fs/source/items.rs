@@ -517,7 +517,7 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
     }
 
     /// Makes the folder of an item collection. It is in memory until it has an item.
-    fn mkdir(&self, special: &Node, host: &Host, name: &str) -> Result<Node> {
+    fn mkdir(&self, directory: &Node, host: &Host, name: &str) -> Result<Node> {
         let (mount, source) = (&host.mount, self.0);
         if source.index.is_some() {
             return Err(FsError::Derived);
@@ -527,7 +527,7 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
                 "this table has no sort key: its items are files here, in no folder",
             ));
         }
-        let node = host.resolve(special, name.as_bytes());
+        let node = host.resolve(directory, name.as_bytes());
         if node.as_ref().is_ok_and(|node| host.exists(node)) {
             return Err(FsError::Exists);
         }
