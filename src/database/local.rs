@@ -122,74 +122,27 @@ impl LocalDatabase {
     /// Wraps a call so that it is timed and counted under the tables it names, before its caller
     /// gets the outcome.
     fn timed(&self, call: Call) -> Call {
-        let (operation, tables) = match call {
-            Call::ExecuteStatement(request, done) => {
-                let timer = self.engine.timer(MeteredOperation::ExecuteStatement);
-                let statement = request.statement.clone();
-                let timed = done.after(move |outcome: Result<ExecuteStatementResponse, Error>| {
-                    // A failed statement is parsed again for its table.
-                    let table = match &outcome {
-                        Ok(response) => Some(response.table_name.clone()),
-                        Err(_) => partiql::table_of(&statement),
-                    };
-                    timer.finish(&table, outcome, |response| {
-                        u64::try_from(response.items.len()).ok()
-                    })
-                });
-                return Call::ExecuteStatement(request, timed);
-            }
-            Call::GetItem(ref request, _) => {
-                (MeteredOperation::GetItem, vec![request.table_name.clone()])
-            }
-            Call::PutItem(ref request, _) => {
-                (MeteredOperation::PutItem, vec![request.table_name.clone()])
-            }
-            Call::DeleteItem(ref request, _) => (
-                MeteredOperation::DeleteItem,
-                vec![request.table_name.clone()],
-            ),
-            Call::UpdateItem(ref request, _) => (
-                MeteredOperation::UpdateItem,
-                vec![request.table_name.clone()],
-            ),
-            Call::BatchWriteItem(ref request, _) => {
-                let tables = request
-                    .request_items
-                    .iter()
-                    .map(|table| table.table_name.clone());
-                (MeteredOperation::BatchWriteItem, tables.collect())
-            }
-            Call::TransactGetItems(ref request, _) => {
-                let tables = request
-                    .transact_items
-                    .iter()
-                    .map(|get| get.table_name.clone());
-                (MeteredOperation::TransactGetItems, distinct(tables))
-            }
-            Call::TransactWriteItems(ref request, _) => {
-                let tables = request
-                    .transact_items
-                    .iter()
-                    .map(|write| write.table_name.clone());
-                (MeteredOperation::TransactWriteItems, distinct(tables))
-            }
-            Call::BatchExecuteStatement(ref request, _) => {
-                let tables = request
-                    .statements
-                    .iter()
-                    .filter_map(|one| partiql::table_of(&one.statement));
-                (MeteredOperation::BatchExecuteStatement, distinct(tables))
-            }
-            Call::ExecuteTransaction(ref request, _) => {
-                let tables = request
-                    .statements
-                    .iter()
-                    .filter_map(|one| partiql::table_of(&one.statement));
-                (MeteredOperation::ExecuteTransaction, distinct(tables))
-            }
-            other => return other,
+        let Some(operation) = MeteredOperation::named(call.name()) else {
+            return call;
         };
         let timer = self.engine.timer(operation);
+        if let Call::ExecuteStatement(request, done) = call {
+            let statement = request.statement.clone();
+            let timed = done.after(move |outcome: Result<ExecuteStatementResponse, Error>| {
+                // A failed statement is parsed again for its table.
+                let table = match &outcome {
+                    Ok(response) => Some(response.table_name.clone()),
+                    Err(_) => partiql::table_of(&statement),
+                };
+                timer.finish(&table, outcome, |response| {
+                    u64::try_from(response.items.len()).ok()
+                })
+            });
+            return Call::ExecuteStatement(request, timed);
+        }
+        let of_items = call.accesses().into_iter().map(|one| one.table.clone());
+        let of_statements = call.statements().into_iter().filter_map(partiql::table_of);
+        let tables = distinct(of_items.chain(of_statements));
         call.heard(move |failure| timer.count(&tables, failure, None))
     }
 }

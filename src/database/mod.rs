@@ -7,15 +7,14 @@
 //! ```text
 //! local/    the embedded engine as both traits      entries  keys, ranges and counters of Browse     cancel       cancellation tokens, backoff
 //! remote/   a remote service as both traits         layout   trait Layout: metrics and partitions    thread_pool  a small thread pool
-//! cached/   a DAX-like cache before a Database      item_writes  the items that a call writes        lru_map      LRU maps
-//! copies/   copies and comparisons of tables        samples  the example tables                      prelude      common imports
+//! cached/   a DAX-like cache before a Database      samples  the example tables                      lru_map      LRU maps
+//! copies/   copies and comparisons of tables        prelude  common imports
 //! ```
 
 pub mod cached;
 pub mod cancel;
 pub mod copies;
 pub mod entries;
-pub mod item_writes;
 pub mod layout;
 pub mod local;
 pub mod lru_map;

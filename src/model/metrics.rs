@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::api::IndexProgress;
+use super::api::items::item_operations;
+use super::api::statements::statement_operations;
 use super::error::Throttled;
 pub use super::item::HashRange;
 use super::schema::ProvisionedThroughput;
@@ -144,33 +146,36 @@ impl CapacityUsage {
     }
 }
 
-macro_rules! metered_operations {
-    ($($name:ident)+) => {
+macro_rules! metered {
+    // Each row of operations on items and statements is metered, and the reads without a row.
+    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+        metered! { $($name)* Query Scan BatchGetItem }
+    };
+    ($($name:ident)*) => {
         /// A data operation that is counted by itself.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum MeteredOperation {
-            $($name),+
+            $($name),*
         }
 
         impl MeteredOperation {
-            pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
+            pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
 
             /// Returns the API's name.
             #[must_use]
             pub fn name(self) -> &'static str {
-                match self { $(Self::$name => stringify!($name)),+ }
+                match self { $(Self::$name => stringify!($name)),* }
+            }
+
+            /// Returns the operation that the API names so, if it is metered.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name { $(stringify!($name) => Some(Self::$name),)* _ => None }
             }
         }
     };
 }
-
-metered_operations! {
-    GetItem PutItem UpdateItem DeleteItem
-    Query Scan
-    BatchGetItem BatchWriteItem
-    TransactGetItems TransactWriteItems
-    ExecuteStatement BatchExecuteStatement ExecuteTransaction
-}
+item_operations! { [[statement_operations] [metered]] }
 
 /// The outcomes of one operation on one table.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

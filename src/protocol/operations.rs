@@ -28,55 +28,38 @@ macro_rules! operations_of_rows {
 }
 operations!(operations_of_rows);
 
+/// Makes the handler of a read that returns a page of rows.
+macro_rules! page_of {
+    ($request:ty, $read:ident) => {
+        |json, context, answered| {
+            let request: $request = wire::request(json.root())?;
+            let mut writer = pages::PageWriter::new(request.select);
+            let page = context
+                .database
+                .$read(&request, &mut |row| writer.row(row))?;
+            answered.complete(
+                writer
+                    .finish(&page, &wire::Context::of(json.root()))
+                    .map_err(Error::Store)?,
+            );
+            Ok(())
+        }
+    };
+}
+
 /// The operations without a row.
 pub const WITHOUT_ROW: &[Operation] = &[
-    Operation::new("Query", OperationKind::Read, run_query)
+    Operation::new("Query", OperationKind::Read, page_of!(QueryRequest, query_rows))
         .long_with_filter()
         .parsed_by(RequestParser::Query),
     // No `parsed_by`: unlike Query, Scan still reports wrong values as the older layer does
     // (docs/dynamodb.md 3.4).
-    Operation::new("Scan", OperationKind::Read, run_scan).long_with_filter(),
+    Operation::new("Scan", OperationKind::Read, page_of!(ScanRequest, scan_rows)).long_with_filter(),
     Operation::new("BatchGetItem", OperationKind::Read, batch_get)
         .long_by_rows()
         .parsed_by(RequestParser::Read),
     Operation::new("DescribeEndpoints", OperationKind::Read, endpoints),
 ];
-
-fn run_query(
-    json: Document,
-    context: &RequestContext<'_>,
-    completion: ResponseCompletion,
-) -> Result<(), RequestError> {
-    let request: QueryRequest = wire::request(json.root())?;
-    let mut writer = pages::PageWriter::new(request.select);
-    let page = context
-        .database
-        .query_rows(&request, &mut |row| writer.row(row))?;
-    completion.complete(
-        writer
-            .finish(&page, &wire::Context::of(json.root()))
-            .map_err(Error::Store)?,
-    );
-    Ok(())
-}
-
-fn run_scan(
-    json: Document,
-    context: &RequestContext<'_>,
-    completion: ResponseCompletion,
-) -> Result<(), RequestError> {
-    let request: ScanRequest = wire::request(json.root())?;
-    let mut writer = pages::PageWriter::new(request.select);
-    let page = context
-        .database
-        .scan_rows(&request, &mut |row| writer.row(row))?;
-    completion.complete(
-        writer
-            .finish(&page, &wire::Context::of(json.root()))
-            .map_err(Error::Store)?,
-    );
-    Ok(())
-}
 
 fn batch_get(
     json: Document,

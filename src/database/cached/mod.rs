@@ -13,14 +13,13 @@
 
 mod caches;
 
-use super::item_writes::{ItemEffect, ItemWrite, item_writes};
 use super::layout::Layout;
 use super::prelude::*;
 use super::{BatchRowSink, Browse, CacheCounters, Completion, RowSink};
 use crate::codec::record::ResultRow;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse,
-    QueryRequest, ScanRequest, TableKeys,
+    ItemAccess, ItemEffect, QueryRequest, ScanRequest, TableKeys,
 };
 use crate::model::clock::Clock;
 use caches::{ItemCache, ItemLookup, PageCache, PageKey, PendingFill};
@@ -295,8 +294,9 @@ impl CachedDatabase {
         // The unprocessed part of a batch is known only from the answer, too late for the callback:
         // of several writes, entries are only invalidated.
         let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
-        let written = |write: ItemWrite<'_>| {
+        let written = |write: ItemAccess<'_>| {
             let (key, left) = match write.effect {
+                ItemEffect::Read => return None,
                 ItemEffect::Put => (
                     self.key_of(write.table, write.item).transpose()?.ok(),
                     Some(AfterImage(Some(write.item.clone()))),
@@ -310,7 +310,7 @@ impl CachedDatabase {
                 left: left.filter(|_| is_one),
             })
         };
-        item_writes(call).into_iter().filter_map(written).collect()
+        call.accesses().into_iter().filter_map(written).collect()
     }
 
     /// Answers a GetItem. A read of some attributes bypasses the cache, which holds whole items.

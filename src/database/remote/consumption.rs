@@ -90,9 +90,7 @@ impl MeteredRequest {
     /// Classifies a request; `None` if the operation consumes no units.
     pub fn of(operation: &str, body: &[u8]) -> Option<Self> {
         use MeteredOperation as Of;
-        let operation = Of::ALL
-            .into_iter()
-            .find(|known| known.name() == operation)?;
+        let operation = Of::named(operation)?;
         // A body that is not JSON is sent all the same: the service refuses it, and its length is
         // counted.
         let request = Document::parse(body.to_vec()).ok();

@@ -346,3 +346,105 @@ pub struct TransactWriteItemsResponse {
     /// True if the token had been used: nothing was written, and the units are those of reads.
     pub is_replay: bool,
 }
+
+/// The effect of an operation on an item that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemEffect {
+    /// The item is read, or only checked.
+    Read,
+    /// The item becomes the one in the request.
+    Put,
+    Delete,
+    /// The item changes in a way that the request alone does not determine.
+    Update,
+}
+
+/// An item that a request names.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemAccess<'r> {
+    pub table: &'r TableName,
+    /// The item, or its key alone.
+    pub item: &'r Item,
+    /// The effect if the operation succeeds.
+    pub effect: ItemEffect,
+}
+
+impl<'r> ItemAccess<'r> {
+    #[must_use]
+    pub fn new(table: &'r TableName, item: &'r Item, effect: ItemEffect) -> Self {
+        Self {
+            table,
+            item,
+            effect,
+        }
+    }
+}
+
+/// A request of an operation on items. Each row of this file needs one: meters, caches and remote
+/// mounts know the items of a call from it.
+pub trait ItemRequest {
+    /// Returns the items that the request names.
+    fn accesses(&self) -> Vec<ItemAccess<'_>>;
+}
+
+/// Implements [`ItemRequest`] for a request on one item.
+macro_rules! of_one_item {
+    ($($request:ty, $item:ident, $effect:ident;)*) => {
+        $(impl ItemRequest for $request {
+            fn accesses(&self) -> Vec<ItemAccess<'_>> {
+                vec![ItemAccess::new(&self.table_name, &self.$item, ItemEffect::$effect)]
+            }
+        })*
+    };
+}
+of_one_item! {
+    GetItemRequest, key, Read;
+    PutItemRequest, item, Put;
+    UpdateItemRequest, key, Update;
+    DeleteItemRequest, key, Delete;
+}
+
+impl ItemRequest for BatchWriteItemRequest {
+    fn accesses(&self) -> Vec<ItemAccess<'_>> {
+        let tables = self.request_items.iter();
+        let writes =
+            tables.flat_map(|of| of.requests.iter().map(move |write| (&of.table_name, write)));
+        let accesses = writes.map(|(table, write)| match write {
+            WriteRequest::Put(item) => ItemAccess::new(table, item, ItemEffect::Put),
+            WriteRequest::Delete(key) => ItemAccess::new(table, key, ItemEffect::Delete),
+        });
+        accesses.collect()
+    }
+}
+
+impl ItemRequest for TransactGetItemsRequest {
+    fn accesses(&self) -> Vec<ItemAccess<'_>> {
+        let gets = self.transact_items.iter();
+        gets.map(|get| ItemAccess::new(&get.table_name, &get.key, ItemEffect::Read))
+            .collect()
+    }
+}
+
+impl ItemRequest for TransactWriteItemsRequest {
+    fn accesses(&self) -> Vec<ItemAccess<'_>> {
+        let writes = self.transact_items.iter();
+        let accesses = writes.map(|write| {
+            let (item, effect) = write.action.item();
+            ItemAccess::new(&write.table_name, item, effect)
+        });
+        accesses.collect()
+    }
+}
+
+impl TransactAction {
+    /// Returns the item or the key of the action, and the action's effect.
+    #[must_use]
+    pub fn item(&self) -> (&Item, ItemEffect) {
+        match self {
+            Self::ConditionCheck { key } => (key, ItemEffect::Read),
+            Self::Put { item } => (item, ItemEffect::Put),
+            Self::Delete { key } => (key, ItemEffect::Delete),
+            Self::Update { key, .. } => (key, ItemEffect::Update),
+        }
+    }
+}

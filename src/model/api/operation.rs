@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::backup::*;
 use super::declare::operation_rows;
+use super::items::item_operations;
 use super::resource::*;
+use super::statements::statement_operations;
 use super::transfer::*;
 use super::{Version, *};
 use crate::model::{Error, Key, TableName};
@@ -115,6 +117,34 @@ macro_rules! call_enum {
     };
 }
 operations!(call_enum);
+
+/// Declares a method of `Call` that the requests of a family's rows answer; other calls have none
+/// of what it returns.
+macro_rules! answered_by_requests {
+    (
+        $(#[$attribute:meta])* $told:ident -> $of:ty;
+        $($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*
+    ) => {
+        impl Call {
+            $(#[$attribute])*
+            #[must_use]
+            pub fn $told(&self) -> Vec<$of> {
+                match self {
+                    $(Self::$name(request, _) => request.$told(),)*
+                    _ => Vec::new(),
+                }
+            }
+        }
+    };
+}
+item_operations! { [[answered_by_requests]]
+    /// Returns the items that an operation on items names.
+    accesses -> ItemAccess<'_>;
+}
+statement_operations! { [[answered_by_requests]]
+    /// Returns the statements of PartiQL that the call runs.
+    statements -> &str;
+}
 
 /// The context in which an operation is started. It is passed down to the commit, from layer to
 /// layer with [`Completion`].

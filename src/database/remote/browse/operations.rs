@@ -13,20 +13,20 @@ use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, response};
 use crate::database::cancel::{Backoff, CancelToken};
-use crate::database::item_writes::{ItemEffect, action_write, batch_writes, item_writes};
 use crate::database::layout::Layout;
 use crate::database::prelude::*;
 use crate::database::remote::transport::{is_read, is_select, partiql_statements};
 use crate::database::{BatchRowSink, Completion, RowSink};
 use crate::expr::partiql;
+use crate::model::api::items::item_operations;
 use crate::model::api::operation::OperationKind;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call,
     CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse,
-    DeleteTableRequest, DeleteTableResponse, PutItemRequest, PutItemResponse, QueryRequest,
-    ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest,
-    UpdateTableResponse, VerbatimRequest, WriteRequest,
+    DeleteTableRequest, DeleteTableResponse, ItemAccess, ItemEffect, ItemRequest, PutItemRequest,
+    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus,
+    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse,
+    UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, VerbatimRequest, WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
@@ -97,33 +97,29 @@ impl RemoteDatabase {
 
     /// Checks PartiQL statements before they run; returns the tables of those that write, which are
     /// to be invalidated.
-    pub(super) fn check_statements<'s>(
+    pub(super) fn check_statements(
         &self,
-        statements: impl Iterator<Item = &'s str>,
-    ) -> Result<Vec<TableName>, Error> {
-        let writing: Vec<&str> = statements.filter(|text| !is_select(text)).collect();
+        statements: Vec<&str>,
+    ) -> Result<InvalidationScope, Error> {
+        let mut writing = statements;
+        writing.retain(|text| !is_select(text));
         if !writing.is_empty() {
             self.check_writable()?;
         }
-        Ok(writing.into_iter().filter_map(partiql::table_of).collect())
+        let tables = writing.into_iter().filter_map(partiql::table_of);
+        Ok(InvalidationScope::Tables(tables.collect()))
     }
 
     /// Forwards a call; its end invalidates the cache, unless the call only reads.
     fn forward(&self, call: Call) {
-        let changed = match &call {
-            Call::ExecuteStatement(request, _) => self
-                .check_statements(std::iter::once(&*request.statement))
-                .map(InvalidationScope::Tables),
-            Call::BatchExecuteStatement(request, _) => self
-                .check_statements(request.statements.iter().map(|one| &*one.statement))
-                .map(InvalidationScope::Tables),
-            Call::ExecuteTransaction(request, _) => self
-                .check_statements(request.statements.iter().map(|one| &*one.statement))
-                .map(InvalidationScope::Tables),
-            _ if call.kind() == OperationKind::Read => return self.service.start(call),
-            _ => self
-                .check_writable()
-                .map(|()| InvalidationScope::Definitions),
+        let statements = call.statements();
+        let changed = if !statements.is_empty() {
+            self.check_statements(statements)
+        } else if call.kind() == OperationKind::Read {
+            return self.service.start(call);
+        } else {
+            self.check_writable()
+                .map(|()| InvalidationScope::Definitions)
         };
         self.forward_and_invalidate(call, changed);
     }
@@ -173,7 +169,7 @@ impl RemoteDatabase {
         }
         let (mut targets, mut reasons, mut has_failed) = (Vec::new(), Vec::new(), false);
         for write in &mut request.transact_items {
-            let (item, effect) = action_write(&write.action);
+            let (item, effect) = write.action.item();
             // Every action gets a reason, as in the service's own answer.
             reasons.push(
                 match self.apply_precondition(guarded_write!(write, item, effect)) {
@@ -235,11 +231,7 @@ impl RemoteDatabase {
     }
 
     fn put_item(&self, mut request: PutItemRequest, completion: Completion<PutItemResponse>) {
-        let target = self.apply_precondition(guarded_write!(
-            request,
-            &request.item,
-            Some(ItemEffect::Put)
-        ));
+        let target = self.apply_precondition(guarded_write!(request, &request.item, ItemEffect::Put));
         let end = |writes: OwnWrites, put: Result<PutItemResponse, Error>| {
             let version = writes.finish(put.is_ok());
             put.map(|put| PutItemResponse {
@@ -258,11 +250,7 @@ impl RemoteDatabase {
         completion: Completion<DeleteItemResponse>,
     ) {
         let wants_old = request.return_values == ReturnValues::AllOld;
-        let target = self.apply_precondition(guarded_write!(
-            request,
-            &request.key,
-            Some(ItemEffect::Delete)
-        ));
+        let target = self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Delete));
         let end = move |writes: OwnWrites, deleted: Result<DeleteItemResponse, Error>| {
             writes.finish(deleted.is_ok());
             deleted.map(|deleted| DeleteItemResponse {
@@ -286,11 +274,7 @@ impl RemoteDatabase {
         completion: Completion<UpdateItemResponse>,
     ) {
         let is_asked = request.return_values != UpdateReturnValues::None;
-        let target = self.apply_precondition(guarded_write!(
-            request,
-            &request.key,
-            Some(ItemEffect::Update)
-        ));
+        let target = self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Update));
         // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;
@@ -319,7 +303,7 @@ impl RemoteDatabase {
     ) {
         let targets = self
             .check_writable()
-            .and_then(|()| self.targets(batch_writes(&request)));
+            .and_then(|()| self.targets(request.accesses()));
         let names: Vec<TableName> = request
             .request_items
             .iter()
@@ -385,16 +369,14 @@ impl RemoteDatabase {
         let statements = partiql_statements(document.root());
         if !statements.is_empty() {
             // Refused if they write and the mount is read-only.
-            let changed = self
-                .check_statements(statements.into_iter())
-                .map(InvalidationScope::Tables);
+            let changed = self.check_statements(statements);
             return self.forward_and_invalidate(Call::Verbatim(request, completion), changed);
         }
         if let Err(error) = self.check_writable() {
             return completion.complete(Err(error));
         }
         let written = parse_write(request.operation, document.root())
-            .map(|call| self.targets(item_writes(&call)));
+            .map(|call| self.targets(call.accesses()));
         match written {
             Some(Ok(targets)) => self.pass_item_writes(request, targets, completion),
             // An operation on tables, or one that is unknown here.
@@ -453,23 +435,17 @@ impl RemoteDatabase {
     }
 }
 
-/// Decodes a request, if it writes items.
+/// Decodes a request, if its operation is on items.
 fn parse_write(operation: &str, json: Json<'_>) -> Option<Call> {
-    macro_rules! decode_write {
-        ($($name:ident),*) => {
+    macro_rules! read {
+        ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
             match operation {
                 $(stringify!($name) => Call::$name(wire::request(json).ok()?, Completion::detached(|_| ())),)*
                 _ => return None,
             }
         };
     }
-    Some(decode_write!(
-        PutItem,
-        DeleteItem,
-        UpdateItem,
-        BatchWriteItem,
-        TransactWriteItems
-    ))
+    Some(item_operations! { [[read]] })
 }
 
 /// The backoff of polls for a table's status.

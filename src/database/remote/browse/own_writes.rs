@@ -8,14 +8,14 @@ use super::cache::{
 use super::source::{ReadableSource, base_entry};
 use crate::codec::record::Record;
 use crate::database::Completion;
-use crate::database::item_writes::{ItemEffect, ItemWrite};
 use crate::database::prelude::*;
 use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::order::Comparator;
 use crate::expr::write::ExpressionWriter;
 use crate::expr::{PlaceholderScope, Predicate};
 use crate::model::api::{
-    Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener,
+    Call, ConditionParameter, GetItemRequest, ItemAccess, ItemEffect, Placeholders, Precondition,
+    Version, WriteListener,
 };
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Key, KeySchema};
@@ -56,8 +56,7 @@ impl WriteTarget {
 
 /// The requirements of a write on the present item.
 pub(super) struct GuardedWrite<'r> {
-    /// The table, the item or key, and the effect; a condition check has no effect.
-    pub write: (&'r TableName, &'r Item, Option<ItemEffect>),
+    pub access: ItemAccess<'r>,
     pub precondition: Option<Precondition>,
     pub condition: &'r mut ConditionParameter,
     pub placeholders: &'r mut Placeholders,
@@ -68,7 +67,7 @@ pub(super) struct GuardedWrite<'r> {
 macro_rules! guarded_write {
     ($request:expr, $item:expr, $effect:expr) => {
         GuardedWrite {
-            write: (&$request.table_name, $item, $effect),
+            access: ItemAccess::new(&$request.table_name, $item, $effect),
             precondition: $request.precondition.take(),
             condition: &mut $request.condition,
             placeholders: &mut $request.placeholders,
@@ -166,10 +165,12 @@ impl RemoteDatabase {
         .ok_or(Error::ResourceNotFound)
     }
 
-    /// Creates the target of a write from an item or a key; `None` if its keys are missing, which
-    /// the service refuses.
-    fn target(table: ReadableSource, item: &Item, effect: ItemEffect) -> Option<WriteTarget> {
-        let result = match effect {
+    /// Creates the target of a write; `None` if it only checks the item, or if the item's keys are
+    /// missing, which the service refuses.
+    fn target(table: ReadableSource, access: ItemAccess<'_>) -> Option<WriteTarget> {
+        let item = access.item;
+        let result = match access.effect {
+            ItemEffect::Read => return None,
             ItemEffect::Put => WriteResult::Item(item.clone()),
             ItemEffect::Delete => WriteResult::Nothing,
             ItemEffect::Update => WriteResult::Unknown,
@@ -181,24 +182,16 @@ impl RemoteDatabase {
         })
     }
 
-    /// Creates the targets of several writes.
+    /// Creates the targets of writes.
     ///
     /// # Errors
     /// `ResourceNotFound` if a table is missing or hidden; errors of the service.
-    pub(super) fn targets<'c>(
-        &self,
-        writes: impl IntoIterator<Item = ItemWrite<'c>>,
-    ) -> Result<Vec<WriteTarget>, Error> {
-        let target = |write: ItemWrite<'_>| {
-            Ok(Self::target(
-                self.table_for_write(write.table)?,
-                write.item,
-                write.effect,
-            ))
-        };
-        writes
+    pub(super) fn targets(&self, accesses: Vec<ItemAccess<'_>>) -> Result<Vec<WriteTarget>, Error> {
+        let target =
+            |access: ItemAccess<'_>| Ok(Self::target(self.table_for_write(access.table)?, access));
+        accesses
             .into_iter()
-            .filter_map(|write| target(write).transpose())
+            .filter_map(|access| target(access).transpose())
             .collect()
     }
 
@@ -239,12 +232,12 @@ impl RemoteDatabase {
         guarded: GuardedWrite<'_>,
     ) -> Result<Option<WriteTarget>, Error> {
         self.check_writable()?;
-        let (table_name, item, effect) = guarded.write;
-        let table = self.table_for_write(table_name)?;
+        let access = guarded.access;
+        let table = self.table_for_write(access.table)?;
         if let Some(precondition) = guarded.precondition {
             self.add_condition(&table, precondition, guarded)?;
         }
-        Ok(effect.and_then(|effect| Self::target(table, item, effect)))
+        Ok(Self::target(table, access))
     }
 
     /// Adds a precondition to a condition.
@@ -255,7 +248,7 @@ impl RemoteDatabase {
         guarded: GuardedWrite<'_>,
     ) -> Result<(), Error> {
         let GuardedWrite {
-            write: (_, key, _),
+            access: ItemAccess { item: key, .. },
             condition,
             placeholders,
             returns_old,

@@ -309,10 +309,7 @@ pub fn batch_execute_statement(
 pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error> {
     let VerbatimRequest { operation, body } = &request;
     // Other operations have no such member, and would be refused with it.
-    let is_charged = MeteredOperation::ALL
-        .iter()
-        .any(|known| known.name() == *operation);
-    let asking = if is_charged {
+    let asking = if MeteredOperation::named(operation).is_some() {
         edit::with_member(body, "ReturnConsumedCapacity", "INDEXES")
     } else {
         None
