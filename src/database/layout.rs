@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::cancel::CancelToken;
-use super::entries::{EntryKey, PartitionKey, SourceName};
+use super::entries::{EntryKey, SourceName};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::metrics::{
@@ -73,12 +73,6 @@ pub trait Layout: Send + Sync {
         _source: &SourceName,
         _window: Period,
     ) -> Result<Vec<PartitionReport>, Error> {
-        Err(PARTITIONS_UNAVAILABLE)
-    }
-
-    /// Returns the number of the partition where the item collection of a partition key begins,
-    /// whether or not it has items.
-    fn partition_of(&self, _source: &SourceName, _key: &PartitionKey) -> Result<u32, Error> {
         Err(PARTITIONS_UNAVAILABLE)
     }
 

@@ -244,17 +244,8 @@ fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
     entries == 0 || item_bytes + entries <= ITEM_BYTES_MAX
 }
 
-/// Checks the keys of an index in an item.
-///
-/// # Errors
-/// Fails with the [`KeyError`] of the first value that cannot be a key.
-#[cfg(test)]
-pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
-    check_index_keys(index, item, |_| true)
-}
-
 /// Checks the keys of an index in an item, limited to the names for which `checked` is true.
-fn check_index_keys(
+pub(super) fn check_index_keys(
     index: &IndexSchema,
     item: &Item,
     checked: impl Fn(&str) -> bool,

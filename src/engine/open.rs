@@ -79,11 +79,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Stops the lease before its holder can no longer answer.
-    pub fn stop_lease(&self) {
-        self.shared.store.release_lease();
-    }
-
     /// Completes the queued jobs; the engine takes no writes after it.
     pub fn close(&self) {
         // The threads first: a round in progress would have its writes refused.
@@ -99,7 +94,8 @@ impl Engine {
     }
 
     /// Runs the work of the background threads now and to the end: expired items, old stream
-    /// records, indexes that are being made or removed.
+    /// records, indexes that are being made or removed. Only tests do that: they turn the clock
+    /// and cannot wait for a period of it.
     pub fn run_background_work(&self) -> Result<(), Error> {
         background::round(&self.shared)
     }

@@ -249,9 +249,6 @@ pub trait Store: Send + Sync {
         drop(holder);
     }
 
-    /// Ends the lease: nothing is cached any more on return. Closing the store does so too.
-    fn release_lease(&self) {}
-
     /// Checks that the files are whole and fit each other. The engine checks their content.
     ///
     /// # Errors

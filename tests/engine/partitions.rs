@@ -360,15 +360,7 @@ fn p_04_the_partition_of_a_key_is_the_same_after_a_restart() {
     };
     let keys: Vec<Vec<AttributeValue>> = (0..200).map(|i| vec![s(&format!("k{i}"))]).collect();
     let places = |database: &LocalDatabase| -> Vec<u32> {
-        keys.iter()
-            .map(|key| {
-                database
-                    .layout()
-                    .unwrap()
-                    .partition_of(&source(""), key)
-                    .unwrap()
-            })
-            .collect()
+        keys.iter().map(|key| partition_of(database, key)).collect()
     };
     let database = open();
     database
@@ -700,10 +692,7 @@ fn t_23_a_hot_key_is_put_on_a_partition_of_its_own() {
         bed.background();
         bed.clock.advance_ms(61_000);
     }
-    let hot = bed
-        .layout()
-        .partition_of(&source(""), &vec![s("p7")])
-        .unwrap();
+    let hot = bed.partition_of("p7");
     let of_hot = bed
         .partitions("")
         .into_iter()

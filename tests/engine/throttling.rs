@@ -226,14 +226,9 @@ fn t_02_t_04_a_hot_key_gets_what_one_partition_gives() {
         1
     );
     // Other partitions have theirs.
-    let partition = |pk: &str| {
-        bed.layout()
-            .partition_of(&source(""), &vec![s(pk)])
-            .unwrap()
-    };
     let other = (0..)
         .map(|i| format!("k{i}"))
-        .find(|pk| partition(pk) != partition("hot"))
+        .find(|pk| bed.partition_of(pk) != bed.partition_of("hot"))
         .unwrap();
     assert_eq!(puts_until_refused(&bed, &other, 10), (10, String::new()));
     // Nothing more in the same second, and in the next what came back since.
@@ -344,10 +339,7 @@ fn what_is_throttled_is_told_with_its_place_and_its_limit() {
         throttled(ADAPTIVE),
     );
     let (place, hint) = told(&bed);
-    let partition = bed
-        .layout()
-        .partition_of(&source(""), &vec![s("hot")])
-        .unwrap();
+    let partition = bed.partition_of("hot");
     assert!(
         place.starts_with(&format!("partition p{partition:02} of table Tab (hash ")),
         "{place}"

@@ -99,19 +99,11 @@ fn condition(text: &str) -> ConditionParameter {
     }
 }
 
-/// A check of the put says the same as the put.
 fn put_if(bed: &Bed, [item, text, values]: &[String; 3]) -> Result<String, Error> {
     let mut request = PutItemRequest::new(table("Tab"), json(item));
     request.condition = condition(text);
     request.placeholders = placeholders_of(values);
-    let checked = bed.itself.engine().check_put(&request);
-    let outcome = bed.asked.put_item(request);
-    assert_eq!(
-        checked.as_ref().err().map(said),
-        outcome.as_ref().err().map(said),
-        "{item} {text}"
-    );
-    outcome.map(|_| "ok".to_owned())
+    bed.asked.put_item(request).map(|_| "ok".to_owned())
 }
 
 fn delete_if(bed: &Bed, [key, text, values]: &[String; 3]) -> Result<String, Error> {

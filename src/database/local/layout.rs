@@ -6,7 +6,7 @@ use crate::database::prelude::*;
 use super::LocalDatabase;
 use super::browse::{address, collection_at, entry_key, find, find_readable};
 use crate::codec::digest::Digest;
-use crate::codec::key::{self, partition_digest};
+use crate::codec::key;
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, EntryKey, PartitionKey};
@@ -67,17 +67,12 @@ impl Layout for LocalDatabase {
             .partition_reports(&self.partitioned(source)?, window)
     }
 
-    fn partition_of(&self, source: &SourceName, key: &PartitionKey) -> Result<u32, Error> {
-        let digest = partition_digest(key);
-        Ok(partition_of(&self.partitioned(source)?, &digest))
-    }
-
     fn partition_of_entry(&self, source: &SourceName, key: &EntryKey) -> Result<u32, Error> {
         let partitioned = self.partitioned(source)?;
         let view = self.engine.view()?;
         let address = address(&find(&view, source)?, key).ok_or(Error::ResourceNotFound)?;
         let place = [&address.digest[..], &address.order].concat();
-        Ok(partitioned.map.partitions()[partitioned.map.position_of(&place)].id)
+        Ok(partition_of(&of, &place))
     }
 
     fn partition_content(

@@ -252,15 +252,6 @@ impl Space {
         KeyRange::prefix(&self.head(source))
     }
 
-    /// Returns the range of this source and all later ones.
-    #[must_use]
-    pub fn range_from(self, source: SourceId) -> KeyRange {
-        KeyRange {
-            lower: Bound::Included(self.head(source).to_vec()),
-            ..self.all()
-        }
-    }
-
     /// Returns the key at a place of a source, see [`place_in_source`].
     #[must_use]
     pub fn key(self, source: SourceId, place: &[u8]) -> Vec<u8> {

@@ -219,7 +219,7 @@ pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
 #[cfg(test)]
 mod absence_tests {
     use super::*;
-    use crate::engine::index::check_keys;
+    use crate::engine::index::check_index_keys;
     use crate::model::schema::{IndexKind, KeyAttributeType, Projection};
     use crate::model::{AttributeValue, IndexName, KeyAttribute};
 
@@ -247,7 +247,7 @@ mod absence_tests {
             let found = violation(&index, &item);
             assert_eq!(
                 found.is_some(),
-                check_keys(&index, &item).is_err(),
+                check_index_keys(&index, &item, |_| true).is_err(),
                 "{item:?}"
             );
             assert_eq!(

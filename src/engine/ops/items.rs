@@ -92,27 +92,6 @@ impl Engine {
             done,
         );
     }
-
-    /// Runs every check of a put against the last commit, without writing.
-    ///
-    /// # Errors
-    /// Fails with the error that the write would get.
-    pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        let (plan, action) = (check_put(request)?, WriteAction::Put(&request.item));
-        let view = self.view()?;
-        let table = view.active_table(&request.table_name)?;
-        let stored = StoredItem::read(view.read(), &table, plan.key(action, &table)?)?;
-        plan.decide(action, &stored)?;
-        let growth = write::collection_growth(&stored, Some(&request.item))?;
-        write::check_collection(
-            view.read(),
-            self.shared.options.collection_bytes_max,
-            &stored,
-            growth,
-            growth,
-        )
-        .map(drop)
-    }
 }
 
 /// Runs the checks that need no table.

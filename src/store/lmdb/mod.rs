@@ -215,19 +215,15 @@ impl Store for LmdbStore {
         }
     }
 
-    fn release_lease(&self) {
-        let keeping = self.lease_thread.lock().take();
-        // Outside the lock, as it joins its thread.
-        drop(keeping);
-    }
-
     /// Checks the pages first: the check of the entries trusts them.
     fn check(&self) -> Result<(), StoreError> {
         self.check_pages().and_then(|()| self.check_log())
     }
 
     fn close(&self) {
-        self.release_lease();
+        let lease = self.lease_thread.lock().take();
+        // Outside the lock, as it joins its thread.
+        drop(lease);
         self.writer.close();
         if let Some(checkpointer) = self.checkpointer.lock().take() {
             drop(checkpointer);

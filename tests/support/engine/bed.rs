@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ddbfs::codec::key::partition_digest;
 use ddbfs::database::layout::Layout;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Database, SourceName};
@@ -12,9 +13,20 @@ use ddbfs::model::metrics::{
     Metrics, PartitionContent, PartitionLimits, PartitionReport, Period, TableMetrics,
 };
 use ddbfs::model::schema::{BillingMode, ProvisionedThroughput};
-use ddbfs::model::{IndexName, Item};
+use ddbfs::model::{AttributeValue, IndexName, Item};
 
 use super::*;
+
+/// Returns the number of the partition of the table `Tab` where the item collection of a partition
+/// key begins, whether or not it has items.
+pub fn partition_of(database: &LocalDatabase, key: &[AttributeValue]) -> u32 {
+    let (begin, layout) = (partition_digest(key), database.layout().unwrap());
+    let partitions = layout.partitions(&source(""), Period::Minute).unwrap();
+    let of_key = partitions
+        .iter()
+        .rfind(|partition| partition.range.from.as_slice() <= &begin[..]);
+    of_key.unwrap().id
+}
 
 /// A database with a settable clock and the table `Tab`.
 pub struct Bed {
@@ -98,6 +110,11 @@ impl Bed {
         self.layout()
             .partitions(&source(index), Period::Minute)
             .unwrap()
+    }
+
+    /// Returns the number of the partition where the item collection of a key begins.
+    pub fn partition_of(&self, key: &str) -> u32 {
+        partition_of(&self.database, &[s(key)])
     }
 
     /// Returns the numbers of the partitions, and the reason for each.
