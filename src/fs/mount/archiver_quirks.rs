@@ -4,9 +4,11 @@
 //! `special/discarded_writes.rs` accepts the writes that are discarded; `open/host/rm_guard.rs`
 //! guards a table against `rm -r`.
 //!
-//! - A program may unlink a file before it makes it anew (`tar -x`, `unzip`, `install`; with `-o
-//!   restore` any). A table's definition, and with `-o restore` a derived file, cannot be removed;
-//!   so it is hidden from that process alone, until it makes it anew.
+//! - A program may unlink a file before it makes it anew (`tar -x`, `unzip`, `install`). A table's
+//!   definition and a derived file cannot be removed; so with `-o restore` they are hidden from
+//!   that process alone, until it makes them anew. Without the option the unlink is refused: up to
+//!   it, such a program makes the calls that `rm Orders/schema.json` makes, and that must not
+//!   report success for a table that stays.
 //! - A program that copies a directory makes it and then everything in it. So the template of the
 //!   definition is hidden from the process that made the directory, until it makes it or lists the
 //!   directory. If it makes the definition with O_EXCL, as `cp -r` does, everything that exists by
@@ -17,12 +19,7 @@
 
 use std::collections::HashSet;
 
-use crate::fs::{
-    node::NodeKind,
-    prelude::*,
-    process::{Process, name_of},
-    ttl_map::FastEmpty,
-};
+use crate::fs::{node::NodeKind, prelude::*, process::Process, ttl_map::FastEmpty};
 
 /// The maximum time from one of these calls of a process to the next, in milliseconds.
 const INTENT_TTL_MS: u64 = 60_000;
@@ -30,20 +27,6 @@ const INTENTS_MAX: usize = 1_000;
 /// The maximum number of tables with a known maker; writes to the derived files of more are
 /// refused.
 const MAKERS_MAX: usize = 1_000;
-/// Programs that unlink the files that they are about to write. No call distinguishes them from
-/// programs that unlink a definition to remove the table: without this rule either they fail over
-/// an existing table, or `rm` reports success and does nothing.
-const ARCHIVERS: [&str; 12] = [
-    "tar", "gtar", "bsdtar", "star", "cpio", "bsdcpio", "pax", "unzip", "bsdunzip", "7z", "7zr",
-    "install",
-];
-
-/// True if this process writes anew the files that it unlinks, by its name. A process in another
-/// pid namespace has no known name.
-pub fn is_archiver(pid: u32) -> bool {
-    ARCHIVERS.contains(&name_of(pid).as_str())
-}
-
 /// The maximum number of recorded names made in one table.
 const MADE_MAX: usize = 1_000_000;
 /// The maximum number of recorded names of derived files; the oldest are dropped first.

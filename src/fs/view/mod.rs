@@ -8,7 +8,7 @@
 //! | operations of nodes need state of the mount without depending on all of this | [`super::open::host`]: versions that were read, deferred deletes, vetoes, threads |
 //! | a query may read a whole table | `io.rs` |
 //! | the kernel caches answers, and no write may be acknowledged while it shows something older | `kernel_cache/` |
-//! | `tar -x` unlinks files that cannot be gone before it writes them anew | `mount/archiver_quirks.rs` |
+//! | with `-o restore`, `tar -x` unlinks files that cannot be gone before it writes them anew | `mount/archiver_quirks.rs` |
 //!
 //! Locks are short and none is held across a call of the database, but for a directory stream's
 //! own, and that of the deletes while they are queued (`open/host/deferred_delete.rs`).

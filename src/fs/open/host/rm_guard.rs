@@ -10,7 +10,7 @@
 
 use super::threads::Workers;
 use crate::fs::{
-    mount::{Mount, archiver_quirks::is_archiver},
+    mount::Mount,
     node::Node,
     prelude::*,
     process::{Process, tgid_of},
@@ -162,16 +162,14 @@ impl RmGuard {
             mount.archiver_quirks.removing(table, process, now);
             return Ok(());
         }
-        // tar, unzip and install unlink the files that they write next; to refuse them would leave
-        // the table half restored. Until such a process has made the definition anew, it deletes
-        // nothing in the table.
+        // Also with `-o restore`, until the process has made the definition anew: it may be `rm`.
         self.veto(mount, table, process, now);
-        if mount.options.restore || is_archiver(process) {
+        if mount.options.restore {
             mount.archiver_quirks.unlinked(node.ino(), process, now);
             return Ok(());
         }
         Err(FsError::NotPermitted(
-            "a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop",
+            "a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop; to restore over it, cp, rsync or tar --overwrite, or mount with -o restore",
         ))
     }
 
