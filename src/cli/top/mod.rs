@@ -352,9 +352,9 @@ fn send_details(
     let Some((path, window)) = requested else {
         return Ok(());
     };
-    match read::details(files, path, *window) {
-        Ok(details) => updates.send(TopUpdate::Details(details)).map_err(drop),
-        // The next read of the tables reports it.
-        Err(_) => Ok(()),
-    }
+    let update = match read::details(files, path, *window) {
+        Ok(details) => TopUpdate::Details(details),
+        Err(error) => TopUpdate::Failed(find::mount_error(&files.root, error).to_string()),
+    };
+    updates.send(update).map_err(drop)
 }

@@ -3,6 +3,7 @@
 //! found by their names, as others may be added. The mount neither counts nor charges these reads.
 
 use std::io::{self, ErrorKind};
+use std::str::FromStr;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -313,7 +314,7 @@ pub struct SourceDetails {
 /// table's partitions.
 ///
 /// # Errors
-/// The mount cannot be read.
+/// The mount cannot be read, or a file of it has other columns.
 pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result<SourceDetails> {
     let own = path.split_once("/lsi/").map_or(path, |(table, _)| table);
     let mut text_of = |name: &str| match mount.text(&format!("{own}/partitions/{name}")) {
@@ -322,7 +323,7 @@ pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result
     };
     let heat = text_of(&file("heat", window))?;
     let hot = text_of(&file("hot", window))?;
-    let partitions = partitions(&heat);
+    let partitions = partitions(&heat)?;
     let first = partitions
         .first()
         .map(|first| format!("{}/stats.json", first.name));
@@ -333,38 +334,40 @@ pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result
         path: path.to_owned(),
         window,
         partitions,
-        keys: hot_keys(&hot, window),
+        keys: hot_keys(&hot, window)?,
         bytes_max,
     })
 }
 
 /// Parses `heat.tsv`.
-pub fn partitions(text: &str) -> Vec<PartitionHeat> {
-    lines(text)
-        .map(|line| PartitionHeat {
-            name: line.text("partition").to_owned(),
-            percent: line.number("heat_percent"),
-            busiest_percent: line.number("busiest_percent"),
-            read_per_second: line.number("rcu"),
-            write_per_second: line.number("wcu"),
-            throttles: line.count("throttles"),
-            items: line.count("items"),
-            bytes: line.count("bytes"),
+pub fn partitions(text: &str) -> io::Result<Vec<PartitionHeat>> {
+    let partition = |line: TsvLine<'_>| {
+        Ok(PartitionHeat {
+            name: line.text("partition")?.to_owned(),
+            percent: line.number("heat_percent")?,
+            busiest_percent: line.number("busiest_percent")?,
+            read_per_second: line.number("rcu")?,
+            write_per_second: line.number("wcu")?,
+            throttles: line.number("throttles")?,
+            items: line.number("items")?,
+            bytes: line.number("bytes")?,
         })
-        .collect()
+    };
+    lines(text).map(partition).collect()
 }
 
 /// Parses `hot.tsv`.
-pub fn hot_keys(text: &str, window: Period) -> Vec<HotKeyLine> {
-    lines(text)
-        .map(|line| HotKeyLine {
-            name: line.text("key").to_owned(),
-            partition: line.text("partition").to_owned(),
-            read_per_second: line.number("rcu") / window.seconds(),
-            write_per_second: line.number("wcu") / window.seconds(),
-            throttles: line.count("throttles"),
+pub fn hot_keys(text: &str, window: Period) -> io::Result<Vec<HotKeyLine>> {
+    let key = |line: TsvLine<'_>| {
+        Ok(HotKeyLine {
+            name: line.text("key")?.to_owned(),
+            partition: line.text("partition")?.to_owned(),
+            read_per_second: line.number::<f64>("rcu")? / window.seconds(),
+            write_per_second: line.number::<f64>("wcu")? / window.seconds(),
+            throttles: line.number("throttles")?,
         })
-        .collect()
+    };
+    lines(text).map(key).collect()
 }
 
 /// A line of values separated by tabs, and the line with their names.
@@ -385,21 +388,24 @@ fn lines(text: &str) -> impl Iterator<Item = TsvLine<'_>> {
 }
 
 impl<'t> TsvLine<'t> {
-    /// Returns the value of the first column with this prefix, as `rcu` for `rcu_per_s`; empty if
-    /// there is none.
-    fn text(&self, name: &str) -> &'t str {
+    /// Returns the value of the first column with this prefix, as `rcu` for `rcu_per_s`.
+    fn text(&self, name: &str) -> io::Result<&'t str> {
         let mut columns = self.columns.trim_start_matches('#').split('\t');
         columns
             .position(|column| column.starts_with(name))
             .and_then(|place| self.line.split('\t').nth(place))
-            .unwrap_or_default()
+            .ok_or_else(|| self.error(name))
     }
 
-    fn number(&self, name: &str) -> f64 {
-        self.text(name).parse().unwrap_or_default()
+    fn number<T: FromStr>(&self, name: &str) -> io::Result<T> {
+        self.text(name)?.parse().map_err(|_| self.error(name))
     }
 
-    fn count(&self, name: &str) -> u64 {
-        self.text(name).parse().unwrap_or_default()
+    fn error(&self, name: &str) -> io::Error {
+        let told = format!(
+            "the line {:?} has no {name}: the mount is of another version of ddbfs",
+            self.line
+        );
+        io::Error::new(ErrorKind::InvalidData, told)
     }
 }

@@ -80,8 +80,8 @@ fn details() -> SourceDetails {
     SourceDetails {
         path: "Orders".to_owned(),
         window: Period::Minute,
-        partitions: read::partitions(HEAT),
-        keys: read::hot_keys(HOT, Period::Minute),
+        partitions: read::partitions(HEAT).unwrap(),
+        keys: read::hot_keys(HOT, Period::Minute).unwrap(),
         bytes_max: Some(1 << 30),
     }
 }
@@ -142,8 +142,8 @@ fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
 }
 
 #[test]
-fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
-    let first = &read::partitions(HEAT)[1];
+fn columns_are_found_by_their_names_and_lines_without_a_number_are_errors() {
+    let first = &read::partitions(HEAT).unwrap()[1];
     assert_eq!(
         (
             first.name.as_str(),
@@ -154,7 +154,7 @@ fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
         ),
         ("p01", 91.0, 1.9, 7, 536_870_912)
     );
-    let keys = read::hot_keys(HOT, Period::Minute);
+    let keys = read::hot_keys(HOT, Period::Minute).unwrap();
     assert_eq!(
         (
             keys[0].name.as_str(),
@@ -165,9 +165,10 @@ fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
     );
     // Another order, other columns, a comment before the names.
     let keys = read::hot_keys(
-        "#the last hour\n#key\twcu\tnew\trcu\npk\t3600\tx\t7200\n",
+        "#the last hour\n#key\twcu\tnew\trcu\tthrottles\tpartition\npk\t3600\tx\t7200\t0\tp00\n",
         Period::Hour,
-    );
+    )
+    .unwrap();
     assert_eq!(
         (
             keys[0].name.as_str(),
@@ -177,9 +178,16 @@ fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
         ("pk", 2.0, 1.0)
     );
     for text in ["", "#partition\titems\n", "\n\n"] {
-        assert!(read::partitions(text).is_empty(), "{text:?}");
+        assert_eq!(read::partitions(text).unwrap(), [], "{text:?}");
     }
-    assert_eq!(read::partitions("#partition\titems\np00\n")[0].items, 0);
+    for (text, lacking) in [
+        ("#partition\titems\np00\n", r#""p00" has no heat_percent"#),
+        (&HEAT.replace("\t91.0", ""), "has no busiest_percent"),
+        (&HEAT.replace("\t6\t900", "\t?\t900"), "has no items"),
+    ] {
+        let error = read::partitions(text).unwrap_err().to_string();
+        assert!(error.contains(lacking), "{error}");
+    }
 }
 
 #[test]

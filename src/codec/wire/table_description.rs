@@ -502,7 +502,7 @@ fn throughput_settings(
     members: Members<'_>,
     mode: BillingMode,
 ) -> Result<ThroughputSettings, Error> {
-    let ThroughputSettings { on_demand, warm } = table_settings::read_or_default(members);
+    let ThroughputSettings { on_demand, warm } = table_settings::settings(members)?;
     let above = |units: Option<i64>, base: u64| {
         units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base))
     };

@@ -327,10 +327,13 @@ fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>>
         .filter_map(Members::of)
 }
 
-/// Reads the settings of a table, or of a global index, that were checked; the default if they are
-/// malformed.
-pub fn read_or_default<T: Declared + Default>(members: Members<'_>) -> T {
-    T::read_members(members, None, Sender::Service).unwrap_or_default()
+/// Reads the settings of a table, or of a global index, as a service or an earlier version wrote
+/// them.
+///
+/// # Errors
+/// [`Error::Remote`] if they are malformed.
+pub fn settings<T: Declared>(members: Members<'_>) -> Result<T, Error> {
+    T::read_members(members, None, Sender::Service).map_err(response::from_wire_error)
 }
 
 /// Reads `KeySchema` of a response; empty if absent.

@@ -214,13 +214,11 @@ fn table_arn(arn: &str) -> &str {
     arn.rsplitn(3, '/').last().unwrap_or_default()
 }
 
-/// Returns a member of the request, which the description repeats.
-fn echoed<'r>(request: &'r Value, name: &str) -> Option<&'r Value> {
-    request.get(name)
-}
-
+/// Returns the request, whose members the description repeats.
 fn request_of(echo: &str) -> Value {
-    serde_json::from_str(echo).unwrap_or(Value::Null)
+    let request = serde_json::from_str(echo);
+    debug_assert!(request.is_ok(), "records without a request are corrupt");
+    request.unwrap_or(Value::Null)
 }
 
 /// Returns the body of ExportTableToPointInTime and DescribeExport.
@@ -243,13 +241,13 @@ fn export_to_json(export: &Export) -> Value {
         "IncrementalExportSpecification": window,
         "ExportFormat": export.format().as_str(),
         "ExportType": export.type_text(),
-        "ClientToken": echoed(&request, "ClientToken"),
-        "S3Bucket": echoed(&request, "S3Bucket"),
-        "S3BucketOwner": echoed(&request, "S3BucketOwner"),
-        "S3Prefix": echoed(&request, "S3Prefix"),
-        "S3SseAlgorithm": echoed(&request, "S3SseAlgorithm"),
-        "S3SseKmsKeyId": echoed(&request, "S3SseKmsKeyId"),
-        "FilterSpecification": echoed(&request, "FilterSpecification"),
+        "ClientToken": request.get("ClientToken"),
+        "S3Bucket": request.get("S3Bucket"),
+        "S3BucketOwner": request.get("S3BucketOwner"),
+        "S3Prefix": request.get("S3Prefix"),
+        "S3SseAlgorithm": request.get("S3SseAlgorithm"),
+        "S3SseKmsKeyId": request.get("S3SseKmsKeyId"),
+        "FilterSpecification": request.get("FilterSpecification"),
         "EndTime": export.end_ms.map(timestamp),
         "BilledSizeBytes": is_over.then_some(export.bytes),
         "ItemCount": is_over.then_some(export.items),
@@ -279,7 +277,7 @@ fn imports_to_json(response: &ListTransfersResponse<Import>) -> Value {
 
 fn described(import: &Import, is_whole: bool) -> Value {
     let request = request_of(&import.echo);
-    let whole = |name: &str| echoed(&request, name).filter(|_| is_whole);
+    let whole = |name: &str| request.get(name).filter(|_| is_whole);
     let failure = import.failure.as_ref().filter(|_| is_whole);
     object! {
         "ImportArn": import.arn,
@@ -287,8 +285,8 @@ fn described(import: &Import, is_whole: bool) -> Value {
         "TableArn": table_arn(&import.arn),
         "CloudWatchLogGroupArn": format!("arn:aws:logs:{REGION}:{ACCOUNT}:log-group:/aws-dynamodb/imports:*"),
         "StartTime": timestamp(import.start_ms),
-        "S3BucketSource": echoed(&request, "S3BucketSource"),
-        "InputFormat": echoed(&request, "InputFormat"),
+        "S3BucketSource": request.get("S3BucketSource"),
+        "InputFormat": request.get("InputFormat"),
         "EndTime": import.end_ms.map(timestamp),
         "TableId": is_whole.then_some(&import.table_id),
         "ErrorCount": is_whole.then_some(import.errors),

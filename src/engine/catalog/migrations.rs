@@ -11,11 +11,12 @@
 //! "index_life":{"building":{…,"allocated_ms":1 or null},"leaving":{"index":{…,"source":5}}}
 //! ```
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::codec::{
     json::document::Document,
-    wire::{shape::Members, table_settings},
+    wire::{Declared, shape::Members, table_settings},
 };
 use crate::model::schema::{TableSettings, ThroughputSettings};
 
@@ -32,12 +33,7 @@ pub(super) fn from_version_1(mut entry: Value) -> Option<Value> {
         .map(kept)
         .collect::<Option<Map<_, _>>>()?
         .into();
-    members.insert(
-        "settings".to_owned(),
-        settings(&kept, |members| {
-            serde_json::to_value(table_settings::read_or_default::<TableSettings>(members)).ok()
-        })?,
-    );
+    members.insert("settings".to_owned(), settings::<TableSettings>(&kept)?);
     let mut sources = Vec::new();
     for index in members
         .get_mut("indexes")?
@@ -51,13 +47,7 @@ pub(super) fn from_version_1(mut entry: Value) -> Option<Value> {
             .and_then(Value::as_str)
             .and_then(|name| kept.get("GlobalSecondaryIndexes")?.get(name));
         if let Some(kept) = of_index {
-            let of_index = settings(kept, |members| {
-                serde_json::to_value(table_settings::read_or_default::<ThroughputSettings>(
-                    members,
-                ))
-                .ok()
-            })?;
-            index.insert("settings".to_owned(), of_index);
+            index.insert("settings".to_owned(), settings::<ThroughputSettings>(kept)?);
         }
     }
     members.insert("index_sources".to_owned(), sources.into());
@@ -74,9 +64,12 @@ pub(super) fn from_version_1(mut entry: Value) -> Option<Value> {
     Some(entry)
 }
 
-/// Parses settings that version 1 kept as members of requests, as the request is parsed.
-fn settings(kept: &Value, read: impl Fn(Members<'_>) -> Option<Value>) -> Option<Value> {
-    Members::of(Document::from_value(kept).root()).and_then(read)
+/// Converts settings that version 1 kept as members of requests; returns `None` if they are
+/// malformed, as the requests were checked.
+fn settings<T: Declared + Serialize>(kept: &Value) -> Option<Value> {
+    let document = Document::from_value(kept);
+    let settings: T = table_settings::settings(Members::of(document.root())?).ok()?;
+    serde_json::to_value(settings).ok()
 }
 
 /// Converts an index in place and returns its source.
@@ -415,10 +408,12 @@ mod tests {
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
         let damaged = || StoreError::Corrupt("a catalog entry");
+        let malformed_tags = FIRST.replace(r#""Tags":"[{"#, r#""Tags":"[7,{"#);
         let cases: &[(&[u8], StoreError)] = &[
             (b"", damaged()),
             (b"{}", damaged()),
             (br#"{"v":1}"#, damaged()),
+            (malformed_tags.as_bytes(), damaged()),
             (br#"{"v":3}"#, StoreError::Format(3)),
         ];
         for (bytes, expected) in cases {

@@ -82,9 +82,8 @@ pub fn disable(
         label: stream.label.clone(),
     };
     Arc::make_mut(&mut table.schema).settings.stream = None;
-    let Some(mut definition) = read_definition(transaction.read(), &name)? else {
-        return Ok(());
-    };
+    let mut definition = read_definition(transaction.read(), &name)?
+        .ok_or(StoreError::Corrupt("a table whose stream is missing"))?;
     let next = transaction.next_version()?;
     let ending = next.saturating_sub(1).max(definition.first);
     // The last version taken, so that a reader at it has seen everything.
