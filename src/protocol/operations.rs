@@ -49,12 +49,21 @@ macro_rules! page_of {
 
 /// The operations without a row.
 pub const WITHOUT_ROW: &[Operation] = &[
-    Operation::new("Query", OperationKind::Read, page_of!(QueryRequest, query_rows))
-        .long_with_filter()
-        .parsed_by(RequestParser::Query),
+    Operation::new(
+        "Query",
+        OperationKind::Read,
+        page_of!(QueryRequest, query_rows),
+    )
+    .long_with_filter()
+    .parsed_by(RequestParser::Query),
     // No `parsed_by`: unlike Query, Scan still reports wrong values as the older layer does
     // (docs/dynamodb.md 3.4).
-    Operation::new("Scan", OperationKind::Read, page_of!(ScanRequest, scan_rows)).long_with_filter(),
+    Operation::new(
+        "Scan",
+        OperationKind::Read,
+        page_of!(ScanRequest, scan_rows),
+    )
+    .long_with_filter(),
     Operation::new("BatchGetItem", OperationKind::Read, batch_get)
         .long_by_rows()
         .parsed_by(RequestParser::Read),

@@ -72,7 +72,7 @@ impl Layout for LocalDatabase {
         let view = self.engine.view()?;
         let address = address(&find(&view, source)?, key).ok_or(Error::ResourceNotFound)?;
         let place = [&address.digest[..], &address.order].concat();
-        Ok(partition_of(&of, &place))
+        Ok(partition_of(&partitioned, &place))
     }
 
     fn partition_content(

@@ -231,7 +231,8 @@ impl RemoteDatabase {
     }
 
     fn put_item(&self, mut request: PutItemRequest, completion: Completion<PutItemResponse>) {
-        let target = self.apply_precondition(guarded_write!(request, &request.item, ItemEffect::Put));
+        let target =
+            self.apply_precondition(guarded_write!(request, &request.item, ItemEffect::Put));
         let end = |writes: OwnWrites, put: Result<PutItemResponse, Error>| {
             let version = writes.finish(put.is_ok());
             put.map(|put| PutItemResponse {
@@ -250,7 +251,8 @@ impl RemoteDatabase {
         completion: Completion<DeleteItemResponse>,
     ) {
         let wants_old = request.return_values == ReturnValues::AllOld;
-        let target = self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Delete));
+        let target =
+            self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Delete));
         let end = move |writes: OwnWrites, deleted: Result<DeleteItemResponse, Error>| {
             writes.finish(deleted.is_ok());
             deleted.map(|deleted| DeleteItemResponse {
@@ -274,7 +276,8 @@ impl RemoteDatabase {
         completion: Completion<UpdateItemResponse>,
     ) {
         let is_asked = request.return_values != UpdateReturnValues::None;
-        let target = self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Update));
+        let target =
+            self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Update));
         // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;
