@@ -19,6 +19,7 @@ mod data_dir;
 mod diff;
 mod exit;
 mod generate;
+mod import;
 mod index;
 mod inspect;
 mod load;
@@ -74,6 +75,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Put items from NDJSON files or standard input into a table.
     Load(load::LoadArgs),
+    /// Create the tables that templates, models and definitions declare.
+    Import(import::ImportArgs),
     /// Write a table's items to standard output, one JSON object a line.
     Dump(load::DumpArgs),
     /// Copy a table of a service into the data directory, with its items, indexes and time to live;
@@ -166,6 +169,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Umount(args) => umount::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Load(args) => load::load(args),
+        Command::Import(args) => import::run(args),
         Command::Dump(args) => load::dump(args),
         Command::Pull(args) => copy_commands::pull(args),
         Command::Push(args) => copy_commands::push(args),

@@ -5,10 +5,12 @@
 //! key           ordered keys of the store         digest        hash of a partition key        record    stored items
 //! plain_json    `X.json` and `X.patch`            dynamodb_json `X.ddbjson`, values on the wire
 //! json/         readers and writers of JSON       file_name     key values as file names       calendar  dates and times
+//! definitions/  tables as other tools declare them
 //! wire/         the API's requests and responses  metrics/      measurements as text and SVG   sanitize  text for terminals
 //! ```
 
 pub mod calendar;
+pub mod definitions;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;

@@ -9,6 +9,7 @@
 )]
 
 mod commands;
+mod imports;
 mod one_liners;
 mod packages;
 mod readme_tour;

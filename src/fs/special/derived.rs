@@ -3,6 +3,7 @@
 //! source file of its feature.
 
 use super::{absence, heat, info, schema, scratch, table_files};
+use crate::codec::definitions::export;
 use crate::codec::metrics::{capacity, cloudwatch, prometheus};
 use crate::fs::{
     mount::text_cache::pretty_json,
@@ -20,8 +21,19 @@ use crate::inspect::shapes;
 use crate::model::metrics::Period::{Day, Hour, Minute};
 
 /// Files in the directory of a table or a draft; listed if the mount shows all.
-pub static TABLE_FILES: [DerivedFile; 12] = [
+pub static TABLE_FILES: [DerivedFile; 15] = [
     DerivedFile::text("describe.json", table_files::describe),
+    DerivedFile::text("schema.cfn.yaml", |mount, at| {
+        table_files::exported(mount, at, |definition| export::cloudformation(definition))
+    }),
+    DerivedFile::text("schema.tf", |mount, at| {
+        table_files::exported(mount, at, |definition| export::terraform(definition))
+    }),
+    DerivedFile::text("schema.workbench.json", |mount, at| {
+        table_files::exported(mount, at, |definition| {
+            format!("{:#}\n", export::workbench(definition))
+        })
+    }),
     DerivedFile::text("schema.plan", schema::plan_text)
         .in_drafts()
         .with_open(schema::open_plan),

@@ -7,6 +7,7 @@ use crate::codec::{calendar, wire};
 use crate::fs::{
     mount::text_cache::pretty_json,
     open::prelude::*,
+    source,
     write::{draft, index_draft},
 };
 use crate::inspect::{
@@ -68,6 +69,16 @@ pub fn describe(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
     Ok(pretty_json(&wire::table_description::describe_to_json(
         &description,
     )))
+}
+
+/// Returns the definition in the form of another tool.
+pub fn exported(
+    mount: &Mount,
+    at: &Special,
+    form: impl FnOnce(&Value) -> String,
+) -> Result<Vec<u8>> {
+    let definition = source::schema::definition(mount, at.try_table()?)?;
+    Ok(form(&definition.ok_or(FsError::NotFound)?).into_bytes())
 }
 
 const NOT_COUNTED: &str = "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";

@@ -6,8 +6,10 @@
 //! when they are set are unset. But an index left out is an error and never a drop, and warm
 //! throughput only grows.
 
-use super::{Commit, TextTarget, set_name};
+use super::{CheckState, Commit, TextCheck, TextTarget, set_name};
+use crate::codec::definitions::{self, TableDefinition};
 use crate::codec::json::document::Document;
+use crate::codec::json::prefix::JsonPrefix;
 use crate::codec::wire::{self, Declared};
 use crate::fs::prelude::*;
 use crate::model::api::CreateTableRequest;
@@ -642,9 +644,7 @@ impl SchemaTarget {
     /// # Errors
     /// `Body` if the text is no JSON; the wire's error if it is no definition.
     pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
-        let mut json: Value =
-            Document::parse_value(text).map_err(|error| FsError::Body(error.to_string()))?;
-        let mut warnings = Vec::new();
+        let (mut json, mut warnings) = self.definition(text)?;
         if let Some(members) = json.as_object_mut() {
             // The directory is the name, as with items: `tar -x` of one table's files into
             // another's directory clones it.
@@ -673,8 +673,145 @@ impl SchemaTarget {
     }
 }
 
+/// True if a value is members of CreateTable, perhaps a part of them.
+fn is_request(value: &Value) -> bool {
+    let has = |name: &str| value.get(name).is_some();
+    !has("Table") && !has("Resources") && !has("DataModel") && !has("tables") && !has("TableStatus")
+}
+
+impl SchemaTarget {
+    /// Reads a text as CreateTable's members: it has them, or it is a definition of another tool,
+    /// of which the table of this name is taken, else the only one.
+    fn definition(&self, text: &[u8]) -> Result<(Value, Vec<String>), FsError> {
+        let parsed = Document::parse_value(text);
+        let is_json = text.trim_ascii_start().starts_with(b"{");
+        match parsed {
+            Ok(json) if is_request(&json) => return Ok((json, Vec::new())),
+            Err(error) if is_json => return Err(FsError::Body(error.to_string())),
+            _ => {}
+        }
+        let found = definitions::read_bounded(text, &definitions::Parameters::new())
+            .map_err(|error| FsError::Body(error.to_string()))?;
+        let name = self.table.as_str();
+        let is_it = |table: &TableDefinition| table.label == name || table.name() == Some(name);
+        let (form, names) = (found.form.name(), named(&found.tables));
+        let mut tables = found.tables;
+        let at = tables
+            .iter()
+            .position(is_it)
+            .or((tables.len() == 1).then_some(0));
+        let Some(at) = at else {
+            return Err(FsError::Body(
+                match (tables.len(), found.faults.as_slice()) {
+                    (0, []) => format!("this is {form} without a table"),
+                    (0, faults) => faults.join("; "),
+                    (count, _) => format!(
+                        "this is {form} with {count} tables ({names}), and none is called {name}; `ddbfs import FILE` creates all of them"
+                    ),
+                },
+            ));
+        };
+        let TableDefinition {
+            request,
+            items,
+            notes: mut warnings,
+            ..
+        } = tables.swap_remove(at);
+        if !tables.is_empty() {
+            warnings.push(format!(
+                "this is {form} with more tables; `ddbfs import FILE` creates all of them"
+            ));
+        }
+        if !items.is_empty() {
+            warnings.push(format!(
+                "its {} sample items are not put; `ddbfs import FILE` puts them",
+                items.len()
+            ));
+        }
+        Ok((request.into(), warnings))
+    }
+}
+
+/// Returns the names of tables, at most a few.
+fn named(tables: &[TableDefinition]) -> String {
+    const NAMES_MAX: usize = 6;
+    let names: Vec<&str> = tables
+        .iter()
+        .take(NAMES_MAX)
+        .map(|table| table.name().unwrap_or(&table.label))
+        .collect();
+    let more = if tables.len() > NAMES_MAX {
+        ", …"
+    } else {
+        ""
+    };
+    format!("{}{more}", names.join(", "))
+}
+
+/// The check of a definition's text: one JSON object, which fails in the `write` that spoils it. A
+/// text that begins otherwise is YAML, a list or Terraform's: it is read when it is whole.
+#[derive(Debug)]
+enum DefinitionCheck {
+    Blank,
+    Json(JsonPrefix),
+    Other,
+}
+
+/// True if a first line may begin YAML, a list, or a Terraform configuration.
+fn begins_definition(line: &[u8]) -> bool {
+    line.starts_with(b"[")
+        || line.starts_with(b"#")
+        || line.starts_with(b"---")
+        || line.contains(&b':')
+        || line.trim_ascii_end().ends_with(b"{")
+}
+
+impl TextCheck for DefinitionCheck {
+    fn feed(&mut self, bytes: &[u8]) -> CheckState {
+        if let Self::Blank = self {
+            let text = bytes.trim_ascii_start();
+            let line = text.split(|byte| *byte == b'\n').next().unwrap_or(text);
+            match text.first() {
+                None => {}
+                // What is no definition at all is refused at once: a shell does not look at close.
+                Some(first) if *first != b'{' && begins_definition(line) => *self = Self::Other,
+                Some(_) => *self = Self::Json(JsonPrefix::new()),
+            }
+        }
+        match self {
+            Self::Json(prefix) => prefix.feed(bytes).into(),
+            Self::Blank | Self::Other => CheckState::Incomplete,
+        }
+    }
+
+    fn state(&self) -> CheckState {
+        match self {
+            Self::Json(prefix) => prefix.state().into(),
+            Self::Blank | Self::Other => CheckState::Incomplete,
+        }
+    }
+
+    fn at_end(&self) -> CheckState {
+        match self {
+            Self::Other => CheckState::Complete,
+            _ => self.state(),
+        }
+    }
+
+    fn incomplete(&self) -> FsError {
+        match self {
+            Self::Json(prefix) => FsError::Json(prefix.incomplete()),
+            Self::Blank | Self::Other => FsError::Json(JsonPrefix::new().incomplete()),
+        }
+    }
+}
+
 impl TextTarget for SchemaTarget {
     type Request = SchemaRequest;
+
+    fn check(&self) -> Box<dyn TextCheck> {
+        Box::new(DefinitionCheck::Blank)
+    }
 
     fn request(
         &self,
@@ -706,6 +843,10 @@ pub struct PlanTarget(pub SchemaTarget);
 
 impl TextTarget for PlanTarget {
     type Request = SchemaRequest;
+
+    fn check(&self) -> Box<dyn TextCheck> {
+        self.0.check()
+    }
 
     fn request(
         &self,

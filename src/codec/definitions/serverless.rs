@@ -1,0 +1,176 @@
+//! The Serverless framework's `serverless.yml`: a CloudFormation template below `resources`, with
+//! variables `${…}` of the framework in its texts.
+
+use serde_json::{Map, Value};
+
+use super::{FoundTables, Parameters, cloudformation};
+
+/// The most variables of one text, those in its variables counted.
+const VARIABLES_MAX: usize = 64;
+/// The deepest nesting of values in which variables are looked for.
+const DEPTH_MAX: usize = 64;
+/// The longest text with its variables replaced.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+pub(super) fn tables(service: &Value, parameters: &Parameters) -> FoundTables {
+    let reader = Variables {
+        service,
+        parameters,
+    };
+    let mut faults = Vec::new();
+    let mut template = Map::new();
+    let parts = match service.get("resources") {
+        Some(Value::Array(list)) => list.iter().collect(),
+        Some(one) => vec![one],
+        None => Vec::new(),
+    };
+    for part in parts {
+        match part {
+            Value::Object(members) => merge(&mut template, members),
+            other => faults.push(format!(
+                "resources: {} is another file; import that file itself",
+                other.as_str().unwrap_or("this")
+            )),
+        }
+    }
+    let template = reader.replace_all(&Value::Object(template), DEPTH_MAX);
+    let mut found = cloudformation::tables(&template, parameters);
+    found.faults.extend(faults);
+    found
+}
+
+/// Adds a part's members, and the members of `Resources` and the like one by one.
+fn merge(template: &mut Map<String, Value>, part: &Map<String, Value>) {
+    for (name, value) in part {
+        match (template.get_mut(name), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => {
+                known.extend(
+                    more.iter()
+                        .map(|(name, value)| (name.clone(), value.clone())),
+                );
+            }
+            _ => {
+                template.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+struct Variables<'s> {
+    service: &'s Value,
+    parameters: &'s Parameters,
+}
+
+impl Variables<'_> {
+    /// Replaces the variables in all texts below a value.
+    fn replace_all(&self, value: &Value, depth: usize) -> Value {
+        let Some(depth) = depth.checked_sub(1) else {
+            return value.clone();
+        };
+        match value {
+            Value::String(text) => self.replace(text, VARIABLES_MAX),
+            Value::Array(list) => list
+                .iter()
+                .map(|value| self.replace_all(value, depth))
+                .collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, value)| (name.clone(), self.replace_all(value, depth)))
+                .collect::<Map<_, _>>()
+                .into(),
+            other => other.clone(),
+        }
+    }
+
+    /// Replaces the variables of a text, the innermost first. One that is not known here becomes a
+    /// Ref of its own words: whoever needs it is told that, and with which option it is given.
+    fn replace(&self, text: &str, budget: usize) -> Value {
+        let mut text = text.to_owned();
+        // Texts before this are done: CloudFormation's own `${AWS::Region}` stays.
+        let mut end = text.len();
+        for _ in 0..budget {
+            let Some(start) = text[..end].rfind("${") else {
+                return text.into();
+            };
+            let Some(length) = text[start..].find('}') else {
+                end = start;
+                continue;
+            };
+            let inner = text[start + 2..start + length].trim().to_owned();
+            if !inner.contains(':') || inner.contains("::") {
+                end = start;
+                continue;
+            }
+            let is_whole = start == 0 && start + length + 1 == text.len();
+            match self.variable(&inner, budget / 2) {
+                Some(value) if is_whole => return value,
+                Some(Value::String(part)) => text.replace_range(start..=start + length, &part),
+                Some(value @ (Value::Number(_) | Value::Bool(_))) => {
+                    text.replace_range(start..=start + length, &value.to_string());
+                }
+                _ => return Value::Object(Map::from_iter([("Ref".to_owned(), inner.into())])),
+            }
+            if text.len() > TEXT_BYTES_MAX {
+                break;
+            }
+            end = text.len();
+        }
+        Value::Object(Map::from_iter([("Ref".to_owned(), text.into())]))
+    }
+
+    /// Returns the first of a variable's alternatives that is known: `opt:stage, 'dev'`.
+    fn variable(&self, inner: &str, budget: usize) -> Option<Value> {
+        if let Some(given) = self.parameters.get(inner) {
+            return Some(given.as_str().into());
+        }
+        inner.split(',').map(str::trim).find_map(|alternative| {
+            let quoted = |quote: char| alternative.strip_prefix(quote)?.strip_suffix(quote);
+            if let Some(literal) = quoted('\'').or_else(|| quoted('"')) {
+                return Some(literal.into());
+            }
+            let Some((source, name)) = alternative.split_once(':') else {
+                return serde_json::from_str(alternative)
+                    .ok()
+                    .filter(|value: &Value| value.is_number() || value.is_boolean());
+            };
+            if let Some(given) = self.parameters.get(alternative) {
+                return Some(given.as_str().into());
+            }
+            match (source, name) {
+                ("self", path) => {
+                    let value = path
+                        .split('.')
+                        .try_fold(self.service, |value, name| value.get(name))?;
+                    match value {
+                        Value::String(text) => Some(self.replace(text, budget)),
+                        other => Some(other.clone()),
+                    }
+                }
+                ("sls" | "opt", "stage") => self
+                    .parameters
+                    .get("stage")
+                    .map(|stage| stage.as_str().into())
+                    .or_else(|| {
+                        // With an alternative that one counts; else the framework's own default.
+                        let own = self
+                            .service
+                            .get("provider")
+                            .and_then(|provider| provider.get("stage"));
+                        match own.filter(|own| {
+                            !own.to_string().contains("stage}")
+                                && !own.to_string().contains("opt:stage")
+                        }) {
+                            Some(own) if source == "sls" => Some(own.clone()),
+                            _ => (source == "sls" || !inner.contains(',')).then(|| "dev".into()),
+                        }
+                    }),
+                ("opt" | "env" | "param", name) => {
+                    self.parameters.get(name).map(|given| given.as_str().into())
+                }
+                ("aws", "region") => Some("us-east-1".into()),
+                ("aws", "accountId") => Some("000000000000".into()),
+                _ => None,
+            }
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! `ddbfs import`: definitions in the forms in which people keep them, and the way out of a mount in the same forms.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+fn ddbfs(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that refuses its arguments reads no input.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The requests that a text makes, with more arguments, and what is said beside them.
+fn imported(input: &str, more: &[&str]) -> (Vec<Value>, String) {
+    let args = [&["import", "--dry-run", "-"], more].concat();
+    let done = ddbfs(&args, input);
+    let requests = text(&done.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    (requests, text(&done.stderr))
+}
+
+const KEYS: &str = r#""KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]"#;
+const ATTRIBUTES: &str = r#""AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"}]"#;
+
+/// The request that all forms of one table below stand for.
+fn orders() -> Value {
+    serde_json::from_str(&format!(
+        r#"{{"TableName":"Orders",{ATTRIBUTES},{KEYS},"BillingMode":"PAY_PER_REQUEST"}}"#
+    ))
+    .unwrap()
+}
+
+#[track_caller]
+fn check(form: &str, input: &str) {
+    let (requests, said) = imported(input, &[]);
+    assert_eq!(requests, [orders()], "{form}: {said}");
+}
+
+#[test]
+fn one_table_in_every_form() {
+    let plain = orders().to_string();
+    check("CreateTable", &plain);
+    check("a list", &format!("[{plain}]"));
+    check(
+        "describe-table",
+        &format!(
+            r#"{{"Table":{{"TableName":"Orders","TableStatus":"ACTIVE","TableArn":"arn:x","ItemCount":5,{ATTRIBUTES},{KEYS},
+            "ProvisionedThroughput":{{"NumberOfDecreasesToday":0,"ReadCapacityUnits":0,"WriteCapacityUnits":0}},
+            "BillingModeSummary":{{"BillingMode":"PAY_PER_REQUEST","LastUpdateToPayPerRequestDateTime":"2024-01-01T00:00:00Z"}}}}}}"#
+        ),
+    );
+    let properties =
+        format!(r#"{{"TableName":"Orders",{ATTRIBUTES},{KEYS},"BillingMode":"PAY_PER_REQUEST"}}"#);
+    let resource = format!(r#"{{"Type":"AWS::DynamoDB::Table","Properties":{properties}}}"#);
+    let queue =
+        r#"{"Type":"AWS::SQS::Queue","Properties":{"QueueName":{"Fn::GetAtt":["X","Arn"]}}}"#;
+    check(
+        "a template in JSON, as CDK writes it",
+        &format!(r#"{{"Resources":{{"Q":{queue},"OrdersB7":{resource}}}}}"#),
+    );
+    check(
+        "a part of a template",
+        &format!(r#"{{"OrdersTable":{resource}}}"#),
+    );
+    check(
+        "a template in YAML",
+        "Resources:
+  OrdersTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Join ['', [!Ref Name, s]]
+      AttributeDefinitions:
+        - {AttributeName: pk, AttributeType: S}
+        - {AttributeName: sk, AttributeType: N}
+      KeySchema:
+        - AttributeName: pk
+          KeyType: HASH
+        - AttributeName: sk
+          KeyType: RANGE
+      BillingMode: !If [OnDemand, PAY_PER_REQUEST, PROVISIONED]
+      ProvisionedThroughput: !If [OnDemand, !Ref 'AWS::NoValue', {ReadCapacityUnits: 1, WriteCapacityUnits: 1}]
+Parameters:
+  Name: {Type: String, Default: Order}
+  Stage: {Type: String, Default: dev}
+Conditions:
+  OnDemand: !Not [!Equals [!Ref Stage, prod]]
+",
+    );
+    check(
+        "serverless.yml",
+        "service: Ord
+provider: {name: aws, stage: \"${opt:stage, 'ers'}\"}
+resources:
+  Resources:
+    Table:
+      Type: AWS::DynamoDB::Table
+      Properties:
+        TableName: ${self:service}${self:provider.stage}
+        AttributeDefinitions: [{AttributeName: pk, AttributeType: S}, {AttributeName: sk, AttributeType: N}]
+        KeySchema: [{AttributeName: pk, KeyType: HASH}, {AttributeName: sk, KeyType: RANGE}]
+        BillingMode: PAY_PER_REQUEST
+",
+    );
+    let terraform = r#"{"name":"Orders","billing_mode":"PAY_PER_REQUEST","hash_key":"pk","range_key":"sk","read_capacity":0,
+        "attribute":[{"name":"pk","type":"S"},{"name":"sk","type":"N"}],"ttl":[],"global_secondary_index":[],"stream_enabled":false,"tags":null}"#;
+    let resource = format!(r#"{{"type":"aws_dynamodb_table","name":"o","values":{terraform}}}"#);
+    check(
+        "terraform show -json",
+        &format!(
+            r#"{{"format_version":"1.0","values":{{"root_module":{{"child_modules":[{{"resources":[{resource}]}}]}}}}}}"#
+        ),
+    );
+    check(
+        "a plan",
+        &format!(
+            r#"{{"terraform_version":"1.9","planned_values":{{"root_module":{{"resources":[{resource}]}}}}}}"#
+        ),
+    );
+    check(
+        "a state",
+        &format!(
+            r#"{{"version":4,"terraform_version":"1.9","resources":[{{"type":"aws_dynamodb_table","name":"o","instances":[{{"attributes":{terraform}}}]}}]}}"#
+        ),
+    );
+    check(
+        "a configuration",
+        r#"
+variable "name" { default = "order" }
+locals { table = "${var.name}s" }
+resource "aws_dynamodb_table" "o" {
+  name         = replace("${var.name}s", "order", "Order")
+  billing_mode = "PAY_PER_REQUEST"
+  hash_key     = "pk"
+  range_key    = "sk"
+  attribute {
+    name = "pk"
+    type = "S"
+  }
+  attribute {
+    name = "sk"
+    type = "N"
+  }
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+"#,
+    );
+    let key = |name: &str, kind: &str| json!({ "AttributeName": name, "AttributeType": kind });
+    let workbench = json!({"ModelName": "Shop", "DataModel": [{
+        "TableName": "Orders",
+        "KeyAttributes": {"PartitionKey": key("pk", "S"), "SortKey": key("sk", "N")},
+        "NonKeyAttributes": [key("total", "N")], "DataAccess": {"MySql": {}},
+    }]});
+    check("NoSQL Workbench", &workbench.to_string());
+    check(
+        "dynamodb_data_model.json",
+        &json!({"tables": [orders()], "items": {}, "access_patterns": []}).to_string(),
+    );
+}
+
+#[test]
+fn what_a_file_leaves_open_is_named_and_can_be_given() {
+    let template = "Parameters: {Stage: {Type: String}}
+Resources:
+  A:
+    Type: AWS::DynamoDB::Table
+    Properties: {TableName: !Sub '${Stage}-a', BillingMode: PAY_PER_REQUEST, AttributeDefinitions: [{AttributeName: id, AttributeType: S}], KeySchema: [{AttributeName: id, KeyType: HASH}]}
+  B:
+    Type: AWS::DynamoDB::Table
+    Condition: Never
+    Properties: {}
+Conditions: {Never: !Equals [a, b]}
+";
+    let (requests, said) = imported(template, &[]);
+    assert!(requests.is_empty());
+    assert!(
+        said.contains(
+            "A: TableName: the parameter Stage has no default; give --parameter Stage=VALUE"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("B: its condition Never is false"), "{said}");
+    let (requests, _) = imported(template, &["--parameter", "Stage=prod"]);
+    assert_eq!(requests[0]["TableName"], "prod-a");
+    let unknown = [
+        ("hello", "a text without structure"),
+        ("{\"a\":1}", "its members are a"),
+        ("a: [1", "line"),
+        ("{\"Resources\":{}}", "its members are Resources"),
+        ("resource \"aws_dynamodb_table\" \"x\" {", "cannot be read"),
+        ("", "a text without structure"),
+    ];
+    for (input, expected) in unknown {
+        let (requests, said) = imported(input, &[]);
+        assert!(
+            requests.is_empty() && said.contains(expected),
+            "{input}: {said}"
+        );
+    }
+    // DynamoDB's own sentence for what it would refuse.
+    let (_, said) = imported(&orders().to_string().replace("\"RANGE\"", "\"SORT\""), &[]);
+    assert!(said.contains("failed to satisfy constraint"), "{said}");
+}
+
+#[test]
+fn tables_are_made_with_their_items_and_are_left_as_they_are_then() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    let mut model = json!({"tables": [orders()], "items": {"Orders": [{"PutRequest": {"Item": {"pk": {"S": "a"}, "sk": {"N": "1"}}}}, {"PutRequest": {"Item": {"pk": {"S": "b"}}}}]}});
+    model["tables"][0]["TimeToLiveSpecification"] =
+        json!({"Enabled": true, "AttributeName": "expires"});
+    let input = model.to_string();
+    let first = ddbfs(&["import", "--data", data, "-"], &input);
+    assert_eq!(first.status.code(), Some(1), "{}", text(&first.stderr));
+    assert!(
+        text(&first.stderr).contains("Orders: item 2: "),
+        "{}",
+        text(&first.stderr)
+    );
+    assert!(
+        text(&first.stdout).contains("Orders: created, "),
+        "{}",
+        text(&first.stdout)
+    );
+    let again = ddbfs(&["import", "--data", data, "-"], &input);
+    assert_eq!(
+        (again.status.code(), text(&again.stdout)),
+        (Some(0), "Orders: there already, left as it is\n".to_owned())
+    );
+    let dump = ddbfs(&["dump", "--data", data, "Orders"], "");
+    assert_eq!(text(&dump.stdout), "{\"pk\":\"a\",\"sk\":1}\n");
+}
