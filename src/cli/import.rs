@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use super::exit::{say, warn};
+use super::exit::{print_line, warn};
 use super::prelude::*;
 use crate::codec::definitions::{self, Definitions, Parameters, TableDefinition};
 use crate::codec::{dynamodb_json, json::document::Document, wire};
@@ -103,7 +103,7 @@ pub fn run(args: ImportArgs) -> Result<CommandResult, CliError> {
                     table.request.table_name
                 ));
             }
-            say!("{}", serde_json::Value::Object(request))?;
+            print_line!("{}", serde_json::Value::Object(request))?;
         }
         return Ok(result);
     }
@@ -181,7 +181,7 @@ fn tell_notes(table: &PlannedTable) {
 fn create(database: &LocalDatabase, table: PlannedTable) -> Result<CommandResult, CliError> {
     let name = table.request.table_name.clone();
     if database.schema(&name)?.is_some() {
-        say!("{name}: there already, left as it is")?;
+        print_line!("{name}: there already, left as it is")?;
         return Ok(CommandResult::Done);
     }
     tell_notes(&table);
@@ -221,9 +221,9 @@ fn put_items(
         }
     }
     if bad == 0 {
-        say!("{name}: created, {stored} items")?;
+        print_line!("{name}: created, {stored} items")?;
         return Ok(CommandResult::Done);
     }
-    say!("{name}: created, {stored} items, {bad} refused")?;
+    print_line!("{name}: created, {stored} items, {bad} refused")?;
     Ok(CommandResult::Failed)
 }
