@@ -15,23 +15,35 @@ use crate::store::lmdb::Compaction;
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     #[command(flatten)]
-    data: DataArgs,
+    data: DirArgs,
+    /// Taken only to be refused with the commands that have it
+    #[arg(long, hide = true)]
+    salvage: bool,
 }
 
 pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
+    if args.salvage {
+        return Err(CliError::Usage(
+            "check changes nothing, and does not salvage: run `ddbfs dump`, `ddbfs serve` or `ddbfs mount` with --salvage, then `ddbfs check`".into(),
+        ));
+    }
     let opened = data_dir::open_offline(&args.data)?;
     opened.store.check().map_err(Error::from)?;
     let report = check::check(opened.database.engine())?;
-    let mut text: String = report
+    let text: String = report
         .differences
         .iter()
         .map(|difference| format!("{difference}\n"))
         .collect();
-    text += &format!(
+    let remedy = report
+        .remedy
+        .map(|remedy| format!("{remedy}\n"))
+        .unwrap_or_default();
+    let total = format!(
         "{} tables, {} items, {} index entries: {} differences\n",
         report.tables, report.items, report.index_entries, report.total
     );
-    print_text(&text)?;
+    print_text(&(text + &remedy + &total))?;
     Ok(if report.is_clean() {
         CommandResult::Done
     } else {
@@ -47,7 +59,7 @@ pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
 #[derive(Debug, Args)]
 pub struct CompactArgs {
     #[command(flatten)]
-    data: DataArgs,
+    data: DirArgs,
 }
 
 pub fn compact(args: &CompactArgs) -> Result<CommandResult, CliError> {
@@ -98,7 +110,7 @@ pub struct SampleArgs {
 }
 
 pub fn sample(args: SampleArgs) -> Result<CommandResult, CliError> {
-    let opened = data_dir::open(&args.data)?;
+    let opened = data_dir::open_or_create(&args.data)?;
     for (request, items) in sample_tables() {
         let name = request.table_name.clone();
         // A table that exists is skipped, whatever it contains: its present content belongs to the

@@ -10,7 +10,7 @@ use ddbfs::codec::record;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
-use ddbfs::engine::check::{CheckReport, DifferenceKind, check};
+use ddbfs::engine::check::{CheckReport, DifferenceKind, Remedy, check};
 use ddbfs::engine::keys::{self, EntryAddress, SourceId, StoreKey, place_in_source};
 use ddbfs::engine::streams::record::StoredRecord;
 use ddbfs::engine::trash::{TrashRecord, folder_digest};
@@ -229,6 +229,63 @@ fn table_of_damage() {
     check_kinds(put(in_s3.0, vec![2]), &[Unreadable]);
     let (key, value) = parked(SourceId(79), None);
     check_kinds(put(key, value), &[UnknownSource]);
+}
+
+/// The lines of a report, and what to do about them.
+fn lines_after(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> (Vec<String>, Option<Remedy>) {
+    let report = report_after(changes);
+    let lines = report.differences.iter().map(ToString::to_string);
+    (lines.collect(), report.remedy)
+}
+
+#[test]
+fn differences_name_items_by_what_is_still_readable() {
+    let first = |changes| {
+        let (lines, remedy) = lines_after(changes);
+        (lines.into_iter().next().unwrap(), remedy)
+    };
+    let told = |line: &str, remedy| (line.to_owned(), Some(remedy));
+    let item_line = r#"Thread {"ForumName":"S3","Subject":"bbb"}: cannot be read"#;
+    // The key attributes in front of the damage; the stored key and the item collection.
+    let mut cut = encoded(&item("bbb", "3"), 2);
+    cut.truncate(cut.len() - 3);
+    for damaged in [cut, vec![0xEE]] {
+        let changes = vec![(item_at("bbb"), Some(damaged))];
+        assert_eq!(first(changes), told(item_line, Remedy::Restore));
+    }
+    // The collection is damaged too.
+    let digest = partition_digest(&[&s("S3")]);
+    let changes = vec![
+        (item_at("bbb"), Some(vec![0xEE])),
+        (StoreKey::Collection(TABLE, &digest).encode(), None),
+    ];
+    let hex: String = item_at("bbb")
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let line = format!("Thread the entry with the stored key {hex}: cannot be read");
+    assert_eq!(first(changes), told(&line, Remedy::Restore));
+    // The text of another item is not the name of this one.
+    let other = encoded(&item("ccc", "3"), 2);
+    let changes = vec![(item_at("bbb"), Some(other[..other.len() - 3].to_vec()))];
+    assert_eq!(first(changes), told(item_line, Remedy::Restore));
+    // An entry of an index: its item is whole.
+    let date = "2015-01-22:23:18:01";
+    let (lines, remedy) = lines_after(vec![(entry_at(date), Some(vec![0xEE]))]);
+    assert_eq!(
+        lines[0],
+        format!(
+            r#"Thread/LastPostIndex {{"ForumName":"S3","LastPostDateTime":"{date}"}}: cannot be read"#
+        )
+    );
+    assert!(
+        !lines.iter().any(|line| line.starts_with("Thread {")),
+        "{lines:?}"
+    );
+    assert_eq!(remedy, Some(Remedy::Rebuild));
+    let changes = vec![(StoreKey::Counters(TABLE).encode(), Some(vec![0; 24]))];
+    assert_eq!(lines_after(changes).1, Some(Remedy::Reload));
+    assert_eq!(lines_after(Vec::new()), (Vec::new(), None));
 }
 
 const STREAM: SourceId = SourceId(2);

@@ -25,7 +25,7 @@ pub fn in_record(fault: &str, owner: Option<&str>, key: &[u8]) -> StoreError {
 
 /// Returns the table or index that has a source, as text. A catalog that cannot be read names none:
 /// its own damage is another error.
-fn owner_of(read: &dyn Read, source: SourceId) -> Option<String> {
+pub fn owner_of(read: &dyn Read, source: SourceId) -> Option<String> {
     let tables = all_tables(read).ok()?;
     let mut entries = tables
         .iter()

@@ -4,11 +4,11 @@
 use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
+    entry_name::{collection_text, stored_key},
     online::{IndexBuild, IndexedImage, PendingWriteMap},
     report::{self, CheckPlace, DifferenceKind, is_damage},
     walk::ViewCheck,
 };
-use crate::codec::digest::hex;
 use crate::engine::{
     base::{
         counters::{CollectionRecord, SourceCounters},
@@ -25,30 +25,26 @@ impl ViewCheck<'_> {
         let mut groups = EntryGroups::default();
         let building = self.building(table)?;
         let lagging = self.lagging(table)?;
-        self.walk(
-            &Space::Entry.range(table.source),
-            &place,
-            |check, key, record| {
-                let item = check.item(table, &building, &lagging, &place, key, record)?;
-                let partition = item.0.get(&table.schema.key.partition.name);
-                let partition =
-                    partition.map(|value| (table.schema.key.partition.name.as_str(), value));
-                if table.has_collections() {
-                    check.group(
-                        table.source,
-                        &mut groups,
-                        key,
-                        record,
-                        &partition.into_iter().collect::<Vec<_>>(),
-                        &place,
-                    )
-                } else {
-                    groups.count_single(record);
-                    Ok(())
-                }
-            },
-        )?;
-        self.finish_source(table.source, groups, &place)?;
+        self.walk(table, None, |check, key, record| {
+            let item = check.item(table, &building, &lagging, &place, key, record)?;
+            let partition = item.0.get(&table.schema.key.partition.name);
+            let partition =
+                partition.map(|value| (table.schema.key.partition.name.as_str(), value));
+            if table.has_collections() {
+                check.group(
+                    table.source,
+                    &mut groups,
+                    key,
+                    record,
+                    &partition.into_iter().collect::<Vec<_>>(),
+                    &place,
+                )
+            } else {
+                groups.count_single(record);
+                Ok(())
+            }
+        })?;
+        self.finish_source(table, None, groups)?;
         self.violations(table)?;
         self.earlier_entries(table, &lagging)?;
         for index in index_views(table) {
@@ -71,7 +67,8 @@ impl ViewCheck<'_> {
         let item = record.to_item()?;
         let schema = &table.schema.key;
         let Ok(item_key) = item_key::key_of_item(schema, &item) else {
-            self.reporter.add(DifferenceKind::BadKey, *place, hex(key));
+            let text = self.item_text(table, keys::place_in_source(key));
+            self.reporter.add(DifferenceKind::BadKey, *place, text);
             return Ok(item);
         };
         let text = report::key_text(&item_key.to_item(schema));
@@ -103,7 +100,7 @@ impl ViewCheck<'_> {
                 &place.index(&index.index.name),
             )?;
         }
-        self.listed_violation(table, building, key, &item)?;
+        self.listed_violation(table, building, key, &item, &text)?;
         Ok(item)
     }
 
@@ -115,38 +112,34 @@ impl ViewCheck<'_> {
     ) -> Result<(), Error> {
         let place = CheckPlace::table(&table.schema.name).index(&index.index.name);
         let mut groups = EntryGroups::default();
-        self.walk(
-            &Space::Entry.range(index.source),
-            &place,
-            |check, key, record| {
-                check.reporter.0.index_entries += 1;
-                let entry = record.to_item()?;
-                if !check.has_base(table, lagging, index, key, &entry)? {
-                    let names = leading_names(index.table, index.index);
-                    let keys = names
-                        .iter()
-                        .filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
-                    check.reporter.add(
-                        DifferenceKind::OrphanEntry,
-                        place,
-                        report::key_text(&Item(keys.collect())),
-                    );
-                }
-                let partition = index.index.partition.iter();
-                let partition = partition.filter_map(|attribute| {
-                    Some((attribute.name.as_str(), entry.get(&attribute.name)?))
-                });
-                check.group(
-                    index.source,
-                    &mut groups,
-                    key,
-                    record,
-                    &partition.collect::<Vec<_>>(),
-                    &place,
-                )
-            },
-        )?;
-        self.finish_source(index.source, groups, &place)
+        self.walk(table, Some(index), |check, key, record| {
+            check.reporter.0.index_entries += 1;
+            let entry = record.to_item()?;
+            if !check.has_base(table, lagging, index, key, &entry)? {
+                let names = leading_names(index.table, index.index);
+                let keys = names
+                    .iter()
+                    .filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
+                check.reporter.add(
+                    DifferenceKind::OrphanEntry,
+                    place,
+                    report::key_text(&Item(keys.collect())),
+                );
+            }
+            let partition = index.index.partition.iter();
+            let partition = partition.filter_map(|attribute| {
+                Some((attribute.name.as_str(), entry.get(&attribute.name)?))
+            });
+            check.group(
+                index.source,
+                &mut groups,
+                key,
+                record,
+                &partition.collect::<Vec<_>>(),
+                &place,
+            )
+        })?;
+        self.finish_source(table, Some(index), groups)
     }
 
     /// True if a base item has its entry under this key. A base item that cannot be read was
@@ -230,17 +223,20 @@ impl ViewCheck<'_> {
     /// Checks the last group, collections without entries, and counters.
     fn finish_source(
         &mut self,
-        source: SourceId,
+        table: &TableEntry,
+        index: Option<&IndexView<'_>>,
         mut groups: EntryGroups,
-        place: &CheckPlace<'_>,
     ) -> Result<(), Error> {
+        let place = CheckPlace::table(&table.schema.name);
+        let place = &index.map_or(place, |index| place.index(&index.index.name));
+        let source = index.map_or(table.source, |index| index.source);
         if let Some(last) = groups.finish() {
             let compared = self.compare_group(source, &last, place);
             self.reporter
                 .or_report(compared, *place, &report::key_text(&last.partition))?;
         }
         let mut empty = Vec::new();
-        self.each_entry(&Space::Collection.range(source), |check, key, _| {
+        self.each_entry(&Space::Collection.range(source), |check, key, bytes| {
             let has_entries = match StoreKey::parse(key) {
                 Some(StoreKey::Collection(source, digest)) => walks::has_any(
                     check.view.read(),
@@ -249,7 +245,8 @@ impl ViewCheck<'_> {
                 _ => false,
             };
             if !has_entries && empty.len() < report::DIFFERENCES_MAX {
-                empty.push(hex(key));
+                let index = index.map(|index| index.index);
+                empty.push(collection_text(table, index, key, bytes));
             }
             Ok(())
         })?;
@@ -292,8 +289,11 @@ impl ViewCheck<'_> {
             |range: &KeyRange| walks::first(view.read(), range, |key, _| Ok(Some(key.to_vec())));
         while let Some(key) = first_key(&range)? {
             let Some(source) = keys::parse_source(&key) else {
-                self.reporter
-                    .add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(&key));
+                self.reporter.add(
+                    DifferenceKind::Unreadable,
+                    CheckPlace::NONE,
+                    stored_key(&key),
+                );
                 range = range.after(Some(key));
                 continue;
             };

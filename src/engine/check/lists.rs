@@ -11,10 +11,10 @@
 use std::collections::BTreeSet;
 
 use super::{
+    entry_name::{side_text, stored_key},
     report::{CheckPlace, DifferenceKind, Reporter, is_damage},
     walk::ViewCheck,
 };
-use crate::codec::digest::hex;
 use crate::engine::{
     catalog::{ExpiryList, TimeToLive},
     idempotency::TokenResult,
@@ -37,19 +37,15 @@ impl ViewCheck<'_> {
             .and_then(|time_to_live| Some((time_to_live, time_to_live.list?)));
         let built = list.filter(|(_, list)| list.is_built);
         if definition.is_some() || built.is_some() {
-            self.walk(
-                &Space::Entry.range(table.source),
-                &place,
-                |check, key, record| {
-                    if let Some(definition) = &definition {
-                        check.check_stream_record(definition, record, &place, key)?;
-                    }
-                    if let Some((time_to_live, list)) = built {
-                        check.check_expiry(time_to_live, list, record, &place, key)?;
-                    }
-                    Ok(())
-                },
-            )?;
+            self.walk(table, None, |check, key, record| {
+                if let Some(definition) = &definition {
+                    check.check_stream_record(table, definition, record, key)?;
+                }
+                if let Some((time_to_live, list)) = built {
+                    check.check_expiry(table, time_to_live, list, record, key)?;
+                }
+                Ok(())
+            })?;
         }
         list.map_or(Ok(()), |(time_to_live, list)| {
             self.expiries(table, time_to_live, list, &place)
@@ -83,9 +79,9 @@ impl ViewCheck<'_> {
 
     fn check_stream_record(
         &mut self,
+        table: &TableEntry,
         definition: &StreamDefinition,
         record: &Record<'_>,
-        place: &CheckPlace<'_>,
         key: &[u8],
     ) -> Result<(), StoreError> {
         let version = record.version();
@@ -98,18 +94,20 @@ impl ViewCheck<'_> {
             .get(&StoreKey::StreamRecord(definition.id, version).encode())?
             .is_none()
         {
+            let text = self.item_text(table, keys::place_in_source(key));
+            let place = CheckPlace::table(&table.schema.name);
             self.reporter
-                .add(DifferenceKind::MissingStreamRecord, *place, hex(key));
+                .add(DifferenceKind::MissingStreamRecord, place, text);
         }
         Ok(())
     }
 
     fn check_expiry(
         &mut self,
+        table: &TableEntry,
         time_to_live: &TimeToLive,
         list: ExpiryList,
         record: &Record<'_>,
-        place: &CheckPlace<'_>,
         key: &[u8],
     ) -> Result<(), StoreError> {
         let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else {
@@ -117,8 +115,10 @@ impl ViewCheck<'_> {
         };
         let expiry = StoreKey::Expiry(list.id, ms, keys::place_in_source(key)).encode();
         if self.view.read().get(&expiry)?.is_none() {
+            let text = self.item_text(table, keys::place_in_source(key));
+            let place = CheckPlace::table(&table.schema.name);
             self.reporter
-                .add(DifferenceKind::MissingExpiry, *place, hex(key));
+                .add(DifferenceKind::MissingExpiry, place, text);
         }
         Ok(())
     }
@@ -148,9 +148,11 @@ impl ViewCheck<'_> {
                 None => false,
             };
             if !is_right {
+                let text = keys::parse_expiry(key)
+                    .map_or_else(|| stored_key(key), |(_, at)| check.item_text(table, at));
                 check
                     .reporter
-                    .add(DifferenceKind::OrphanExpiry, *place, hex(key));
+                    .add(DifferenceKind::OrphanExpiry, *place, text);
             }
             Ok(())
         })
@@ -202,7 +204,7 @@ impl ViewCheck<'_> {
                 let Some(version) = keys::parse_version(key) else {
                     check
                         .reporter
-                        .add(DifferenceKind::Unreadable, place, hex(key));
+                        .add(DifferenceKind::Unreadable, place, stored_key(key));
                     return Ok(());
                 };
                 match check.is_right_record(definition, table.as_deref(), version, bytes) {
@@ -213,9 +215,8 @@ impl ViewCheck<'_> {
                         version.to_string(),
                     ),
                     Err(error) if is_damage(&error) => {
-                        check
-                            .reporter
-                            .add(DifferenceKind::Unreadable, place, hex(key))
+                        let text = format!("stream record {version}");
+                        check.reporter.add(DifferenceKind::Unreadable, place, text)
                     }
                     Err(error) => return Err(error),
                 }
@@ -296,7 +297,7 @@ pub fn check_side_data(read: &dyn Read, reporter: &mut Reporter) -> Result<(), S
     let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> EntryFault| {
         walks::each(read, &space.all(), |key, value| {
             if let Some(kind) = wrong(key, value)? {
-                reporter.add(kind, CheckPlace::NONE, hex(key));
+                reporter.add(kind, CheckPlace::NONE, side_text(read, key));
             }
             Ok(())
         })

@@ -20,6 +20,7 @@
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
+mod entry_name;
 mod items;
 mod lists;
 mod online;
@@ -34,11 +35,11 @@ use super::{
     runtime::{batch::last_version, prelude::*},
 };
 
-use crate::codec::digest::hex;
+use entry_name::stored_key;
 use report::{CheckPlace, Reporter};
 use walk::ViewCheck;
 
-pub use report::{CheckDifference, CheckReport, DIFFERENCES_MAX, DifferenceKind};
+pub use report::{CheckDifference, CheckReport, DIFFERENCES_MAX, DifferenceKind, Remedy};
 
 /// Checks the store, and every table in it. Damage that can be skipped is in the report; only other
 /// failures of the store are errors.
@@ -181,7 +182,11 @@ fn names(read: &dyn Read, reporter: &mut Reporter) -> Result<Vec<TableName>, Sto
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
         let Some(name) = keys::parse_table(key) else {
-            reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(key));
+            reporter.add(
+                DifferenceKind::Unreadable,
+                CheckPlace::NONE,
+                stored_key(key),
+            );
             return Ok(());
         };
         match TableName::new(name) {

@@ -12,7 +12,6 @@ use super::{
     report::{CheckPlace, DifferenceKind, is_damage},
     walk::ViewCheck,
 };
-use crate::codec::digest::hex;
 use crate::engine::{
     base::counters::SourceCounters,
     catalog::entry::BuildPhase,
@@ -86,9 +85,10 @@ impl ViewCheck<'_> {
             self.each_entry(&Space::Violation.range(made.violations), |check, key, _| {
                 counted.entries += 1;
                 if !check.is_kept_out(table, index, keys::place_in_source(key))? {
+                    let text = check.item_text(table, keys::place_in_source(key));
                     check
                         .reporter
-                        .add(DifferenceKind::OrphanViolation, place, hex(key));
+                        .add(DifferenceKind::OrphanViolation, place, text);
                 }
                 Ok(())
             })?;
@@ -137,6 +137,7 @@ impl ViewCheck<'_> {
         building: &IndexBuild,
         key: &[u8],
         item: &Item,
+        text: &str,
     ) -> Result<(), StoreError> {
         let at = keys::place_in_source(key);
         for (name, made) in &table.index_life.made {
@@ -159,7 +160,7 @@ impl ViewCheck<'_> {
                 self.reporter.add(
                     DifferenceKind::MissingViolation,
                     place.index(&index.name),
-                    hex(key),
+                    text.to_owned(),
                 );
             }
         }

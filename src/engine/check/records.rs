@@ -4,16 +4,13 @@
 use std::ops::Bound;
 
 use super::{
+    entry_name::{side_text, stored_key},
     report::{CheckPlace, DifferenceKind, Reporter},
     walk::ViewCheck,
 };
-use crate::codec::digest::hex;
 use crate::engine::{
     account::{self, AccountRecord, BackupRecord, ExportRecord, ImportRecord, JobRecord},
-    base::{
-        keys::RecordKind,
-        stored_form::{StoredForm, decode},
-    },
+    base::{keys::RecordKind, stored_form::decode},
     history::HistoryRecord,
     partitions::PartitionMap,
     prelude::*,
@@ -30,7 +27,11 @@ pub fn account(
     let mut kept = Some(Vec::new());
     walks::each(read, &Space::Account.all(), |key, value| {
         let Some(StoreKey::Account(kind, name)) = StoreKey::parse(key) else {
-            reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(key));
+            reporter.add(
+                DifferenceKind::Unreadable,
+                CheckPlace::NONE,
+                stored_key(key),
+            );
             return Ok(());
         };
         let mut record = AccountEntry {
@@ -99,16 +100,13 @@ impl AccountEntry<'_> {
 pub fn partition_maps(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
     walks::each(read, &Space::Partitions.all(), |key, value| {
         reporter
-            .or_report(decode::<PartitionMap>(value), CheckPlace::NONE, &text(key))
+            .or_report(
+                decode::<PartitionMap>(value),
+                CheckPlace::NONE,
+                &side_text(read, key),
+            )
             .map(drop)
     })
-}
-
-fn text(key: &[u8]) -> String {
-    keys::parse_source(key).map_or_else(
-        || hex(key),
-        |source| format!("{} {}", PartitionMap::NAME, source.0),
-    )
 }
 
 /// The key spaces of `engine::base::keys`.
@@ -149,7 +147,11 @@ pub fn malformed_keys(read: &dyn Read, reporter: &mut Reporter) -> Result<(), St
     ] {
         walks::each(read, &space.all(), |key, _| {
             if StoreKey::parse(key).is_none() {
-                reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(key));
+                reporter.add(
+                    DifferenceKind::Unreadable,
+                    CheckPlace::NONE,
+                    stored_key(key),
+                );
             }
             Ok(())
         })?;
@@ -165,7 +167,11 @@ pub fn malformed_keys(read: &dyn Read, reporter: &mut Reporter) -> Result<(), St
         };
         let byte = key.first().copied().unwrap_or(0);
         if !SPACES.iter().any(|space| *space as u8 == byte) {
-            reporter.add(DifferenceKind::Unreadable, CheckPlace::NONE, hex(&key));
+            reporter.add(
+                DifferenceKind::Unreadable,
+                CheckPlace::NONE,
+                stored_key(&key),
+            );
         }
         let Some(next) = byte.checked_add(1) else {
             return Ok(());
@@ -182,7 +188,7 @@ impl ViewCheck<'_> {
             let Some(version) = keys::parse_version(key) else {
                 check
                     .reporter
-                    .add(DifferenceKind::Unreadable, place, hex(key));
+                    .add(DifferenceKind::Unreadable, place, stored_key(key));
                 return Ok(());
             };
             let old = HistoryRecord::parse(bytes).and_then(|past| {
@@ -193,11 +199,12 @@ impl ViewCheck<'_> {
                     .map(|old| Record::parse(old)?.to_item())
                     .transpose()
             });
-            check.reporter.or_report(old, place, &hex(key))?;
+            let text = format!("earlier image of version {version}");
+            check.reporter.or_report(old, place, &text)?;
             if version > check.last_version {
                 check
                     .reporter
-                    .add(DifferenceKind::UnknownVersion, place, hex(key));
+                    .add(DifferenceKind::UnknownVersion, place, text);
             }
             Ok(())
         })

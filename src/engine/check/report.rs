@@ -19,6 +19,8 @@ pub struct CheckReport {
     pub total: u64,
     /// The first differences.
     pub differences: Vec<CheckDifference>,
+    /// The remedy of the gravest difference.
+    pub remedy: Option<Remedy>,
 }
 
 impl CheckReport {
@@ -26,6 +28,30 @@ impl CheckReport {
     pub fn is_clean(&self) -> bool {
         self.total == 0
     }
+}
+
+/// The remedy of a difference, a sentence; the gravest first. One covers those after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Remedy {
+    /// For a damaged item, or a damaged catalog.
+    #[error(
+        "A damaged item can be neither written nor deleted: restore the whole data directory from a backup; or copy the items that can be read out of a mount with `cp`, into a table of another data directory."
+    )]
+    Restore,
+    /// For damage in data that is computed from the items.
+    #[error(
+        "Collections, counters, streams and lists are computed from the items: load what `ddbfs dump TABLE` prints into a new table, which computes them again."
+    )]
+    Reload,
+    /// For a damaged index; the items are whole.
+    #[error(
+        "An index is computed from the items: `ddbfs index drop TABLE INDEX`, then `ddbfs index create`, builds a global index again; for a local one, load what `ddbfs dump TABLE` prints into a new table."
+    )]
+    Rebuild,
+    #[error(
+        "An attribute name that is empty or too long is of an earlier ddbfs: such an item can be read and deleted, and written back without that attribute."
+    )]
+    Rename,
 }
 
 /// A difference between the stored and the expected state.
@@ -106,6 +132,37 @@ pub enum DifferenceKind {
     WrongCatalog,
 }
 
+impl DifferenceKind {
+    /// Returns the remedy of such a difference; `in_index` says that it is one of an index.
+    fn remedy(self, in_index: bool) -> Remedy {
+        match self {
+            Self::MissingEntry | Self::OrphanEntry => Remedy::Rebuild,
+            Self::BadName => Remedy::Rename,
+            _ if in_index => Remedy::Rebuild,
+            Self::Unreadable
+            | Self::BadKey
+            | Self::Misplaced
+            | Self::WrongRecord
+            | Self::UnknownVersion
+            | Self::UnknownSource
+            | Self::WrongCatalog => Remedy::Restore,
+            Self::MissingCollection
+            | Self::WrongCollection
+            | Self::EmptyCollection
+            | Self::WrongCounters
+            | Self::MissingStream
+            | Self::MissingStreamRecord
+            | Self::WrongStreamRecord
+            | Self::MissingExpiry
+            | Self::OrphanExpiry
+            | Self::WrongBackfill
+            | Self::MissingViolation
+            | Self::OrphanViolation
+            | Self::WrongToken => Remedy::Reload,
+        }
+    }
+}
+
 /// Formats as `Thread/LastPostIndex {"ForumName":"S3"}: index entry is missing`.
 impl fmt::Display for CheckDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -164,6 +221,8 @@ pub struct Reporter(pub CheckReport);
 impl Reporter {
     pub fn add(&mut self, kind: DifferenceKind, place: CheckPlace<'_>, key: String) {
         self.0.total += 1;
+        let remedy = kind.remedy(place.index.is_some());
+        self.0.remedy = Some(self.0.remedy.map_or(remedy, |gravest| gravest.min(remedy)));
         if self.0.differences.len() < DIFFERENCES_MAX {
             let (table, index) = (place.table.cloned(), place.index.cloned());
             self.0.differences.push(CheckDifference {

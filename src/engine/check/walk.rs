@@ -1,8 +1,11 @@
 //! The visitor that all consistency checks share: one view, the report, and range scans that report
 //! a damaged record and go on.
 
-use super::report::{CheckPlace, DifferenceKind, Reporter};
-use crate::codec::{digest::hex, record};
+use super::{
+    entry_name::entry_text,
+    report::{CheckPlace, DifferenceKind, Reporter, is_damage},
+};
+use crate::codec::record;
 use crate::engine::{
     index::{IndexView, leading_names},
     runtime::prelude::*,
@@ -64,7 +67,12 @@ impl ViewCheck<'_> {
         let Some(entry) = index.entry_with_key(item, key) else {
             return Ok(());
         };
-        match self.view.entry(&entry.address)? {
+        let found = match self.view.entry(&entry.address) {
+            // Reported with the entries of the index.
+            Err(error) if is_damage(&error) => return Ok(()),
+            found => found?,
+        };
+        match found {
             None if is_due => {
                 self.reporter
                     .add(DifferenceKind::MissingEntry, *place, text.to_owned())
@@ -78,20 +86,38 @@ impl ViewCheck<'_> {
         Ok(())
     }
 
-    /// Visits records; one that cannot be read is reported and skipped.
+    /// Visits the records of a table, or of one of its indexes; one that cannot be read is reported
+    /// and skipped.
     pub fn walk(
         &mut self,
-        range: &KeyRange,
-        place: &CheckPlace<'_>,
+        table: &TableEntry,
+        index: Option<&IndexView<'_>>,
         mut visit: impl FnMut(&mut Self, &[u8], &Record<'_>) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
-        self.each_entry(range, |check, key, bytes| {
-            let visited = Record::parse(bytes).and_then(|record| visit(check, key, &record));
-            check
-                .reporter
-                .or_report(visited, *place, &hex(key))
-                .map(drop)
-        })
+        let place = CheckPlace::table(&table.schema.name);
+        let place = index.map_or(place, |index| place.index(&index.index.name));
+        let source = index.map_or(table.source, |index| index.source);
+        self.each_entry(
+            &Space::Entry.range(source),
+            |check, key, bytes| match Record::parse(bytes)
+                .and_then(|record| visit(check, key, &record))
+            {
+                Err(error) if is_damage(&error) => {
+                    let index = index.map(|index| index.index);
+                    let text = entry_text(check.view, table, index, key, Some(bytes));
+                    check.reporter.add(DifferenceKind::Unreadable, place, text);
+                    Ok(())
+                }
+                visited => visited,
+            },
+        )
+    }
+
+    /// Returns the name of the item at a place of a table.
+    pub fn item_text(&self, table: &TableEntry, at: &[u8]) -> String {
+        let key = Space::Entry.key(table.source, at);
+        let bytes = self.view.read().get(&key).ok().flatten();
+        entry_text(self.view, table, None, &key, bytes)
     }
 
     /// Visits each entry of a range: its key and its stored bytes.
