@@ -64,7 +64,11 @@ pub struct ArchiveArgs {
 }
 
 pub fn run(args: ArchiveArgs) -> Result<CommandResult, CliError> {
-    let opened = data_dir::open(&args.data)?;
+    let opened = if args.delete {
+        data_dir::open(&args.data)?
+    } else {
+        data_dir::open_passive(&args.data)?
+    };
     archive(opened.database.clone(), &args)
 }
 

@@ -273,7 +273,7 @@ pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
         .map_or_else(|| Ok(table.clone()), table_name)?;
     let from = service_table(&args.copy, args.from_endpoint.as_deref(), table)?;
     let cost = args.copy.read_cost()?;
-    let opened = data_dir::open(&args.copy.data)?;
+    let opened = data_dir::open_or_create(&args.copy.data)?;
     let rules = CopyOptions {
         existing: if args.replace {
             ExistingTargetMode::Replace
@@ -493,7 +493,7 @@ pub fn locate(
         }
         TableLocation::Data(dir) => {
             let data = dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into()));
-            let path = fs::canonicalize(data_dir::resolve(&data)?).ok();
+            let path = fs::canonicalize(data_dir::resolve(&data.at)?).ok();
             let shared = other
                 .and_then(|other| other.opened.as_ref())
                 .filter(|opened| path.is_some() && fs::canonicalize(&opened.dir).ok() == path);

@@ -11,20 +11,27 @@ use crate::database::Browse;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
 use crate::model::{Error, TableName};
-use crate::store::lmdb::{LmdbOptions, LmdbStore, OfflineStore};
+use crate::store::lmdb::{LmdbOptions, LmdbStore, OfflineStore, holds_store};
 use crate::store::{Durability, Store, StoreError};
 
 /// The directory in the data directory that stands for S3.
 const BUCKETS: &str = "s3";
 
-/// The options for the data directory.
+/// The option for the data directory.
 #[derive(Debug, Clone, Args)]
-pub struct DataArgs {
+pub struct DirArgs {
     /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
     #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
     dir: Option<PathBuf>,
+}
 
-    /// Open the whole part of a damaged data directory, and keep a copy of its files in it
+/// The options of a command that opens the data directory.
+#[derive(Debug, Clone, Args)]
+pub struct DataArgs {
+    #[command(flatten)]
+    pub at: DirArgs,
+
+    /// Open what is undamaged of a damaged data directory, after a copy of its files to damaged-TIME in it
     #[arg(long)]
     salvage: bool,
 }
@@ -33,7 +40,7 @@ impl DataArgs {
     /// Returns the options for a directory.
     pub fn at(dir: PathBuf) -> Self {
         Self {
-            dir: Some(dir),
+            at: DirArgs { dir: Some(dir) },
             salvage: false,
         }
     }
@@ -47,7 +54,7 @@ pub struct OpenData {
 }
 
 /// Returns the given directory, or the default one.
-pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
+pub fn resolve(args: &DirArgs) -> Result<PathBuf, CliError> {
     if let Some(dir) = &args.dir {
         return Ok(dir.clone());
     }
@@ -69,8 +76,34 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
 }
 
 /// Opens the data directory; creates it if missing.
-pub fn open(args: &DataArgs) -> Result<OpenData, CliError> {
+pub fn open_or_create(args: &DataArgs) -> Result<OpenData, CliError> {
     open_with(args, EngineOptions::default(), Durability::default())
+}
+
+/// Opens a data directory that exists.
+pub fn open(args: &DataArgs) -> Result<OpenData, CliError> {
+    open_existing_with(args, EngineOptions::default(), Durability::default())
+}
+
+/// Opens a data directory that exists, with options of the engine.
+pub fn open_existing_with(
+    args: &DataArgs,
+    options: EngineOptions,
+    durability: Durability,
+) -> Result<OpenData, CliError> {
+    require_data(&resolve(&args.at)?)?;
+    open_with(args, options, durability)
+}
+
+/// Fails if a directory has no data: a mistyped name must not become an empty database.
+fn require_data(dir: &Path) -> Result<(), CliError> {
+    if holds_store(dir) {
+        return Ok(());
+    }
+    Err(CliError::Message(format!(
+        "there is no data.mdb in {}: name the data directory with --data; `ddbfs sample`, `ddbfs serve` and `ddbfs mount` create one",
+        dir.display()
+    )))
 }
 
 /// Opens the data directory for a command that only reads. It does not change the directory, even
@@ -81,7 +114,7 @@ pub fn open_passive(args: &DataArgs) -> Result<OpenData, CliError> {
 
 /// Opens the data directory for reading, with options of the engine.
 pub fn open_passive_with(args: &DataArgs, options: EngineOptions) -> Result<OpenData, CliError> {
-    open_with(
+    open_existing_with(
         args,
         EngineOptions {
             passive: true,
@@ -93,13 +126,9 @@ pub fn open_passive_with(args: &DataArgs, options: EngineOptions) -> Result<Open
 
 /// Opens the data directory for reading without writing a byte, whatever its state. If a process
 /// has it open, it is opened beside that process.
-pub fn open_offline(args: &DataArgs) -> Result<OpenData, CliError> {
-    if args.salvage {
-        return Err(CliError::Usage(
-            "check changes nothing: give --salvage to `ddbfs dump`, `serve` or `mount`".into(),
-        ));
-    }
+pub fn open_offline(args: &DirArgs) -> Result<OpenData, CliError> {
     let dir = resolve(args)?;
+    require_data(&dir)?;
     match OfflineStore::open(&dir, StoreError::ReadOnly)
         .map_err(|error| cannot_open(&dir, &error.into()))?
     {
@@ -111,17 +140,17 @@ pub fn open_offline(args: &DataArgs) -> Result<OpenData, CliError> {
                 ..EngineOptions::default()
             },
         ),
-        None => open_passive(args),
+        None => open_passive(&DataArgs::at(dir)),
     }
 }
 
-/// Opens the data directory with options of the engine.
+/// Opens the data directory with options of the engine; creates it if missing.
 pub fn open_with(
     args: &DataArgs,
     options: EngineOptions,
     durability: Durability,
 ) -> Result<OpenData, CliError> {
-    let dir = resolve(args)?;
+    let dir = resolve(&args.at)?;
     let store = LmdbOptions {
         durability,
         passive: options.passive,

@@ -38,7 +38,7 @@ pub struct LoadArgs {
 }
 
 pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
-    let opened = data_dir::open_with(
+    let opened = data_dir::open_existing_with(
         &args.data,
         EngineOptions::default(),
         args.durability.durability,

@@ -113,7 +113,7 @@ impl MountSource {
 }
 
 pub fn run(args: &MountArgs) -> Result<CommandResult, CliError> {
-    let dir = data_dir::resolve(&args.data)?;
+    let dir = data_dir::resolve(&args.data.at)?;
     let options = ParsedOptions::parse(args.options.iter().map(String::as_str))?;
     if args.dry_run {
         return Ok(CommandResult::Done);

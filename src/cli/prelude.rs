@@ -7,6 +7,6 @@ pub use std::time::Duration;
 pub use clap::Args;
 
 pub(in crate::cli) use super::data_dir;
-pub use super::data_dir::DataArgs;
+pub use super::data_dir::{DataArgs, DirArgs};
 pub use super::exit::{CliError, CommandResult};
 pub use crate::database::Browse;

@@ -136,7 +136,7 @@ fn print_completions(word: &str, directory: &str, kept: usize) -> Result<Command
 
 /// Returns a line for each table name.
 fn table_names(data: &DataArgs) -> Result<String, CliError> {
-    let names = data_dir::open(data)?.database.table_names()?;
+    let names = data_dir::open_passive(data)?.database.table_names()?;
     Ok(names.iter().map(|name| format!("{name}\n")).collect())
 }
 

@@ -200,6 +200,33 @@ fn usage_is_2_and_failures_are_1_with_a_sentence() {
 }
 
 #[test]
+fn a_mistyped_data_directory_is_refused_and_not_made() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("typo");
+    for args in [
+        &["check"][..],
+        &["compact"],
+        &["dump", "Pets"],
+        &["load", "Pets"],
+        &["advise", "Pets"],
+        &["shapes", "Pets"],
+        &["violations", "Pets", "ByName"],
+        &["diff", "Pets", "Orders"],
+        &["index", "status", "Pets"],
+        &["index", "create", "Pets", "ByName", "Name:S"],
+        &["archive", "Pets", "--pk", "Dog", "archive"],
+        &["shell", "bash", "--tables"],
+    ] {
+        let (code, _, err) = ddbfs(&dir, args, "");
+        assert!(
+            code >= 1 && err.contains("there is no data.mdb in"),
+            "{args:?}: {code} {err}"
+        );
+        assert!(!dir.exists(), "{args:?}");
+    }
+}
+
+#[test]
 fn check_says_what_it_checked() {
     let dir = sampled();
     let (clean, report) = check(dir.path());

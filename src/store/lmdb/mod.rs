@@ -82,6 +82,7 @@ use self::lease_thread::LeaseThread;
 pub use self::offline_store::OfflineStore;
 pub use self::options::{LeaseLimits, LmdbOptions};
 use self::pages::WalkReach;
+pub use self::recovery::holds_store;
 use self::watch::Watcher;
 use super::commit_signal::CommitSignal;
 use super::writer::{Backend, WriterThread};

@@ -38,8 +38,8 @@ const REPLAY_LIMIT_PARTS: u64 = 4;
 const OPERATION_BYTES: usize = 4096 + 64;
 
 /// The advice for damaged files.
-const SALVAGE_ADVICE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
-     a copy of these files beside.";
+const SALVAGE_ADVICE: &str = "Restore the whole data directory from a backup; or run `ddbfs dump`, `ddbfs serve` or `ddbfs mount` with --salvage, which opens the undamaged part, says which commits are missing, and keeps \
+     a copy of these files in the directory.";
 
 /// Returns the error for damaged files: `fault` describes the damage, and the advice follows.
 pub(super) fn damaged_error(fault: &str) -> StoreError {
@@ -97,6 +97,13 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
             mark_clean(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
         }
     }
+}
+
+/// True if a directory has a data file, or had one: only then is there something to open or to
+/// salvage.
+#[must_use]
+pub fn holds_store(dir: &Path) -> bool {
+    dir.join(DATA_FILE).exists() || had_data(dir)
 }
 
 /// True if there was a data file once: LMDB has written to its lock file, or a log or a checkpoint
