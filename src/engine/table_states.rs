@@ -22,7 +22,11 @@ pub fn begin(
     if delay_ms == 0 {
         return false;
     }
-    transaction.record_ended(&entry.schema.name);
+    // Nothing is known of a new table. Its end would be told to the kernel, which waits for the
+    // directory that a mkdir of the table holds.
+    if status == TableStatus::Deleting {
+        transaction.record_ended(&entry.schema.name);
+    }
     entry.status = status;
     entry.status_ends_ms = Some(transaction.now_ms().saturating_add(delay_ms));
     true
