@@ -426,17 +426,17 @@ fn rows() -> Vec<Row> {
         same(
             "record's bit",
             in_records("log.1", |bytes, at| bytes[at[50] + 200] ^= 1),
-            Refused("stand behind one"),
+            Refused("records of later commits follow it"),
         ),
         same(
             "record's head",
             in_records("log.1", |bytes, at| bytes[at[0]] ^= 1),
-            Refused("stand behind one"),
+            Refused("records of later commits follow it"),
         ),
         same(
             "4 KB zeros",
             in_records("log.1", |bytes, at| bytes[at[40]..at[40] + 4096].fill(0)),
-            Refused("stand behind one"),
+            Refused("records of later commits follow it"),
         ),
         // Of a power cut it cannot be told from a record that was never whole: then nobody was told that it is there.
         (
@@ -471,7 +471,7 @@ fn rows() -> Vec<Row> {
                 let first = files.insert("log.0", files["log.1"].clone()).unwrap();
                 files.insert("log.1", first);
             }),
-            Refused("stand behind one"),
+            Refused("records of later commits follow it"),
         ),
         (
             "data.mdb closed later",

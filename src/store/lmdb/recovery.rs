@@ -177,11 +177,12 @@ fn salvage(
     .map_err(|error| failed(error.into()))?;
     let last = pages::last_commit(file).map_err(failed)?;
     let missing = match survey.newest.filter(|newest| *newest > last) {
-        Some(newest) => format!("commits {} to {newest} are missing", last + 1),
-        None => "no later commit is told of by any file".to_owned(),
+        Some(newest) if newest > last + 1 => format!("commits {} to {newest} are lost", last + 1),
+        Some(newest) => format!("commit {newest} is lost"),
+        None => "no file tells of a later one".to_owned(),
     };
     log::warn!(
-        "{what} Opened with everything up to commit {last}; {missing}. The files as they were are in {kept:?}."
+        "{what} Opened with all commits up to {last}; {missing}. The files as they were are in {kept:?}."
     );
     Ok(())
 }

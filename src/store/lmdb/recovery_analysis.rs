@@ -248,8 +248,9 @@ impl CheckpointState<'_> {
             format!("{:?} was truncated", self.dir.join(name))
         } else if let Some(behind) = behind {
             format!(
-                "the log in {:?} is damaged: records up to commit {behind} stand behind one that is not whole",
-                self.dir
+                "the log in {:?} is damaged: the record of commit {} cannot be read, and records of later commits follow it, up to {behind}",
+                self.dir,
+                last + 1
             )
         } else if let Some(position) = last_position
             && !self.reader.has_record(*position, *epoch, *number)?
@@ -274,12 +275,14 @@ impl CheckpointState<'_> {
         };
         let lost = match self.head.max(behind).filter(|newest| *newest > last) {
             Some(newest) if newest > last + 1 => {
-                format!("commits {} to {newest} are not in it", last + 1)
+                format!("commits {} to {newest} are lost", last + 1)
             }
-            Some(newest) => format!("commit {newest} is not in it"),
-            None => format!("what it had behind commit {last} is not known"),
+            Some(newest) => format!("commit {newest} is lost"),
+            None => "it is not known how many later ones are lost".to_owned(),
         };
-        Ok(Some(format!("{fault}: {lost}.")))
+        Ok(Some(format!(
+            "{what}. The commits up to {last} can be opened; {lost}."
+        )))
     }
 
     /// True if the last commit of the data file has no record: only the one after the last record
