@@ -36,8 +36,9 @@ const AFTER_HELP: &str = "\
 Write values plainly: a number as digits, a binary in base64.
 
 Examples:
-  ddbfs archive Orders --pk u1 --sk-lt 2020 /backup --delete
-  zcat /backup/Orders-*/data/*.json.gz | jq -c .Item | ddbfs load Orders     restores them";
+  ddbfs archive Pets --pk Dog --sk-lt M ./archives --delete
+  # restore them
+  zcat ./archives/Pets-*/data/*.json.gz | jq -c .Item | ddbfs load Pets";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -132,9 +133,9 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
     )?;
     sync_dirs(&[&dir.join("data"), &dir, &args.to])?;
     print_line!(
-        "{} items, {} bytes, archived in {}",
-        written.versions.len(),
-        written.item_bytes,
+        "{}, {}, archived in {}",
+        plural(written.versions.len() as u64, "item"),
+        plural(written.item_bytes, "byte"),
         dir.display()
     )?;
     if !args.delete {
@@ -145,7 +146,10 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
         left,
         failed,
     } = delete(&database, &table, &schema.key, written.versions);
-    print_line!("{deleted} items deleted, {left} changed meanwhile and left")?;
+    print_line!(
+        "{} deleted, {left} changed meanwhile and left",
+        plural(deleted, "item")
+    )?;
     failed.map_or(
         Ok(if left == 0 {
             CommandResult::Done

@@ -20,9 +20,10 @@ const MINUTE_MS: u64 = 60_000;
 
 const AFTER_HELP: &str = "\
 Example:
-  cat mnt/Orders/metrics.ndjson | ddbfs autoscale --units write --min 5 --max 500
+  ddbfs autoscale mnt/Orders/metrics.ndjson --min 5 --max 500
 
-Prints a line for each minute in which the policy acts, then its cost and the number of minutes with more load than capacity.";
+Prints a line for each minute in which the policy acts, then its cost and the
+number of minutes with more load than capacity.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -183,11 +184,12 @@ fn summary(minutes: &[ScalingMinute], policy: ScalingPolicy, units: ScaledUnits)
         .filter(|minute| minute.utilisation() > 100.0)
         .count();
     format!(
-        "{} minutes: {scaled:.1} unit-hours, {:.4} {currency}; always {}: {fixed:.1} unit-hours, {:.4} {currency}; {over} minutes had more load than capacity\n",
-        minutes.len(),
+        "{}: {scaled:.1} unit-hours, {:.4} {currency}; always {}: {fixed:.1} unit-hours, {:.4} {currency}; {} had more load than capacity\n",
+        plural(minutes.len() as u64, "minute"),
         scaled * price,
         policy.max,
         fixed * price,
+        plural(over as u64, "minute"),
         currency = table.currency
     )
 }

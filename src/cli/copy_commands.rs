@@ -18,7 +18,7 @@ use super::exit::{print_text, warn};
 use super::prelude::*;
 use super::progress::{BackfillProgress, ProgressLine};
 use super::remote::ServiceArgs;
-use crate::codec::{plain_json, sanitize};
+use crate::codec::{count::noun, plain_json, sanitize};
 use crate::database::Database;
 use crate::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, ExistingTargetMode};
 use crate::database::copies::journal::{self, CopyCounts};
@@ -94,10 +94,12 @@ impl CopyCost {
 
     /// Formats as `1,250 write units, 0.02 USD`.
     fn text(&self, counts: &CopyCounts) -> String {
-        let units = HumanFloatCount((self.units)(counts).ceil());
+        let units = (self.units)(counts).ceil();
         format!(
-            "{units} {} units, {:.2} {}",
+            "{} {} {}, {:.2} {}",
+            HumanFloatCount(units),
             self.kind,
+            if units == 1.0 { "unit" } else { "units" },
             self.money(counts),
             self.prices.currency
         )
@@ -159,13 +161,15 @@ pub fn run_copy(
     let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
     warn(format_args!(
-        "{action}: about {items} items, {bytes}; {}",
+        "{what}: about {items} {}, {bytes}; {}",
+        noun(estimate.items, "item"),
         cost.text(&estimate.left)
     ));
     if let Some(earlier) = plan.earlier_counts() {
         warn(format_args!(
-            "goes on where it was stopped: {} items are there",
-            HumanCount(earlier.items)
+            "goes on where it was stopped, after {} {}",
+            HumanCount(earlier.items),
+            noun(earlier.items, "item")
         ));
     }
     if let Err(error) = &plan.ttl_attribute {
@@ -182,8 +186,9 @@ pub fn run_copy(
     let outcome = copy(plan, &tally, &bar);
     let counts = tally.counts();
     let summary = format!(
-        "{} items {past_action}; {}",
+        "{} {} {done}; {}",
         HumanCount(counts.items - counts.rejected),
+        noun(counts.items - counts.rejected, "item"),
         cost.text(&counts)
     );
     let goes_on = "the same command goes on from here";
@@ -192,8 +197,9 @@ pub fn run_copy(
             return print_text(&format!("{summary}\n")).map(|()| CommandResult::Done);
         }
         Ok(CopyOutcome::Whole) => format!(
-            "{summary}; {} items are not taken by the table\n",
-            HumanCount(counts.rejected)
+            "{summary}; the table does not take {} {}\n",
+            HumanCount(counts.rejected),
+            noun(counts.rejected, "item")
         ),
         Ok(CopyOutcome::Stopped) => format!("stopped: {summary}; {goes_on}\n"),
         Err(error) if counts.items == 0 => return Err(error.into()),
@@ -237,9 +243,10 @@ fn line(item: &Item) -> String {
 }
 
 const PULL_HELP: &str = "\
-The table is read by an eventually consistent Scan, which is not a snapshot: of the items written meanwhile, some may be in the copy.
-Global indexes and the stream are created after the items. After a stop or a kill, the same command resumes: at most one page a segment is
-read again.
+The table is read by an eventually consistent Scan, which is not a snapshot: of
+the items written meanwhile, some may be in the copy. Global indexes and the
+stream are created after the items. After a stop or a kill, the same command
+resumes: at most one page of each segment is read again.
 
 Examples:
   ddbfs pull Orders --region eu-central-1
@@ -294,12 +301,13 @@ pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
 }
 
 const PUSH_HELP: &str = "\
-Nothing is overwritten without --merge: the table must exist and be empty, or --create creates it; --merge adds the items to a table with items.
-After a stop or a kill, the same command resumes; items that are put again are the same.
+Nothing is overwritten without --merge: the table must be empty, or --create
+creates it; --merge adds the items to a table with items. After a stop or a
+kill, the same command resumes; items that are put again are the same.
 
 Examples:
   ddbfs push Orders --create --region eu-central-1
-  ddbfs push Orders --to-endpoint http://127.0.0.1:8000 --to-table Orders2 --create";
+  ddbfs push Orders --create --to-endpoint http://127.0.0.1:8000";
 
 #[derive(Debug, Args)]
 #[command(after_help = PUSH_HELP)]

@@ -246,14 +246,14 @@ fn report(
         .map(|of| format!(", {} % of the backfill", of.percent()))
         .unwrap_or_default();
     print_line!(
-        "{index}: {}{of}, {} entries",
-        state.status.as_str(),
-        state.item_count
+        "{index}: {}{of}, {}",
+        state.status.word(),
+        plural(state.item_count, "entry")
     )?;
     if state.violations > 0 {
         print_line!(
-            "{} items are kept out by a value that cannot be its key: ddbfs violations tells which",
-            state.violations
+            "a value that cannot be its key keeps {} out: ddbfs violations tells which",
+            plural(state.violations, "item")
         )?;
     }
     Ok(CommandResult::Done)
@@ -272,7 +272,7 @@ fn status(database: &dyn Browse, table: &TableName) -> Result<CommandResult, Cli
             .map(|of| format!("  {} %", of.percent()))
             .unwrap_or_default();
         let violations = if state.violations > 0 {
-            format!("  {} violations", state.violations)
+            format!("  {}", plural(state.violations, "violation"))
         } else {
             String::new()
         };

@@ -71,7 +71,11 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     let (stored, bad) = loader.finish();
     drop(opened);
     read?;
-    print_line!("{stored} items loaded, {bad} bad lines")?;
+    print_line!(
+        "{} loaded, {}",
+        plural(stored, "item"),
+        plural(bad, "bad line")
+    )?;
     Ok(if bad == 0 {
         CommandResult::Done
     } else {

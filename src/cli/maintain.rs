@@ -40,8 +40,11 @@ pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
         .map(|remedy| format!("{remedy}\n"))
         .unwrap_or_default();
     let total = format!(
-        "{} tables, {} items, {} index entries: {} differences\n",
-        report.tables, report.items, report.index_entries, report.total
+        "{}, {}, {}: {}\n",
+        plural(report.tables, "table"),
+        plural(report.items, "item"),
+        plural(report.index_entries, "index entry"),
+        plural(report.total, "difference")
     );
     print_text(&(text + &remedy + &total))?;
     Ok(if report.is_clean() {
@@ -126,7 +129,7 @@ pub fn sample(args: SampleArgs) -> Result<CommandResult, CliError> {
                 .database
                 .put_item(PutItemRequest::new(name.clone(), item))?;
         }
-        print_line!("{name}: {count} items")?;
+        print_line!("{name}: {}", plural(count as u64, "item"))?;
     }
     Ok(CommandResult::Done)
 }

@@ -9,4 +9,5 @@ pub use clap::Args;
 pub(in crate::cli) use super::data_dir;
 pub use super::data_dir::{DataArgs, DirArgs};
 pub use super::exit::{CliError, CommandResult};
+pub use crate::codec::count::plural;
 pub use crate::database::Browse;

@@ -21,6 +21,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Args)]
 pub struct UmountArgs {
+    /// The directory at which the database is mounted
     mountpoint: PathBuf,
 }
 
@@ -78,9 +79,9 @@ fn dropped_sentence(lines: &str) -> Option<String> {
     let names: Vec<_> = named
         .map(|file| {
             format!(
-                "{} ({} bytes)",
+                "{} ({})",
                 file["path"].as_str().unwrap_or_default().escape_debug(),
-                bytes(file)
+                plural(bytes(file), "byte")
             )
         })
         .collect();
@@ -89,13 +90,10 @@ fn dropped_sentence(lines: &str) -> Option<String> {
         more => format!(" and {more} more"),
     };
     let total: u64 = dropped.iter().map(bytes).sum();
-    let count = if dropped.len() == 1 {
-        "1 scratch file".to_owned()
-    } else {
-        format!("{} scratch files", dropped.len())
-    };
     Some(format!(
-        "dropped with the mount: {count}, {total} bytes, in memory only: {}{more}",
+        "dropped with the mount: {}, {}, in memory only: {}{more}",
+        plural(dropped.len() as u64, "scratch file"),
+        plural(total, "byte"),
         names.join(", ")
     ))
 }

@@ -18,10 +18,13 @@ use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
 
 const AFTER_HELP: &str = "\
 Examples:
-  ddbfs violations ProductCatalog PriceIndex                    list items that the index cannot hold
-  ddbfs violations ProductCatalog --hash-key Price:N            the same for a planned index
-  edit violation_detection.csv: fill in 'Update Value(FOR USER)', or Y in the last column to remove the attribute
-  ddbfs violations ProductCatalog PriceIndex --correct update   write the new values
+  # list the items that an index cannot hold
+  ddbfs violations GameScores GameTitleIndex
+  # the same for a planned index
+  ddbfs violations ProductCatalog --hash-key Price:N
+  # then fill in violation_detection.csv, the column 'Update Value(FOR USER)',
+  # or Y in the last column to remove the attribute; and write the new values
+  ddbfs violations ProductCatalog --hash-key Price:N --correct update
 
 Exit code 1: violations were found and kept, or corrections failed.";
 
@@ -238,14 +241,15 @@ impl<'a> ViolationRun<'a> {
             String::new()
         };
         let removed = if mode == DetectMode::Delete {
-            format!(", {deleted} items deleted")
+            format!(", {} deleted", plural(deleted, "item"))
         } else {
             String::new()
         };
         // To standard error, as the table may be on standard output.
         warn(format_args!(
-            "{} items read, {} violations{listed}{removed}",
-            tally.items, tally.violations
+            "{} read, {}{listed}{removed}",
+            plural(tally.items, "item"),
+            plural(tally.violations, "violation")
         ));
         Ok(if tally.violations == deleted {
             CommandResult::Done
@@ -287,8 +291,10 @@ impl<'a> ViolationRun<'a> {
             String::new()
         };
         warn(format_args!(
-            "{} items corrected, {} rows left as they are, {} failed{listed}",
-            tally.corrected, tally.left, tally.failed
+            "{} corrected, {} left unchanged, {} failed{listed}",
+            plural(tally.corrected, "item"),
+            plural(tally.left, "row"),
+            tally.failed
         ));
         Ok(if tally.failed == 0 {
             CommandResult::Done
@@ -303,15 +309,16 @@ fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
         .indexes_of(IndexKind::Global)
         .map(|index| index.name.as_str())
         .collect();
-    let existing = if names.is_empty() {
-        "it has none".to_owned()
+    let table = &schema.name;
+    let there = if names.is_empty() {
+        format!("table {table} has no global indexes")
     } else {
-        format!("it has {}", names.join(", "))
+        format!(
+            "table {table} has no global index {name:?}; it has {}",
+            names.join(", ")
+        )
     };
-    format!(
-        "table {} has no global index {name:?}; {existing}. For a planned one give --hash-key NAME:TYPE",
-        schema.name
-    )
+    format!("{there}. For a planned one give --hash-key NAME:TYPE")
 }
 
 fn planned(hash: &str, range: Option<&str>) -> Result<IndexKey, CliError> {

@@ -399,7 +399,7 @@ fn hex_digit(byte: u8) -> Result<u8, FileNameError> {
 pub enum FileNameError {
     #[error("a name is UTF-8; write other bytes as %XX")]
     NotUtf8,
-    #[error("after '%' come two hexadecimal digits, '%25' is the character itself")]
+    #[error("two hexadecimal digits must follow '%'; write '%25' for the character itself")]
     Escape,
     #[error("a shortened name ends in '%~' and 26 characters a-z, 2-7")]
     Alias,

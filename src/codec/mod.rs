@@ -10,7 +10,7 @@
 //! ```
 
 pub mod calendar;
-pub mod definitions;
+pub mod count;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;

@@ -64,7 +64,7 @@ fn s_06_the_example_of_the_guide_is_found_and_corrected() {
         (
             1,
             "",
-            "9 items read, 1 violations, listed in violation_detection.csv\n"
+            "9 items read, 1 violation, listed in violation_detection.csv\n"
         )
     );
     assert_eq!(
@@ -77,7 +77,7 @@ fn s_06_the_example_of_the_guide_is_found_and_corrected() {
     let (code, _, err) = data.run(&correct);
     assert_eq!(
         (code, err.as_str()),
-        (0, "0 items corrected, 1 rows left as they are, 0 failed\n")
+        (0, "0 items corrected, 1 row left unchanged, 0 failed\n")
     );
 
     std::fs::write(
@@ -88,7 +88,7 @@ fn s_06_the_example_of_the_guide_is_found_and_corrected() {
     let (code, _, err) = data.run(&correct);
     assert_eq!(
         (code, err.as_str()),
-        (0, "1 items corrected, 0 rows left as they are, 0 failed\n")
+        (0, "1 item corrected, 0 rows left unchanged, 0 failed\n")
     );
     assert!(
         data.dump("ProductCatalog")
@@ -123,7 +123,7 @@ fn a_blank_value_with_y_removes_the_attribute_and_what_fails_is_listed() {
         (code, err.as_str()),
         (
             1,
-            "1 items corrected, 0 rows left as they are, 3 failed, listed in bad.csv\n"
+            "1 item corrected, 0 rows left unchanged, 3 failed, listed in bad.csv\n"
         )
     );
     let head = HEAD.trim_end();
@@ -213,7 +213,7 @@ fn detect_delete_and_correct_delete_remove_items() {
         data.run(&[PRICE.as_slice(), &["--detect", "delete", "--no-details"]].concat());
     assert_eq!(
         (code, err.as_str()),
-        (0, "9 items read, 1 violations, 1 items deleted\n")
+        (0, "9 items read, 1 violation, 1 item deleted\n")
     );
     assert_eq!(data.dump("ProductCatalog").len(), 8);
     std::fs::write(

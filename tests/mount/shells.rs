@@ -19,6 +19,21 @@ fn the_last_error_is_about_what_the_person_just_saw() {
             "mkdir 'Sales@pk:S,sk:S'",
         ),
         (
+            "ls 'No$x/items'",
+            "lookup No$x: ENOENT",
+            "there is no table No$x: a table name has 3 to 255 characters of a-z",
+        ),
+        (
+            "mkdir '$(x)'",
+            "mkdir $(x): EINVAL",
+            "a table name has 3 to 255 characters of a-z",
+        ),
+        (
+            "(mkdir Thread/items/Q; cd Thread/items/Q; rmdir ../Q; mkdir \"$PWD\"; ls)",
+            "opendir (removed): ENOENT",
+            "cd \"$PWD\" enters the one that was made again",
+        ),
+        (
             "cat Pet/items/Dog/Fido.json",
             "lookup Pet: ENOENT",
             "did you mean Pets?",
@@ -145,6 +160,17 @@ fn the_last_error_is_about_what_the_person_just_saw() {
     println!(
         "{} mistakes are told, each with its time and what to do",
         cases.len()
+    );
+}
+
+/// `mkdir` does not wait for the end of `--table-delay`.
+#[test]
+fn a_table_made_with_a_delay_is_creating_in_the_mount() {
+    let mount = Mount::with_args(&["--table-delay", "60m"]);
+    mount.ok("mkdir Slow@pk:S");
+    assert_eq!(
+        mount.ok("jq -r .Table.TableStatus Slow/describe.json"),
+        "CREATING\n"
     );
 }
 

@@ -8,6 +8,8 @@ use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, TableState};
 
+use crate::codec::count::plural;
+
 use super::plain::{bar, bytes, configured, rate, rate_or_none};
 use super::read::{HotKeyLine, PartitionHeat, SourceDetails};
 use super::state::{SORTS, Sort, TopRow, TopState};
@@ -422,8 +424,7 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
     let shown = hottest(details, lines);
     let count = match (details.partitions.len(), shown.len()) {
         (all, shown) if all > shown => format!("the {shown} hottest of {all} partitions"),
-        (1, _) => "1 partition".to_owned(),
-        (all, _) => format!("{all} partitions"),
+        (all, _) => plural(all as u64, "partition"),
     };
     let inside = pane(
         frame,

@@ -9,6 +9,7 @@ use super::{
     report::{self, CheckPlace, DifferenceKind, is_damage},
     walk::ViewCheck,
 };
+use crate::codec::count::plural;
 use crate::engine::{
     base::{
         counters::{CollectionRecord, SourceCounters},
@@ -260,12 +261,16 @@ impl ViewCheck<'_> {
             .or_report(self.view.counters(source), *place, "counters")?;
         if let Some(stored) = stored.filter(|stored| *stored != counted) {
             let text = format!(
-                "{} entries, {} bytes, {} partition keys",
-                stored.entries, stored.bytes, stored.partition_keys
+                "{}, {}, {}",
+                plural(stored.entries, "entry"),
+                plural(stored.bytes, "byte"),
+                plural(stored.partition_keys, "partition key")
             );
             let expected = format!(
-                "counted {} entries, {} bytes, {} partition keys",
-                counted.entries, counted.bytes, counted.partition_keys
+                "counted {}, {}, {}",
+                plural(counted.entries, "entry"),
+                plural(counted.bytes, "byte"),
+                plural(counted.partition_keys, "partition key")
             );
             self.reporter.add(
                 DifferenceKind::WrongCounters,

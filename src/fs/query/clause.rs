@@ -460,8 +460,10 @@ pub(super) fn help(context: Option<QueryContext<'_>>) -> Vec<(String, String)> {
 
 /// Returns the fault of a name that is neither in the table nor a condition on the key.
 fn not_of_key(name: &str, context: QueryContext<'_>) -> ClauseFault {
-    let is_misspelt =
-        |head: &str| spelling::misspelt(head, words(context).iter().map(String::as_str)).is_some();
+    let is_misspelt = |head: &str| {
+        let mut words = words(context).into_iter();
+        words.any(|word| spelling::is_misspelling(head, &word))
+    };
     match split_clause(name) {
         (head, Some(_)) if !is_misspelt(head) => {
             key_clause::filter_fault(head, context).unwrap_or_else(|| unknown(name, context))
@@ -475,8 +477,9 @@ fn unknown(name: &str, context: QueryContext<'_>) -> ClauseFault {
     let head = name
         .find('=')
         .map_or(name, |at| name.get(..=at).unwrap_or(name));
-    let nearest = spelling::nearest(head, words.iter().map(String::as_str)).unwrap_or("help");
-    let hint = format!("did you mean '{nearest}'? The file help here explains every clause.");
+    let nearest = spelling::nearest(head, words.iter().map(String::as_str));
+    let question = nearest.map_or_else(String::new, |word| format!("did you mean '{word}'? "));
+    let hint = format!("{question}The file help here explains every clause.");
     ClauseFault::new(format!("unknown clause '{name}'"), hint)
 }
 

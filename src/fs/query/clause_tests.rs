@@ -251,7 +251,7 @@ fn values_are_checked_by_type() {
         ),
         (
             "query/@pk=50%",
-            "UserId: after '%' come two hexadecimal digits, '%25' is the character itself",
+            "UserId: two hexadecimal digits must follow '%'; write '%25' for the character itself",
         ),
         (
             "gsi/GameTitleIndex/query/TopScore=high",

@@ -199,8 +199,13 @@ fn without_placeholders(fault: &ExpressionFault, placeholders: &Placeholders) ->
     }
     let hint = match fault {
         ExpressionFault::UnknownFunction(function) => {
-            let nearest = spelling::nearest(function, functions()).unwrap_or("contains");
-            format!("did you mean {nearest}(…)? There are {}", functions().collect::<Vec<_>>().join(", "))
+            // The name in most other languages is not near by its letters.
+            let nearest = match function.as_str() {
+                "starts_with" | "startswith" | "startsWith" => Some("begins_with"),
+                other => spelling::nearest(other, functions()),
+            };
+            let question = nearest.map_or_else(String::new, |word| format!("did you mean {word}(…)? "));
+            format!("{question}There are {}", functions().collect::<Vec<_>>().join(", "))
         }
         ExpressionFault::OperandType { .. } | ExpressionFault::BetweenTypes { .. } => {
             "the type is told from how a value looks: 12 is a number, anything else a string; force it by where.a,S.eq=12 or where=a = \"12\"".to_owned()

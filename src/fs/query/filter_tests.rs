@@ -368,7 +368,7 @@ fn bad_filters_say_what_is_wrong() {
         ("where=a & b", "'&' has no meaning here", "AND"),
         (
             "where=a = '100%'",
-            "after '%' come two hexadecimal digits",
+            "two hexadecimal digits must follow '%'",
             "%25",
         ),
         ("where=a. = 1", "a name is missing after '.'", "%2E"),

@@ -239,13 +239,14 @@ fn parse_range(
     };
     let unknown = || {
         let nearest = if word == "eq" {
-            "="
+            Some("=")
         } else {
-            spelling::nearest(word, key_operators()).unwrap_or("=")
+            spelling::nearest(word, key_operators())
         };
+        let question = nearest.map_or_else(String::new, |word| format!("did you mean '{word}'? "));
         let all: Vec<_> = key_operators().collect();
         let hint = format!(
-            "did you mean '{nearest}'? There are {}, and none for equality.",
+            "{question}There are {}, and none for equality.",
             all.join(", ")
         );
         ClauseFault::new(

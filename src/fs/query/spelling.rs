@@ -169,35 +169,43 @@ pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> St
 /// Characters of a text that are compared: no misspelt word is longer.
 const COMPARED_CHARS_MAX: usize = 64;
 
-/// Returns the word of `words` with the fewest edits from `text`; the first of equals. `None` when
-/// there are no words.
+/// Similarity by Jaro and Winkler from which two words are near.
+const NEAR_SIMILARITY: f64 = 0.8;
+
+/// Returns the word of `words` that `text` was meant to be: of those that are near, the one with
+/// the fewest edits, and the first of equals. A `=` at the end counts in neither.
 #[must_use]
 pub fn nearest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    words.into_iter().min_by_key(|word| distance(text, word))
+    let text = text.trim_end_matches('=');
+    let bare = |word: &'w str| word.trim_end_matches('=');
+    words
+        .into_iter()
+        .filter(|word| is_misspelling(text, word) || is_similar(text, bare(word)))
+        .min_by_key(|word| distance(text, bare(word)))
 }
 
-/// Returns the word that `head`, without its `=`, looks like a misspelling of: one edit, two in
-/// words of five characters or more.
-pub(in crate::fs) fn misspelt<'w>(
-    head: &str,
-    words: impl IntoIterator<Item = &'w str>,
-) -> Option<&'w str> {
-    let close = |word: &&str| {
-        let word = word.trim_end_matches('=');
-        let allowed = if word.chars().count() < 5 { 1 } else { 2 };
-        distance(head, word) <= allowed
-    };
-    words.into_iter().find(close)
+/// True if `head` looks like a misspelling of a word, without its `=`: one edit, two in words of
+/// five characters or more.
+pub(in crate::fs) fn is_misspelling(head: &str, word: &str) -> bool {
+    let word = word.trim_end_matches('=');
+    let allowed = if word.chars().count() < 5 { 1 } else { 2 };
+    distance(head, word) <= allowed
+}
+
+/// True if two words have most of their characters in common, above all the first ones.
+fn is_similar(a: &str, b: &str) -> bool {
+    strsim::jaro_winkler(start(a), start(b)) >= NEAR_SIMILARITY
+}
+
+/// Returns the part of a text that is compared.
+fn start(text: &str) -> &str {
+    let end = text.char_indices().nth(COMPARED_CHARS_MAX);
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
 /// Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
-    let start = |text: &str| {
-        text.char_indices()
-            .nth(COMPARED_CHARS_MAX)
-            .map_or(text.len(), |(at, _)| at)
-    };
-    strsim::osa_distance(&a[..start(a)], &b[..start(b)])
+    strsim::osa_distance(start(a), start(b))
 }
 
 #[cfg(test)]
@@ -233,17 +241,17 @@ mod value_tests {
         check(
             "100%",
             S,
-            Err("after '%' come two hexadecimal digits, '%25' is the character itself"),
+            Err("two hexadecimal digits must follow '%'; write '%25' for the character itself"),
         );
         check(
             "100%2",
             S,
-            Err("after '%' come two hexadecimal digits, '%25' is the character itself"),
+            Err("two hexadecimal digits must follow '%'; write '%25' for the character itself"),
         );
         check(
             "%zz",
             S,
-            Err("after '%' come two hexadecimal digits, '%25' is the character itself"),
+            Err("two hexadecimal digits must follow '%'; write '%25' for the character itself"),
         );
         check("%FF", S, Err("the bytes of a string key are not UTF-8"));
         check(
@@ -327,17 +335,26 @@ mod nearest_tests {
     }
 
     #[test]
-    fn short_words_forgive_one_edit_and_long_ones_two() {
-        let words = ["desc", "limit=", "consistent"];
+    fn only_near_words_are_meant() {
+        let words = ["desc", "limit=", "consistent", "pretty", "loud", "lt"];
         for (head, expected) in [
             ("limt", Some("limit=")),
-            ("lmt", Some("limit=")),
+            ("limt=", Some("limit=")),
             ("dsc", Some("desc")),
-            ("status", None),
+            ("descending", Some("desc")),
             ("consistant", Some("consistent")),
-            ("d", None),
+            ("consistent_read", Some("consistent")),
+            ("prety", Some("pretty")),
+            ("ltt", Some("lt")),
+            ("status", None),
+            ("bogus", None),
+            ("throttle", None),
+            ("foo", None),
+            ("", None),
         ] {
-            assert_eq!(misspelt(head, words), expected, "{head}");
+            assert_eq!(nearest(head, words), expected, "{head}");
         }
+        let long = "x".repeat(100_000);
+        assert_eq!(nearest(&long, [&*long]), Some(&*long));
     }
 }

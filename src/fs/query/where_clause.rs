@@ -50,7 +50,7 @@ pub(super) fn parse_dotted(
         // The last step may be part of the path, its operator forgotten.
         return Err(unknown(
             word,
-            spelling::misspelt(word, filter_operators()).unwrap_or("eq"),
+            spelling::nearest(word, filter_operators()).unwrap_or("eq"),
         ));
     };
     let (path, forced) = split_type(left)?;
@@ -304,7 +304,7 @@ fn units(text: &str) -> Result<Vec<SourceByte>, ClauseFault> {
         };
         let (Some(high), Some(low)) = (digit(), digit()) else {
             return Err(fault(
-                "after '%' come two hexadecimal digits",
+                "two hexadecimal digits must follow '%'",
                 "write % itself as %25",
             ));
         };

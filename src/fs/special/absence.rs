@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::codec::count::plural;
 use crate::fs::{open::prelude::*, path::names::item_path};
 use crate::model::{
     api::tables::{AbsentEntry, AbsentReason, IndexEstimate, KeyViolation},
@@ -144,11 +145,13 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
     let mut words = Vec::new();
     if sampled < items {
         words.push(format!(
-            "estimated from the first {sampled} of {items} items in hash order"
+            "estimated from the first {sampled} of {} in hash order",
+            plural(*items, "item")
         ));
     }
     words.push(format!(
-        "{entries} of {sampled} items enter the index: they have {keys} as the keys want it"
+        "{entries} of {} would be in the index: they have {keys} as the keys want it",
+        plural(*sampled, "item")
     ));
     if *violations > 0 {
         words.push(format!("{violations} have a value that cannot be its key and stay out until it is corrected; later writes of such values are refused"));

@@ -8,7 +8,7 @@
 use super::table_dir;
 use crate::fs::{
     mount::error_log::FailedCall, open::prelude::*, path::is_refused_probe,
-    query::spelling::misspelt,
+    query::spelling::nearest, write::draft::TABLE_NAME_RULE,
 };
 
 /// The number of names that a hint lists.
@@ -43,7 +43,7 @@ pub fn is_reportable(parent: &Node, name: &str) -> bool {
         && !PROBED_NAMES.contains(&name);
     is_word
         && match parent {
-            Node::Root => !name.contains('.') && TableName::new(name).is_ok(),
+            Node::Root => !name.contains('.'),
             Node::Table(_) | Node::Index(_) | Node::Indexes(..) => true,
             // A missing item says so itself.
             Node::Items(source) => source.index.is_none() && !name.contains('.'),
@@ -107,13 +107,17 @@ fn hint_sentences(mount: &Mount, parent: &Node, name: &str) -> (String, String) 
         _ => {
             let tables = mount.db.table_names().unwrap_or_default();
             let tables: Vec<String> = tables.iter().map(ToString::to_string).collect();
-            let make = format!(
-                "mkdir '{name}@pk:S,sk:S' makes it; {}",
-                list_names("the tables are", &tables)
-            );
+            let (fault, make) = match TableName::new(name) {
+                Ok(_) => (
+                    String::new(),
+                    format!("mkdir '{name}@pk:S,sk:S' makes it; "),
+                ),
+                Err(_) => (format!(": {TABLE_NAME_RULE}"), String::new()),
+            };
+            let there = list_names("the tables are", &tables);
             (
-                format!("there is no table {name}"),
-                with_suggestion(name, &tables, &make),
+                format!("there is no table {name}{fault}"),
+                with_suggestion(name, &tables, &format!("{make}{there}")),
             )
         }
     }
@@ -192,7 +196,7 @@ fn to_strings<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 
 /// Returns the hint, after a question for the name that was meant if one is similar.
 fn with_suggestion(name: &str, names: &[String], hint: &str) -> String {
-    misspelt(name, names.iter().map(String::as_str)).map_or_else(
+    nearest(name, names.iter().map(String::as_str)).map_or_else(
         || hint.to_owned(),
         |near| format!("did you mean {near}? Else: {hint}"),
     )

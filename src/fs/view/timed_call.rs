@@ -86,8 +86,24 @@ impl TimedCall {
         match (node, &self.name) {
             (Some(node), Some(name)) => self.view.child_path(node, name),
             (Some(node), None) => self.view.mount().display_path(node),
-            (None, _) => "(gone)".to_owned(),
+            (None, _) => "(removed)".to_owned(),
         }
+    }
+
+    /// Returns the explanation of a call on a removed file or directory. A shell that stands in a
+    /// removed directory has its name, which may be that of a new one by now.
+    fn explain_removed(&self) -> String {
+        let (what, hint) = match self.operation {
+            "opendir" | "readdir" | "mkdir" | "create" => (
+                "this directory was removed while a program stands in it or has it open",
+                "cd \"$PWD\" enters the one that was made again under its name",
+            ),
+            _ => (
+                "this file was removed while a program has it open",
+                "open it by its path again",
+            ),
+        };
+        format!("  {what}\n  hint: {hint}\n")
     }
 
     /// Keeps a failure for `.ddb/errors/last`. A failure that programs provoke to see if a call
@@ -102,25 +118,24 @@ impl TimedCall {
         {
             return;
         }
-        let path = self.path(view.inodes.get(self.ino).as_deref());
+        let node = view.inodes.get(self.ino);
+        let path = self.path(node.as_deref());
+        let explanation = match (&node, error) {
+            (None, FsError::NotFound) => self.explain_removed(),
+            _ => error.explanation(),
+        };
         if is_remarkable {
             view.host.record(
                 self.operation,
                 path,
                 WriteFailure {
                     error: error.clone(),
-                    report: error.explanation(),
+                    report: explanation,
                 },
             );
             return;
         }
-        let failed = FailedCall::new(
-            view.caller(),
-            self.operation,
-            path,
-            error,
-            error.explanation(),
-        );
+        let failed = FailedCall::new(view.caller(), self.operation, path, error, explanation);
         let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
         let missed = FailedLookup {
             parent: self.ino,

@@ -265,10 +265,12 @@ fn key_attribute(text: &str) -> Option<KeyAttribute> {
     })
 }
 
+/// The rule for table names, a sentence.
+pub const TABLE_NAME_RULE: &str =
+    "a table name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'";
+
 fn table_name(name: &str) -> Result<TableName, FsError> {
-    TableName::new(name).map_err(|_| {
-        FsError::Invalid("a table name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'")
-    })
+    TableName::new(name).map_err(|_| FsError::Invalid(TABLE_NAME_RULE))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! numbers, values and paths in it.
 
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
-use crate::codec::{calendar, file_name};
+use crate::codec::{calendar, count::plural, file_name};
 use crate::database::EntryKey;
 use crate::inspect::sampling::Distribution;
 use crate::inspect::violations::cell;
@@ -43,17 +43,6 @@ pub fn incomplete_note(unfinished: &Option<String>) -> String {
     unfinished
         .as_ref()
         .map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
-}
-
-/// Formats a count: `1 item`, `2 items`, `2 indexes`, `2 entries`.
-pub fn plural(count: u64, word: &str) -> String {
-    match (count, word.strip_suffix('y')) {
-        (1, _) => format!("1 {word}"),
-        // A vowel before the y: keys.
-        (_, Some(stem)) if !stem.ends_with('e') => format!("{count} {stem}ies"),
-        _ if word.ends_with('x') => format!("{count} {word}es"),
-        _ => format!("{count} {word}s"),
-    }
 }
 
 /// Formats bytes: `120 bytes`, `2.5 KB`, `10 GB`.
@@ -169,10 +158,6 @@ mod tests {
     #[test]
     fn numbers_and_values() {
         let check = |found: String, expected: &str| assert_eq!(found, expected);
-        check(plural(1, "entry"), "1 entry");
-        check(plural(0, "entry"), "0 entries");
-        check(plural(2, "index"), "2 indexes");
-        check(plural(2, "key"), "2 keys");
         check(bytes(0), "0 bytes");
         check(bytes(1023), "1023 bytes");
         check(bytes(2560), "2.5 KB");

@@ -3,7 +3,8 @@
 
 use super::facts::{IndexFacts, TableFacts};
 use super::format::{Advice, AdviceLevel};
-use super::format::{bytes, item_stem, names, percent, plural};
+use super::format::{bytes, item_stem, names, percent};
+use crate::codec::count::plural;
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::database::EntryKey;
 use crate::model::api::tables::AbsentReason;

@@ -3,8 +3,9 @@
 
 use super::facts::{IndexFacts, SourceFacts, TableFacts};
 use super::format::{Advice, AdviceLevel};
-use super::format::{distribution, names, percent, plural, value};
+use super::format::{distribution, names, percent, value};
 use super::values::{are_times, generator};
+use crate::codec::count::plural;
 use crate::codec::file_name;
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shard_count};
 use crate::model::{AttributeValue, IndexKind};

@@ -27,7 +27,7 @@ mod traffic;
 mod values;
 
 pub use facts::TableFacts;
-pub use format::{Advice, AdviceLevel, incomplete_note, plural};
+pub use format::{Advice, AdviceLevel, incomplete_note};
 pub use report::markdown;
 
 type AdviceRule = fn(&TableFacts) -> Vec<Advice>;

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use super::facts::WALKED_MAX;
-use super::format::{bytes, distribution, incomplete_note, item_stem, names, plural};
+use super::format::{bytes, distribution, incomplete_note, item_stem, names};
 use super::keys::{KeySource, key_sources};
 use super::{Advice, AdviceLevel, TableFacts, advise, cost, indexes, sizes};
+use crate::codec::count::plural;
 use crate::model::schema::BillingMode;
 
 /// The characters of the longest bar.

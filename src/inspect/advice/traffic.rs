@@ -3,8 +3,9 @@
 
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceLevel};
-use super::format::{minute, percent, plural, units, value};
+use super::format::{minute, percent, units, value};
 use super::keys::{KeySource, key_sources};
+use crate::codec::count::plural;
 use crate::model::IndexKind;
 use crate::model::metrics::{HotKey, ReadCounts};
 
@@ -149,11 +150,12 @@ fn throttled(facts: &TableFacts, keyed: KeySource<'_>, source_traffic: &SourceTr
     Advice {
         level: AdviceLevel::Warning,
         finding: format!(
-            "{} throttled in the last day: {} and {}{on}.{limit}",
-            if source_traffic.day.throttles() == 1 {
-                "1 request was".to_owned()
+            "{} {} throttled in the last day: {} and {}{on}.{limit}",
+            plural(of.day.throttles(), "request"),
+            if of.day.throttles() == 1 {
+                "was"
             } else {
-                format!("{} requests were", source_traffic.day.throttles())
+                "were"
             },
             plural(source_traffic.day.read_throttles, "read"),
             plural(source_traffic.day.write_throttles, "write")

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use super::shape::{Attribute, TypeCounts};
 use super::{PATTERNS_MAX, PathOf, Pattern, Shapes};
 use crate::codec::calendar;
+use crate::codec::count::plural;
 use crate::codec::sanitize::{self, WORD_CHARS_MAX};
-use crate::inspect::advice::{incomplete_note, plural};
+use crate::inspect::advice::incomplete_note;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 /// The attributes shown of a pattern, the most common ones; JSON has all that are known.
@@ -17,8 +18,8 @@ const ATTRIBUTES_SHOWN: usize = 40;
 
 const LEGEND: &str = "\
 A pattern is a key with `<n>` for digits, `<word>` for names that differ, `<text>` for those with spaces, `<id>` for letters and digits mixed, `<rest>` for
-the end of a very long key, and `<date>`, `<uuid>`, `<email>` and their like; what stands without brackets is the same in all. Bytes are billed:
-with 100 for each item. Median and p99 are exact to 1/16.
+the end of a very long key, and `<date>`, `<uuid>`, `<email>` and their like; text without brackets is the same in all keys. Bytes are as billed,
+100 more for each item. Median and p99 are exact to 1/16.
 ";
 
 /// Returns the report.

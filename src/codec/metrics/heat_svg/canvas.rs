@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::codec::count::noun;
+
 pub const WIDTH: f64 = 1120.0;
 pub const MARGIN: f64 = 32.0;
 pub const RIGHT: f64 = WIDTH - MARGIN;
@@ -276,12 +278,8 @@ pub fn escaped(text: &str) -> String {
 
 /// Returns `1 item`, `2 items`.
 #[must_use]
-pub fn plural(count: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        thousands(count),
-        if count == 1 { "" } else { "s" }
-    )
+pub fn plural(count: u64, what: &str) -> String {
+    format!("{} {}", thousands(count), noun(count, what))
 }
 
 /// Returns a share of one as a percentage.

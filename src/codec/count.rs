@@ -1,0 +1,40 @@
+//! Counts with their nouns, for sentences.
+
+use std::borrow::Cow;
+
+/// Returns the noun for a count: `item` for one, else `items`, `indexes`, `entries`.
+#[must_use]
+pub fn noun(count: u64, word: &str) -> Cow<'_, str> {
+    match (count, word.strip_suffix('y')) {
+        (1, _) => word.into(),
+        // A vowel before the y: keys.
+        (_, Some(stem)) if !stem.ends_with('e') => format!("{stem}ies").into(),
+        _ if word.ends_with('x') => format!("{word}es").into(),
+        _ => format!("{word}s").into(),
+    }
+}
+
+/// Formats a count: `1 item`, `2 items`.
+#[must_use]
+pub fn plural(count: u64, word: &str) -> String {
+    format!("{count} {}", noun(count, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_counts() {
+        for (count, word, expected) in [
+            (1, "item", "1 item"),
+            (0, "item", "0 items"),
+            (1, "entry", "1 entry"),
+            (0, "entry", "0 entries"),
+            (2, "index", "2 indexes"),
+            (2, "key", "2 keys"),
+        ] {
+            assert_eq!(plural(count, word), expected);
+        }
+    }
+}
