@@ -33,9 +33,9 @@ pub struct EngineArgs {
 fn memory(text: &str) -> Result<u64, String> {
     let enough = |bytes: &u64| *bytes >= LIMIT_BYTES_MIN;
     bytes(text).and_then(|bytes| {
-        Some(bytes)
-            .filter(enough)
-            .ok_or_else(|| format!("{text} is less than 256M, with which no bounds hold"))
+        Some(bytes).filter(enough).ok_or_else(|| {
+            format!("{text} is too little: ddbfs keeps its bounds on memory with 256M or more")
+        })
     })
 }
 

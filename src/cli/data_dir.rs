@@ -21,7 +21,12 @@ const BUCKETS: &str = "s3";
 #[derive(Debug, Clone, Args)]
 pub struct DirArgs {
     /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
-    #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
+    #[arg(
+        long = "data",
+        value_name = "DIR",
+        env = "DDBFS_DATA",
+        hide_env_values = true
+    )]
     dir: Option<PathBuf>,
 }
 

@@ -24,10 +24,14 @@ A table is [PLACE/]TABLE:
   Orders                          of the data directory
   ./copy/Orders                   of another data directory
   http://127.0.0.1:8000/Orders    of the service there
-  aws:Orders                      of DynamoDB, by the AWS configuration; aws:eu-west-1/Orders of that region
+  aws:Orders                      of DynamoDB, by the AWS configuration
+  aws:eu-west-1/Orders            of DynamoDB in that region
 
-Both tables are read once. Items that differ are read again, consistently, and printed if they still differ:
-  - KEY      only in A        + KEY      only in B        ~ KEY      in both, with the attributes of A and of B
+Both tables are read once. Items that differ are read again, consistently, and
+printed if they still differ:
+  - KEY    only in A
+  + KEY    only in B
+  ~ KEY    in both, with the attributes of A and of B
 
 Exit code: 0 same items, 1 different, 2 failure.";
 

@@ -37,11 +37,15 @@ pub fn advise(args: AdviseArgs) -> Result<CommandResult, CliError> {
 }
 
 const SHAPES_HELP: &str = "\
-Keys become patterns: USER#17 is USER#<n>. Examples:
-  ddbfs shapes Orders                        the patterns, with sizes, attributes and indexes
-  ddbfs shapes Orders --sample 100000        from about 100,000 items spread over the table
-  ddbfs shapes Orders --json | jq -r '.patterns[] | [.items, .partition_key, .sort_key] | @tsv'
-A mounted table has the same text in shapes.md and shapes.json.";
+Keys become patterns: USER#17 is USER#<n>. A mounted table has the same text in
+shapes.md and shapes.json.
+
+Examples:
+  # the patterns, with sizes, attributes and indexes
+  ddbfs shapes Orders
+  # from about 100,000 items spread over the table
+  ddbfs shapes Orders --sample 100000
+  ddbfs shapes Orders --json | jq '.patterns[] | {items, partition_key}'";
 
 #[derive(Debug, Args)]
 #[command(after_help = SHAPES_HELP)]
@@ -79,9 +83,12 @@ pub fn shapes(args: ShapesArgs) -> Result<CommandResult, CliError> {
 
 const SHARDS_HELP: &str = "\
 Examples:
-  ddbfs shards count --writes 5000 --item-bytes 1536      10: writes a second x item KB, rounded up, / 1000
-  ddbfs shards suffix Client1_Trans1 --of 10              the suffix for writing the item and for reading it back
-  cat 'mnt/Invoices/query/@pk.shards=121212-,1,5/items.ndjson'     reads 121212-1 to 121212-5 as one";
+  # 10: the writes a second, times the KB of an item rounded up, by 1,000
+  ddbfs shards count --writes 5000 --item-bytes 1536
+  # the suffix for writing the item and for reading it back
+  ddbfs shards suffix Client1_Trans1 --of 10
+  # 121212-1 to 121212-5 read as one
+  cat mnt/Invoices/query/@pk.shards=121212-,1,5/items.ndjson";
 
 #[derive(Debug, Args)]
 #[command(after_help = SHARDS_HELP)]

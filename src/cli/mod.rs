@@ -56,11 +56,15 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  ddbfs sample; mkdir -p mnt                    create the example tables
-  ddbfs mount ./mnt &                           tables are directories, items are JSON files
-  ls mnt; cat mnt/Pets/items/Dog/Fido.json
-  echo '{\"Age\":3}' > mnt/Pets/items/Dog/Rex.json      a PutItem
-  cat 'mnt/GameScores/gsi/GameTitleIndex/query/@pk=Meteor%20Blasters/desc/items.ndjson'
+  # create the example tables; in the mount, tables are directories
+  ddbfs sample
+  mkdir -p mnt; ddbfs mount ./mnt &
+  ls mnt
+  # an item is a JSON file, and a write to it is a PutItem
+  cat mnt/Pets/items/Dog/Fido.json
+  echo '{\"Age\":3}' > mnt/Pets/items/Dog/Rex.json
+  # a path is a query
+  cat mnt/GameScores/gsi/GameTitleIndex/query/@pk=Meteor%20Blasters/items.ndjson
   ddbfs umount ./mnt
 
 Set RUST_LOG=info (or debug) for a log on standard error.";

@@ -68,12 +68,12 @@ const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "restore",
-        help: "accept and discard writes to derived files (gsi/, lsi/, stats.json, …), so\nthat any program can restore a copy of a table",
+        help: "accept and discard writes to derived files (gsi/, lsi/, stats.json, …), so that any program can restore a copy of a table",
         set: |o, _| set(&mut o.view.restore, true),
     },
     OptionSpec {
         name: "keep_text",
-        help: "an item's file reads back as it was written, byte for byte, until the item\nchanges; for the newest 64 MiB of texts, until the mount ends",
+        help: "an item's file reads back as it was written, byte for byte, until the item changes; for the newest 64 MiB of texts, until the mount ends",
         set: |o, _| set(&mut o.view.keep_text, true),
     },
     OptionSpec {
@@ -98,7 +98,7 @@ const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "allow_other",
-        help: "other users have access, by the permission bits; unless you are root,\n/etc/fuse.conf must have user_allow_other",
+        help: "other users have access, by the permission bits; unless you are root, /etc/fuse.conf must have user_allow_other",
         set: |o, _| {
             o.view.allow_other = true;
             set(&mut o.allow_other, true)
@@ -275,19 +275,46 @@ fn number(value_out: &mut Option<u32>, value: &str) -> Result<(), String> {
 pub fn help() -> String {
     let mut text = String::from("Mount options (-o OPT,OPT…):\n");
     for known in OPTIONS {
-        let help = known.help.replace('\n', &format!("\n{:15}", ""));
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "  {:<12} {help}", known.name);
+        let mut head = known.name;
+        // A name that fills its column has a line of its own.
+        if head.len() > 12 {
+            let _ = writeln!(text, "  {head}");
+            head = "";
+        }
+        for line in known.help.lines().flat_map(wrapped) {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "  {head:<12} {line}");
+            head = "";
+        }
     }
     text.push_str(
-        "The words of mount(8) and fstab(5) (defaults, noatime, user, noauto, _netdev, nofail, x-…) are\n\
-         accepted too; the mount is always nosuid, nodev, noexec and noatime.\n\n\
+        "The words of mount(8) and fstab(5) (defaults, noatime, user, noauto, _netdev,\n\
+         nofail, x-…) are accepted too; the mount is always nosuid, nodev, noexec and\n\
+         noatime.\n\n\
          In /etc/fstab, with the data directory DIR, one of\n  \
          ddbfs#DIR  /mnt  fuse        rw,noatime  0  0\n  \
          DIR        /mnt  fuse.ddbfs  rw,noatime  0  0\n\
          With /sbin/mount.ddbfs as a symlink to ddbfs, the type may be ddbfs, as in\n  mount -t ddbfs DIR /mnt",
     );
     text
+}
+
+/// Columns of the help of an option, beside its name.
+const HELP_COLUMNS: usize = 64;
+
+/// Splits a line of help at spaces, so that each part fits.
+fn wrapped(line: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= HELP_COLUMNS => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// The name of the helper, a symlink to the program.
@@ -523,7 +550,8 @@ mod tests {
         let text = help();
         for known in OPTIONS {
             assert!(
-                text.contains(&format!("\n  {} ", known.name)),
+                text.contains(&format!("\n  {} ", known.name))
+                    || text.contains(&format!("\n  {}\n", known.name)),
                 "{}",
                 known.name
             );

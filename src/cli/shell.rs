@@ -41,8 +41,9 @@ In ~/.bashrc, ~/.zshrc, or ~/.config/fish/config.fish:
   eval \"$(ddbfs shell bash)\"
   eval \"$(ddbfs shell zsh)\"
   ddbfs shell fish | source
-It reads .ddb/errors/last of each mount after each command, reports new failures, and completes names in a mount that ls does not
-show: query/, clauses, key values, results; and tables for ddbfs dump and similar commands.")]
+It reads .ddb/errors/last of each mount after each command, reports new
+failures, and completes names in a mount that ls does not show: query/, clauses,
+key values, results; and tables for ddbfs dump and similar commands.")]
 pub struct ShellArgs {
     /// The shell
     #[arg(required_unless_present_any = ["complete", "line", "told", "tables"])]

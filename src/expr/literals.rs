@@ -34,8 +34,8 @@ use crate::model::error::NumberError;
 
 /// The same for users, in `help` and in the text of `X.update`.
 pub const SYNTAX_HELP: &str = "\
-Values stand in the text: 'a' and \"a\" strings (a quote inside twice, in double quotes also JSON's escapes), numbers, true, false,
-null, b\"bytes\", plain JSON lists and maps. Reserved words need no care; other odd names stand in `backquotes`.
+Write values in place: 'a' and \"a\" strings (a quote inside twice, in double quotes also JSON's escapes), numbers, true, false,
+null, b\"bytes\", plain JSON lists and maps. Reserved words can be written as they are; put names with other characters in `backquotes`.
 ";
 
 /// A byte of a text, with a flag that it was written as `%XX`.

@@ -35,15 +35,17 @@ use state::{AfterKey, Sort, TopState};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Keys: q or Ctrl-C quits; up and down, or k and j, choose; u r w t l n sort; / filters, Enter keeps the filter and Esc clears it;
-m switches partitions and keys between the last minute, hour and day.
+Keys: q or Ctrl-C quits; up and down, or k and j, choose a row; u r w t l n
+sort; / filters, Enter keeps the filter and Esc clears it; m switches partitions
+and keys between the last minute, hour and day.
 
 Its reads are free: they are neither charged, throttled nor counted.
 
 Examples:
   ddbfs top
   ddbfs top mnt --interval 0.5 --sort throttles
-  ddbfs top mnt --once | awk '$1 == \"key\"'      hot keys of every table and index with requests")]
+  # the hot keys of every table and index with requests
+  ddbfs top mnt --once | awk '$1 == \"key\"'")]
 pub struct TopArgs {
     /// The mount, or a path in it; by default the only one of this user
     mount: Option<PathBuf>,
@@ -53,11 +55,17 @@ pub struct TopArgs {
     /// Print the window once as aligned text and exit; also if standard output is not a terminal
     #[arg(long)]
     once: bool,
-    /// The order of the rows
-    #[arg(long, value_enum, default_value_t)]
+    /// Order of the rows: units (a write unit counts as three), reads, writes, throttles, latency or
+    /// name
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     sort: Sort,
     /// Only tables and indexes with this in their paths
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
     filter: String,
     /// Look back for a minute, hour or day
     #[arg(long, default_value = "minute", value_parser = window)]
