@@ -161,7 +161,7 @@ pub fn run_copy(
     let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
     warn(format_args!(
-        "{what}: about {items} {}, {bytes}; {}",
+        "{action}: about {items} {}, {bytes}; {}",
         noun(estimate.items, "item"),
         cost.text(&estimate.left)
     ));
@@ -186,7 +186,7 @@ pub fn run_copy(
     let outcome = copy(plan, &tally, &bar);
     let counts = tally.counts();
     let summary = format!(
-        "{} {} {done}; {}",
+        "{} {} {past_action}; {}",
         HumanCount(counts.items - counts.rejected),
         noun(counts.items - counts.rejected, "item"),
         cost.text(&counts)

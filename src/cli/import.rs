@@ -5,6 +5,7 @@ use std::io::Read as _;
 
 use super::exit::{print_line, warn};
 use super::prelude::*;
+use crate::codec::count::plural;
 use crate::codec::definitions::{self, Definitions, Parameters, TableDefinition};
 use crate::codec::{dynamodb_json, json::document::Document, wire};
 use crate::database::local::LocalDatabase;
@@ -221,9 +222,9 @@ fn put_items(
         }
     }
     if bad == 0 {
-        print_line!("{name}: created, {stored} items")?;
+        print_line!("{name}: created, {}", plural(stored, "item"))?;
         return Ok(CommandResult::Done);
     }
-    print_line!("{name}: created, {stored} items, {bad} refused")?;
+    print_line!("{name}: created, {}, {bad} refused", plural(stored, "item"))?;
     Ok(CommandResult::Failed)
 }

@@ -247,7 +247,7 @@ fn report(
         .unwrap_or_default();
     print_line!(
         "{index}: {}{of}, {}",
-        state.status.word(),
+        state.status.as_str(),
         plural(state.item_count, "entry")
     )?;
     if state.violations > 0 {

@@ -11,6 +11,7 @@
 
 pub mod calendar;
 pub mod count;
+pub mod definitions;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;

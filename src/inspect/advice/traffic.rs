@@ -151,8 +151,8 @@ fn throttled(facts: &TableFacts, keyed: KeySource<'_>, source_traffic: &SourceTr
         level: AdviceLevel::Warning,
         finding: format!(
             "{} {} throttled in the last day: {} and {}{on}.{limit}",
-            plural(of.day.throttles(), "request"),
-            if of.day.throttles() == 1 {
+            plural(source_traffic.day.throttles(), "request"),
+            if source_traffic.day.throttles() == 1 {
                 "was"
             } else {
                 "were"

@@ -281,7 +281,7 @@ impl CheckpointState<'_> {
             None => "it is not known how many later ones are lost".to_owned(),
         };
         Ok(Some(format!(
-            "{what}. The commits up to {last} can be opened; {lost}."
+            "{fault}. The commits up to {last} can be opened; {lost}."
         )))
     }
 
