@@ -38,7 +38,7 @@ Write values plainly: a number as digits, a binary in base64.
 Examples:
   ddbfs archive Pets --pk Dog --sk-lt M ./archives --delete
   # restore them
-  zcat ./archives/Pets-*/data/*.json.gz | jq -c .Item | ddbfs load Pets";
+  ddbfs load Pets ./archives/Pets-*";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]

@@ -1,35 +1,53 @@
-//! `ddbfs load TABLE [FILE…]`: puts NDJSON into a table, with many puts in flight so that they
-//! share commits (group commit). `ddbfs dump TABLE`: prints every item, one JSON object a line, in
-//! the table's key order.
+//! `ddbfs load TABLE [FILE…]`: puts the items of files into a table, with many puts in flight so
+//! that they share commits (group commit); `load_files` finds the files. `ddbfs dump TABLE`: prints
+//! every item, one JSON object a line, in the table's key order.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::args::DurabilityArgs;
 use super::exit::print_line;
+use super::load_files::{InputFile, InputFiles, OpenFile, cause};
 use super::prelude::*;
 use super::progress::ProgressLine;
-use crate::codec::plain_json;
+use crate::codec::count::plural;
+use crate::codec::item_files::form::FileForm;
+use crate::codec::item_files::rows::{Columns, CsvRows};
+use crate::codec::item_files::{EntryPlace, FileEntry, FileError, items};
 use crate::engine::EngineOptions;
-use crate::model::api::{Call, Completion, PutItemRequest, ScanRequest};
-use crate::model::{Error, Item, TableName};
+use crate::model::api::{Call, Completion, DeleteItemRequest, PutItemRequest, ScanRequest};
+use crate::model::{Error, TableName, TableSchema};
 
 /// The most puts in flight: enough to fill the next group commit while one is in progress.
 const IN_FLIGHT_MAX: usize = 4096;
 /// The most bytes of their texts.
 const IN_FLIGHT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The longest line: an item of 400 KB fits in any JSON form.
-const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// The most bad lines that are printed; the rest are counted.
-const REPORTS_MAX: u64 = 100;
+const REPORTS_MAX: u64 = 10;
+
+const LOAD_HELP: &str = "\
+A file's content decides what it is, not its name; each may be compressed with gzip or Zstandard:
+  items one after the other or in a list, plain or as DynamoDB JSON; what `ddbfs dump` and `ddbfs archive` write
+  output of `aws dynamodb` scan, query, get-item, batch-get-item, transact-get-items
+  requests of put-item, batch-write-item, transact-write-items: puts put, deletes delete; those for other tables are left out
+  lines of full and incremental exports; in the latter, an item without NewImage is deleted
+  CSV with a header: key attributes have the types of the table and its indexes, all others are strings, an empty cell is no
+  attribute; in `typed/items.csv` of a mount every cell has its type
+A directory is an export with its manifest, whose checksums are compared, or all files below it.
+
+Examples:
+  ddbfs load Orders orders.ndjson more.json.gz
+  aws dynamodb scan --table-name Orders | ddbfs load Orders
+  ddbfs load Orders AWSDynamoDB/01693685827463-2d8752fd";
 
 #[derive(Debug, Args)]
+#[command(after_help = LOAD_HELP)]
 pub struct LoadArgs {
     /// The table; it must exist
     table: String,
-    /// NDJSON files, one item a line, plain JSON or DynamoDB JSON; - or none: standard input
+    /// Files, and directories of files or of an export; - or none: standard input
     files: Vec<PathBuf>,
     #[command(flatten)]
     durability: DurabilityArgs,
@@ -44,73 +62,47 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
         args.durability.durability,
     )?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let files = if args.files.is_empty() {
+    let schema = opened
+        .database
+        .schema(&table)?
+        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let paths = if args.files.is_empty() {
         vec![PathBuf::from("-")]
     } else {
         args.files
     };
-    // All are opened before anything is put: a wrong name leaves the table as it was.
-    let sources = files
-        .iter()
-        .map(|path| open_source(path))
-        .collect::<Result<Vec<_>, _>>()?;
-    let total = sources
-        .iter()
-        .map(|source| source.bytes)
-        .sum::<Option<u64>>();
-
-    let mut loader = Loader::new(
-        opened.database.clone(),
+    let found = InputFiles::find(&paths, &schema)?;
+    let total = found.files.iter().map(|file| file.bytes).sum();
+    let mut loader = Loader {
+        database: opened.database.clone(),
         table,
-        ProgressLine::of_bytes(total),
-    );
-    // The error is returned later: if a file cannot be read to its end, puts are still in flight.
-    let read = sources
-        .into_iter()
-        .try_for_each(|source| loader.load(source));
-    let (stored, bad) = loader.finish();
+        progress: Arc::new(ProgressLine::of_bytes(total)),
+        in_flight: Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX)),
+        bytes_read: found.bytes_read,
+        files_bad: 0,
+    };
+    for other in &found.others {
+        loader.report_file(other);
+    }
+    for file in found.files {
+        loader.load(file, &schema);
+    }
+    let files_bad = loader.files_bad;
+    let tally = loader.finish();
     drop(opened);
-    read?;
-    print_line!(
-        "{} loaded, {}",
-        plural(stored, "item"),
-        plural(bad, "bad line")
-    )?;
-    Ok(if bad == 0 {
+    let mut said = format!("{} loaded", plural(tally.stored, "item"));
+    if tally.deleted > 0 {
+        said += &format!(", {} deleted", tally.deleted);
+    }
+    said += &format!(", {}", plural(tally.bad, "bad line"));
+    if files_bad > 0 {
+        said += &format!(", {files_bad} files not loaded or not to their end");
+    }
+    print_line!("{said}")?;
+    Ok(if tally.bad == 0 && files_bad == 0 {
         CommandResult::Done
     } else {
         CommandResult::Failed
-    })
-}
-
-struct InputFile {
-    name: String,
-    reader: Box<dyn BufRead>,
-    /// `None` for a pipe.
-    bytes: Option<u64>,
-}
-
-fn open_source(path: &Path) -> Result<InputFile, CliError> {
-    if path == Path::new("-") {
-        return Ok(InputFile {
-            name: "standard input".into(),
-            reader: Box::new(BufReader::new(std::io::stdin())),
-            bytes: None,
-        });
-    }
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(CliError::io(name.clone()))?;
-    let metadata = file.metadata().map_err(CliError::io(name.clone()))?;
-    if metadata.is_dir() {
-        return Err(CliError::Message(format!(
-            "{name} is a directory; name NDJSON files"
-        )));
-    }
-    let bytes = metadata.is_file().then_some(metadata.len());
-    Ok(InputFile {
-        name,
-        reader: Box::new(BufReader::with_capacity(1 << 20, file)),
-        bytes,
     })
 }
 
@@ -118,6 +110,7 @@ fn open_source(path: &Path) -> Result<InputFile, CliError> {
 #[derive(Default)]
 struct LoadTally {
     stored: u64,
+    deleted: u64,
     bad: u64,
 }
 
@@ -126,118 +119,177 @@ struct Loader {
     table: TableName,
     progress: Arc<ProgressLine>,
     in_flight: Arc<InFlight<LoadTally>>,
-    bytes_read: u64,
+    bytes_read: Arc<AtomicU64>,
+    /// The number of files of which something was not read.
+    files_bad: u64,
 }
 
 impl Loader {
-    fn new(database: Arc<dyn Browse>, table: TableName, progress: ProgressLine) -> Self {
-        Self {
-            database,
-            table,
-            progress: Arc::new(progress),
-            in_flight: Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX)),
-            bytes_read: 0,
+    /// Loads a file; what cannot be read of it is reported, and the next file is loaded all the
+    /// same.
+    fn load(&mut self, mut file: InputFile, schema: &TableSchema) {
+        match file.is_as_listed() {
+            Err(error) => return self.report_file(&error.to_string()),
+            Ok(false) => {
+                let name = &file.name;
+                return self.report_file(&format!(
+                    "{name}: not loaded, as its MD5 is not that in the export's manifest"
+                ));
+            }
+            Ok(true) => {}
+        }
+        let OpenFile { mut text, form } = match file.open(Arc::clone(&self.bytes_read), schema) {
+            Ok(Ok(opened)) => opened,
+            Ok(Err(not)) => {
+                let text = format!("{}: not loaded, as it looks like {}", file.name, not.what);
+                return self.report_file(&text);
+            }
+            Err(error) => return self.report_file(&error.to_string()),
+        };
+        let (mut entries, mut others): (u64, Vec<String>) = (0, Vec::new());
+        let mut take = |place, bytes, entry| {
+            match entry {
+                FileEntry::OtherTable(name) if others.contains(&name) => return Ok(()),
+                FileEntry::OtherTable(name) => {
+                    self.tell_other_table(&file, &name);
+                    others.push(name);
+                    return Ok(());
+                }
+                FileEntry::Put(item) => {
+                    let request = PutItemRequest::new(self.table.clone(), item);
+                    self.write(
+                        &file.name,
+                        place,
+                        bytes,
+                        |tally| &mut tally.stored,
+                        |done| {
+                            Call::PutItem(
+                                request,
+                                Completion::detached(move |outcome| done(outcome.err())),
+                            )
+                        },
+                    );
+                }
+                FileEntry::Delete(key) => {
+                    let request = DeleteItemRequest::new(self.table.clone(), key);
+                    self.write(
+                        &file.name,
+                        place,
+                        bytes,
+                        |tally| &mut tally.deleted,
+                        |done| {
+                            Call::DeleteItem(
+                                request,
+                                Completion::detached(move |outcome| done(outcome.err())),
+                            )
+                        },
+                    );
+                }
+                FileEntry::Bad(fault) => {
+                    report(&self.in_flight, &self.progress, &file.name, place, &fault);
+                }
+            }
+            entries += 1;
+            Ok(())
+        };
+        let (read, line) = match form {
+            FileForm::Json => {
+                let read = items::read(&mut text, schema, &mut take);
+                (read, text.line)
+            }
+            FileForm::Csv { delimiter } => {
+                let columns = Columns {
+                    header: None,
+                    typed: &schema.attribute_definitions(),
+                    is_json_read: true,
+                };
+                let mut rows = CsvRows::new(text, delimiter);
+                let read = columns.read(&mut rows, &mut take);
+                (read, rows.line)
+            }
+        };
+        let listed = file.manifest.as_ref().map(|listed| listed.items);
+        let name = &file.name;
+        match read {
+            Err(error) => {
+                let error = match &error {
+                    FileError::Io(error) => cause(error),
+                    error => error.to_string(),
+                };
+                self.report_file(&format!(
+                    "{name}:{line}: {error}; the rest of the file is not loaded"
+                ));
+            }
+            Ok(()) if listed.is_some_and(|items| items != entries) => {
+                let items = listed.unwrap_or_default();
+                self.report_file(&format!(
+                    "{name}: the export's manifest lists {items} items, the file has {entries}"
+                ));
+            }
+            Ok(()) if entries == 0 && !others.is_empty() => self.files_bad += 1,
+            Ok(()) => {}
         }
     }
 
-    fn load(&mut self, mut source: InputFile) -> Result<(), CliError> {
-        let mut line = Vec::new();
-        for number in 1_u64.. {
-            line.clear();
-            let limited = &mut source.reader.by_ref().take(LINE_BYTES_MAX);
-            let read = limited
-                .read_until(b'\n', &mut line)
-                .map_err(CliError::io(source.name.clone()))?;
-            if read == 0 {
-                return Ok(());
-            }
-            self.bytes_read += read as u64;
-            if read as u64 == LINE_BYTES_MAX && line.last() != Some(&b'\n') {
-                self.report_bad(
-                    &source.name,
-                    number,
-                    "the line is longer than any item can be",
-                );
-                self.skip_line(&mut source)?;
-                continue;
-            }
-            if !line.trim_ascii().is_empty() {
-                self.load_line(&source.name, number, &line);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads to the end of an overlong line, in bounded memory.
-    fn skip_line(&mut self, source: &mut InputFile) -> Result<(), CliError> {
-        loop {
-            let buffer = source
-                .reader
-                .fill_buf()
-                .map_err(CliError::io(source.name.clone()))?;
-            let end = buffer.iter().position(|&byte| byte == b'\n');
-            let used = end.map_or(buffer.len(), |at| at + 1);
-            if used == 0 {
-                return Ok(());
-            }
-            source.reader.consume(used);
-            self.bytes_read += used as u64;
-            if end.is_some() {
-                return Ok(());
-            }
-        }
-    }
-
-    fn load_line(&self, source: &str, number: u64, line: &[u8]) {
-        match plain_json::parse_line(line) {
-            Ok(item) => self.put(source, number, line.len(), item),
-            Err(error) => self.report_bad(source, number, &error.to_string()),
-        }
-    }
-
-    fn put(&self, source: &str, number: u64, bytes: usize, item: Item) {
+    /// Starts the write of an entry; `call` makes it of the function to be called at its end.
+    fn write(
+        &self,
+        name: &Arc<str>,
+        place: EntryPlace,
+        bytes: usize,
+        counter: fn(&mut LoadTally) -> &mut u64,
+        call: impl FnOnce(Box<dyn FnOnce(Option<Error>) + Send>) -> Call,
+    ) {
         self.in_flight.enter(bytes);
         let (in_flight, progress) = (Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         // The position in the file at this put: the bar shows stored items, not queued ones.
-        let (source, bytes_read) = (source.to_owned(), self.bytes_read);
-        self.database.start(Call::PutItem(
-            PutItemRequest::new(self.table.clone(), item),
-            Completion::detached(move |outcome| {
-                match outcome {
-                    Ok(_) => {
-                        let stored = in_flight.update_tally(|tally| {
-                            tally.stored += 1;
-                            tally.stored
-                        });
-                        progress.update(bytes_read, stored.to_string());
-                    }
-                    Err(error) => {
-                        report(&in_flight, &progress, &source, number, &error.to_string())
-                    }
+        let bytes_read = self.bytes_read.load(Ordering::Relaxed);
+        let name = Arc::clone(name);
+        self.database.start(call(Box::new(move |failed| {
+            match failed {
+                None => {
+                    let stored = in_flight.update_tally(|tally| {
+                        *counter(tally) += 1;
+                        tally.stored
+                    });
+                    progress.update(bytes_read, stored.to_string());
                 }
-                // Last: `finish` reads the tally when nothing is in flight.
-                in_flight.leave(bytes);
-            }),
+                Some(error) => report(&in_flight, &progress, &name, place, &error.to_string()),
+            }
+            // Last: `finish` reads the tally when nothing is in flight.
+            in_flight.leave(bytes);
+        })));
+    }
+
+    /// Reports a file that is not loaded, or not to its end.
+    fn report_file(&mut self, text: &str) {
+        self.files_bad += 1;
+        self.progress.line(text);
+    }
+
+    fn tell_other_table(&self, file: &InputFile, name: &str) {
+        let command = TableName::new(name.rsplit('/').next().unwrap_or(name))
+            .map(|table| format!("; `ddbfs load {table} {}` loads them", file.shell_word()));
+        self.progress.line(&format!(
+            "{}: requests or items of the table {name:?} are left out{}",
+            file.name,
+            command.unwrap_or_default()
         ));
     }
 
-    fn report_bad(&self, source: &str, number: u64, text: &str) {
-        report(&self.in_flight, &self.progress, source, number, text);
-    }
-
-    /// Waits for every put; returns the numbers of stored items and of bad lines.
-    fn finish(self) -> (u64, u64) {
-        let LoadTally { stored, bad } = self.in_flight.wait_for_all();
+    /// Waits for every write.
+    fn finish(self) -> LoadTally {
+        let tally = self.in_flight.wait_for_all();
         self.progress.finish();
-        (stored, bad)
+        tally
     }
 }
 
 fn report(
     in_flight: &InFlight<LoadTally>,
     progress: &ProgressLine,
-    source: &str,
-    number: u64,
+    name: &str,
+    place: EntryPlace,
     text: &str,
 ) {
     let bad = in_flight.update_tally(|tally| {
@@ -245,7 +297,7 @@ fn report(
         tally.bad
     });
     if bad <= REPORTS_MAX {
-        progress.line(&format!("{source}:{number}: {text}"));
+        progress.line(&format!("{name}:{place}: {text}"));
     } else if bad == REPORTS_MAX + 1 {
         progress.line("more bad lines follow; they are counted only");
     }

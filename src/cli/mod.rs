@@ -23,6 +23,7 @@ mod import;
 mod index;
 mod inspect;
 mod load;
+mod load_files;
 mod maintain;
 mod mount;
 mod mount_options;
@@ -77,7 +78,8 @@ enum Command {
     Umount(umount::UmountArgs),
     /// Serve the DynamoDB HTTP API without a mount.
     Serve(serve::ServeArgs),
-    /// Put items from NDJSON files or standard input into a table.
+    /// Put items from files, directories or standard input into a table: JSON, CSV, exports, output
+    /// of `aws dynamodb`.
     Load(load::LoadArgs),
     /// Create the tables that templates, models and definitions declare.
     Import(import::ImportArgs),

@@ -6,6 +6,7 @@
 //! plain_json    `X.json` and `X.patch`            dynamodb_json `X.ddbjson`, values on the wire
 //! json/         readers and writers of JSON       file_name     key values as file names       calendar  dates and times
 //! definitions/  tables as other tools declare them
+//! item_files/   items in files of other programs
 //! wire/         the API's requests and responses  metrics/      measurements as text and SVG   sanitize  text for terminals
 //! ```
 
@@ -15,6 +16,7 @@ pub mod definitions;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
+pub(crate) mod item_files;
 pub mod json;
 pub mod key;
 pub mod metrics;

@@ -10,6 +10,7 @@
 
 mod commands;
 mod imports;
+mod load;
 mod one_liners;
 mod packages;
 mod readme_tour;

@@ -666,7 +666,7 @@ fn rows_and_lines_beyond_bounds_are_counted_and_the_rest_is_imported() {
         (&json!(1), &json!(1)),
         "{found}"
     );
-    assert!(error_log(&root, &found).contains("The line is longer than 3 MiB"));
+    assert!(error_log(&root, &found).contains("The text is longer than 4 MiB"));
 }
 
 #[test]

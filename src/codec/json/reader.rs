@@ -27,7 +27,7 @@ pub fn read_document<T>(
     document: fn(&mut JsonReader<'_>) -> Result<T, JsonError>,
 ) -> Result<T, JsonError> {
     let read = |text| {
-        let mut reader = JsonReader { text, at: 0 };
+        let mut reader = JsonReader::new(text);
         let read = document(&mut reader)?;
         reader.end().map(|()| read)
     };
@@ -76,6 +76,11 @@ pub struct JsonReader<'a> {
 }
 
 impl<'a> JsonReader<'a> {
+    /// Creates a reader of a text that may end anywhere.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
     fn bytes(&self) -> &'a [u8] {
         debug_assert!(self.at <= self.text.len());
         self.text.as_bytes().get(self.at..).unwrap_or_default()
