@@ -405,7 +405,8 @@ pub struct TimeSpan {
     pub to_ms: u64,
 }
 
-/// Consumed capacity units of both kinds, and throttled requests.
+/// Consumed capacity units of both kinds, and throttle events: one for each item of a batch that was
+/// throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Load {
     pub read: f64,
@@ -422,7 +423,7 @@ impl Load {
         3.0 * self.write + self.read
     }
 
-    /// Returns the throttled requests of both kinds.
+    /// Returns the throttle events of both kinds.
     #[must_use]
     pub fn throttles(&self) -> u64 {
         self.read_throttles + self.write_throttles
@@ -610,12 +611,12 @@ pub struct LargeCollection {
     pub billed_bytes: u64,
 }
 
-/// The requests that were throttled by the same limit of the same partition within a minute.
+/// The throttle events of the same limit of the same partition within a minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThrottleWarning {
-    /// The first of these requests.
+    /// The first of them.
     pub throttled: Throttled,
-    pub requests: u64,
+    pub events: u64,
     /// The time of the first, milliseconds since the epoch.
     pub time_ms: u64,
 }

@@ -363,7 +363,7 @@ fn what_is_throttled_is_told_with_its_place_and_its_limit() {
         bed.layout()
             .throttle_warnings()
             .iter()
-            .map(|warning| warning.requests)
+            .map(|warning| warning.events)
             .collect::<Vec<_>>(),
         [2]
     );

@@ -271,6 +271,10 @@ fn a_planned_index_is_told_before_it_is_made() {
         index["a_put"],
         json!({ "table_units": 1.8, "index_units": 1.067 })
     );
+    assert_eq!(
+        (&index["distinct_values"], &index["largest_share"]),
+        (&json!(160), &json!(0.0063))
+    );
     let small = planned("KEYS_ONLY");
     assert_eq!(
         mount.sh("cat Flat/capacity.json").ok(),

@@ -313,6 +313,14 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
             .out
             .contains("Prov/schema.plan: EINVAL")
     );
+    // A refused text leaves no plan, not the one before.
+    let refused = "cat Prov/schema.json > Prov/schema.plan; echo '{]' > Prov/schema.plan; jq -r .hint Prov/schema.plan";
+    assert!(
+        mount
+            .sh_in_new_session(refused)
+            .out
+            .starts_with("there is no plan: "),
+    );
 }
 
 #[test]

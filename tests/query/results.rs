@@ -299,6 +299,18 @@ fn csv_has_the_columns_of_select_or_of_all_items() {
     );
 }
 
+/// An index lacks the items without its sort key, and a scan finds them.
+#[test]
+fn explain_tells_that_an_index_lacks_items() {
+    let mount = readings();
+    mount
+        .sh("echo '{\"kind\":\"odd\"}' > Readings/items/p/99.json")
+        .ok();
+    let plan = json_of(&mount, "Readings/scan/where.kind.eq=odd/explain.json");
+    let expected = "gsi/by-kind/query/kind=… reads only what matches, but finds only items that have kind and at: 10 of 11 are in it";
+    assert_eq!(plan["cheaper"][0], expected, "{plan:#}");
+}
+
 #[test]
 fn explain_tells_the_cost_and_what_would_be_cheaper() {
     let mount = readings();
@@ -336,6 +348,8 @@ fn explain_tells_the_cost_and_what_would_be_cheaper() {
         "gsi/by-kind/query/kind=… reads only what matches",
     );
     advice("scan/where.pk.eq=p", "query/pk=… reads one item collection");
+    let scan = json_of(&mount, "Readings/scan/explain.json");
+    assert_eq!(scan["key_condition"], json!([]));
     advice("scan/consistent", "consistent reads cost twice");
     advice("query/@pk=p/select=n", "select saves no reading");
     advice(

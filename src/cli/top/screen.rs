@@ -68,7 +68,7 @@ const OF_SOURCES: [ScreenColumn<TopRow>; 9] = [
         cell: |row| configured(row.reading.provisioned.map(|u| u.write)).into(),
     },
     ScreenColumn {
-        title: "throttled",
+        title: "throttles",
         width: 10,
         rank: 2,
         sort: Some(Sort::Throttles),
@@ -134,7 +134,7 @@ const OF_PARTITIONS: [ScreenColumn<PartitionHeat>; 7] = [
         cell: |one| rate(one.write_per_second).into(),
     },
     ScreenColumn {
-        title: "throttled",
+        title: "throttles",
         width: 9,
         rank: 4,
         sort: None,
@@ -172,7 +172,7 @@ const OF_KEYS: [ScreenColumn<HotKeyLine>; 4] = [
         cell: |key| rate(key.write_per_second).into(),
     },
     ScreenColumn {
-        title: "throttled",
+        title: "throttles",
         width: 9,
         rank: 2,
         sort: None,

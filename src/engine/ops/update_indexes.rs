@@ -1,6 +1,8 @@
 //! UpdateTable's creation and deletion of a global index (docs/dynamodb.md 9.6, 11.3): the
 //! definition and its checks. The rest of its life cycle is in `index_life`.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use super::update_throughput;
 use crate::engine::{
     base::{
@@ -9,7 +11,7 @@ use crate::engine::{
         write_units,
     },
     catalog::entry::{BuildPhase, BuildingIndex, BuiltIndex},
-    index::IndexView,
+    index::{IndexEntry, IndexView},
     index_life::violations::violation,
     runtime::prelude::*,
 };
@@ -214,6 +216,8 @@ fn element_text(attribute: &KeyAttribute, role: &str) -> String {
 
 /// The bytes of items, with their overhead, that a forecast reads: a second or two.
 const FORECAST_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// The greatest number of partition key values that a forecast counts, in some 50 MB.
+const VALUES_MAX: usize = 1_000_000;
 /// The number of violations that are listed.
 const EXAMPLES_MAX: usize = 10;
 
@@ -241,6 +245,8 @@ impl Engine {
             entries: 0,
             entry_bytes: 0,
             write_units: 0.0,
+            partition_keys: 0,
+            largest: None,
             violations: 0,
             examples: Vec::new(),
         };
@@ -249,7 +255,7 @@ impl Engine {
             index: &index,
             source: table.source,
         };
-        let mut bytes = 0;
+        let (mut bytes, mut values) = (0, HashMap::new());
         try_walk(
             view.read(),
             &Space::Entry.range(table.source),
@@ -258,7 +264,7 @@ impl Engine {
                 let record =
                     Record::parse(value).map_err(|error| locate(view.read(), key, error))?;
                 bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
-                add_item(&record, &target, &mut forecast)
+                add_item(&record, &target, &mut forecast, &mut values)
                     .map_err(|error| locate(view.read(), key, error))?;
                 Ok(if bytes < FORECAST_BYTES_MAX {
                     ControlFlow::Continue(())
@@ -267,7 +273,29 @@ impl Engine {
                 })
             },
         )?;
+        forecast.partition_keys = values.len() as u64;
         Ok(forecast)
+    }
+}
+
+/// Counts the entry's partition key value, and keeps the largest. With very many values a new one is
+/// not counted: a large one came early, since the walk is in the order of the table's hashes.
+fn count_value(
+    entry: &IndexEntry<'_>,
+    forecast: &mut IndexEstimate,
+    values: &mut HashMap<Digest, u64>,
+) {
+    let is_full = values.len() >= VALUES_MAX;
+    let digest = entry.address.digest;
+    let count = match values.entry(digest) {
+        Entry::Vacant(_) if is_full => return,
+        found => found.or_default(),
+    };
+    *count += 1;
+    match &mut forecast.largest {
+        Some((value, most)) if value.iter().eq(entry.partition.iter().copied()) => *most = *count,
+        Some((_, most)) if *most >= *count => {}
+        largest => *largest = Some((entry.partition.iter().copied().cloned().collect(), *count)),
     }
 }
 
@@ -276,6 +304,7 @@ fn add_item(
     record: &Record<'_>,
     target: &IndexView<'_>,
     forecast: &mut IndexEstimate,
+    values: &mut HashMap<Digest, u64>,
 ) -> Result<(), StoreError> {
     let item_bytes = record.item_bytes() as usize;
     forecast.sampled += 1;
@@ -301,6 +330,7 @@ fn add_item(
         forecast.entries += 1;
         forecast.entry_bytes += bytes as u64;
         forecast.write_units += write_units(bytes);
+        count_value(&entry, forecast, values);
     } else if let Some(violation) = violation(target.index, &item) {
         forecast.violations += 1;
         if forecast.examples.len() < EXAMPLES_MAX {

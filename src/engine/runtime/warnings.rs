@@ -99,7 +99,7 @@ impl Warnings<ThrottleWarning> {
     pub fn warn(&self, throttled: &Throttled, time_ms: u64) {
         let warning = ThrottleWarning {
             throttled: throttled.clone(),
-            requests: 1,
+            events: 1,
             time_ms,
         };
         let is_new = self.add(
@@ -110,7 +110,7 @@ impl Warnings<ThrottleWarning> {
                     .take_while(|it| time_ms.saturating_sub(it.time_ms) < MINUTE_MS);
                 recent
                     .find(|it| is_same(&it.throttled, throttled))
-                    .map(|same| same.requests += 1)
+                    .map(|same| same.events += 1)
             },
             warning,
         );

@@ -47,7 +47,7 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
         "table": path.schema.name.as_str(),
         "index": path.index.as_ref().map(|index| index.as_str()),
         "index_kind": path.index_schema().map(|index| match index.kind { IndexKind::Global => "GSI", IndexKind::Local => "LSI" }),
-        "key_condition": resolved.iter().map(|resolved| key_condition(path, resolved)).collect::<Vec<_>>(),
+        "key_condition": resolved.iter().filter_map(|resolved| key_condition(path, resolved)).collect::<Vec<_>>(),
         "filter": (!filters.is_empty()).then(|| filters.join(" AND ")),
         "requests": estimate.range(|figures| json!(figures.requests)),
         "items": estimate.range(|figures| json!(figures.items)),
@@ -55,7 +55,7 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
         "capacity_units": estimate.range(|figures| json!(figures.units)),
         "fetches": if fetched.is_empty() { estimate.range(|_| json!(0)) } else { estimate.range(|figures| json!(figures.items)) },
         "fetched_attributes": fetched,
-        "cheaper": advice(path),
+        "cheaper": advice(path, db)?,
     });
     Ok(sanitize::json(&format!("{text:#}\n")).into_bytes())
 }
@@ -242,7 +242,7 @@ fn key_condition(path: &QueryPath, resolved: &ResolvedClauses) -> Option<String>
 }
 
 /// Returns advice for a query that reads less or costs less.
-fn advice(path: &QueryPath) -> Vec<String> {
+fn advice(path: &QueryPath, db: &dyn Browse) -> Result<Vec<String>, FsError> {
     let mut all = Vec::new();
     let equal: BTreeSet<&str> = path
         .clauses
@@ -262,12 +262,11 @@ fn advice(path: &QueryPath) -> Vec<String> {
             "query/{table}=… reads one item collection instead of everything"
         ));
     }
-    all.extend(
-        path.schema
-            .indexes
-            .iter()
-            .filter_map(|index| better_index(path, index, &equal, &filtered)),
-    );
+    for index in &path.schema.indexes {
+        if let Some(better) = better_index(path, index, &equal, &filtered) {
+            all.push(better + &lacking(path, index, db)?);
+        }
+    }
     if path.clauses.is_filtered() {
         all.push("a filter saves no reading: every item that is evaluated is paid for, also those that it drops".to_owned());
     } else if path.kind == QueryKind::Scan {
@@ -281,7 +280,27 @@ fn advice(path: &QueryPath) -> Vec<String> {
         ));
     }
     all.extend(clause::advice(path));
-    all
+    Ok(all)
+}
+
+/// Returns the restriction of an index that lacks items of the table: a query of it finds fewer than
+/// the scan may.
+fn lacking(path: &QueryPath, index: &IndexSchema, db: &dyn Browse) -> Result<String, FsError> {
+    let source = |index| SourceName {
+        table: path.schema.name.clone(),
+        index,
+    };
+    let items = db.stats(&source(None))?.entries;
+    let entries = db.stats(&source(Some(index.name.clone())))?.entries;
+    let keys: Vec<&str> = index.attributes().map(|key| key.name.as_str()).collect();
+    Ok(if entries < items {
+        format!(
+            ", but finds only items that have {}: {entries} of {items} are in it",
+            keys.join(" and ")
+        )
+    } else {
+        String::new()
+    })
 }
 
 /// Returns the advice to use an index with a key that replaces the filter.

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use crate::codec::count::plural;
 use crate::fs::{open::prelude::*, path::names::item_path};
+use crate::inspect::{sharding::PARTITION_WRITE_UNITS, violations::cell};
 use crate::model::{
     api::tables::{AbsentEntry, AbsentReason, IndexEstimate, KeyViolation},
     limits::ENTRY_OVERHEAD_BYTES,
@@ -87,6 +88,9 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
         "without_key_attributes": whole(sampled - entries - violations),
         "entry_bytes": entry_bytes,
         "average_entry_bytes": average(forecast.entry_bytes as f64, *entries),
+        "distinct_values": forecast.partition_keys,
+        "largest_value": forecast.largest.as_ref().map(|(values, _)| values.iter().map(cell).collect::<Vec<_>>().join(" + ")),
+        "largest_share": largest_share(forecast).map(|share| (share * 1e4).round() / 1e4),
         "billed_bytes": billed_bytes,
         "storage_month": round_cents(prices.month_of_bytes(billed_bytes as f64)),
         "backfill": {
@@ -121,11 +125,34 @@ fn backfill_rate(forecast: &IndexEstimate) -> (u64, &'static str) {
             "the index's provisioned units; live writes share them",
         ),
         (None, Some(units)) => (units, "the index's maximum on demand; live writes share it"),
-        (None, None) => (
-            ON_DEMAND_WARM.write_capacity_units,
-            "what a new index takes on demand, evenly spread over its keys",
-        ),
+        (None, None) => on_demand_rate(forecast),
     }
+}
+
+/// Returns what a new index on demand takes, or less if its largest value meets the limit of a
+/// partition before.
+fn on_demand_rate(forecast: &IndexEstimate) -> (u64, &'static str) {
+    let (most, ceiling) = (ON_DEMAND_WARM.write_capacity_units, ceiling(forecast));
+    if ceiling < most {
+        (
+            ceiling,
+            "what the partition of the index's largest value allows",
+        )
+    } else {
+        (most, "what a new index takes on demand")
+    }
+}
+
+/// Returns the part of the entries that the largest value has.
+fn largest_share(forecast: &IndexEstimate) -> Option<f64> {
+    let (_, most) = forecast.largest.as_ref()?;
+    Some(*most as f64 / forecast.entries.max(1) as f64)
+}
+
+/// Returns the write units a second at which the largest value meets the limit of a partition.
+fn ceiling(forecast: &IndexEstimate) -> u64 {
+    let most = forecast.largest.as_ref().map_or(1, |(_, most)| *most);
+    scaled(PARTITION_WRITE_UNITS, forecast.entries.max(1), most)
 }
 
 fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
@@ -150,13 +177,22 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
         ));
     }
     words.push(format!(
-        "{entries} of {} would be in the index: they have {keys} as the keys want it",
+        "{entries} of {} enter the index: they have {keys} with the right type",
         plural(*sampled, "item")
     ));
     if *violations > 0 {
         words.push(format!("{violations} have a value that cannot be its key and stay out until it is corrected; later writes of such values are refused"));
     }
-    words.push(format!("a put costs {a_write} write units more on average; a change of {keys} costs the index twice, one of nothing that it holds nothing"));
+    if let Some(share) = largest_share(forecast) {
+        words.push(format!(
+            "the partition key has {} distinct values, and the largest has {:.1} % of the entries: its partition takes {PARTITION_WRITE_UNITS} write units a second, so the index takes at most {}",
+            forecast.partition_keys,
+            share * 100.0,
+            ceiling(forecast)
+        ));
+    }
+    words.push(format!("a put costs {a_write} write units more on average"));
+    words.push(format!("a change of {keys} costs the index twice: it deletes one entry and writes another; a change of attributes that are not in the index costs it nothing"));
     words
 }
 

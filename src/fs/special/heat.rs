@@ -252,7 +252,7 @@ fn throttle_line(warning: &ThrottleWarning) -> String {
     let text = format!("throttled: {}; {}", throttled.describe(), throttled.hint());
     format!(
         "{}\n",
-        json!({ "time_ms": warning.time_ms, "path": path, "requests": warning.requests, "text": text })
+        json!({ "time_ms": warning.time_ms, "path": path, "throttles": warning.events, "text": text })
     )
 }
 

@@ -441,19 +441,36 @@ pub fn plan_text(mount: &Mount, node: &Special) -> Result<Vec<u8>, FsError> {
         .get(&(table.clone(), session_of(mount.caller.pid)), now_ms())
         .cloned();
     Ok(plan.unwrap_or_else(|| {
-        pretty_json(&json!({
-            "table": table.as_str(),
-            "would": "change nothing",
-            "steps": [],
-            "refusals": [],
-            "hint": "write a definition here as into schema.json, then read what that would do; nothing is done",
-        }))
+        no_plan(
+            table,
+            "write a definition here as into schema.json, then read what that would do; nothing is done",
+        )
     }))
 }
 
-/// Opens `schema.plan` for writing.
+fn no_plan(table: &TableName, hint: &str) -> Vec<u8> {
+    pretty_json(&json!({
+        "table": table.as_str(),
+        "would": "change nothing",
+        "steps": [],
+        "refusals": [],
+        "hint": hint,
+    }))
+}
+
+/// Opens `schema.plan` for writing. The plan before it is forgotten: if the new text is refused, it
+/// would be read as the plan of that text.
 pub fn open_plan(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
-    let target = PlanTarget(target(&host.mount, node.try_table()?)?);
+    let table = node.try_table()?;
+    let target = PlanTarget(target(&host.mount, table)?);
+    host.mount.plans.lock().insert(
+        (table.clone(), session_of(host.mount.caller.pid)),
+        no_plan(
+            table,
+            "there is no plan: the text that was written last is no whole definition; `.ddb/errors/last` tells what is wrong with it",
+        ),
+        now_ms(),
+    );
     Ok(open_text(
         node.ino(),
         node.path.clone(),

@@ -2,8 +2,9 @@
 //! provisioned units. Each rule is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{SourceTraffic, TableFacts, Traffic};
-use super::format::{Advice, AdviceLevel};
+use super::format::{Advice, AdviceCost, AdviceLevel};
 use super::format::{minute, percent, units};
+use crate::codec::count::plural;
 use crate::model::metrics::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
@@ -147,7 +148,8 @@ fn provisioned_advice(
             units(peak),
             percent(share, 1.0)
         ),
-        rule: "Provisioned units cost whether they are used or not, and what goes beyond them is throttled when the burst is used up (T-01, T-04, G-40, G-44).",
+        cost: AdviceCost::default().money(saved, &traffic.prices.currency),
+        rule: "Provisioned units cost whether they are used or not, and what goes beyond them is throttled once the burst is used up (T-01, T-04, G-40, G-44).",
         remedy: format!(
             "Set about {} ({:.0} % used in the busiest minute) in `{name}/schema.json`; `ddbfs autoscale` tells what a scaling policy would have done with `{name}/metrics.ndjson`.",
             units_for(peak),
@@ -192,6 +194,7 @@ pub fn billing_mode(facts: &TableFacts) -> Vec<Advice> {
             months.now,
             traffic.prices.currency
         ),
+        cost: AdviceCost::default().money(months.now - cost, &traffic.prices.currency),
         rule: "Units on demand cost several times those that are provisioned and used: an even load is cheaper provisioned, a rare or uneven one on demand (G-40, G-41, S-10).",
         remedy: format!(
             "Set BillingMode in `{}/schema.json`; `{0}/capacity.json` has the costs.",
@@ -206,16 +209,22 @@ pub fn load(facts: &TableFacts) -> Option<String> {
         .traffic
         .as_ref()
         .filter(|traffic| traffic.load() != Load::default())?;
-    let (all, months) = (traffic.load(), mode_costs(traffic));
-    Some(format!(
-        "Since {} it took {} read and {} write units with its indexes, {} throttled. A month at this rate: {:.2} {} as it is, {:.2} on demand, {:.2} provisioned for the busiest minute.",
+    let all = traffic.load();
+    let took = format!(
+        "Since {} it took {} read and {} write units with its indexes, with {}.",
         minute(traffic.since_ms),
         units(all.read),
         units(all.write),
-        all.throttles(),
-        months.now,
-        traffic.prices.currency,
-        months.on_demand,
-        months.provisioned
+        plural(all.throttles(), "throttle event"),
+    );
+    if traffic.seconds() < SECONDS_MIN {
+        return Some(format!(
+            "{took} That is less than an hour, too short for the price of a month."
+        ));
+    }
+    let months = mode_costs(traffic);
+    Some(format!(
+        "{took} A month at this rate costs {:.2} {} as it is, {:.2} on demand, and {:.2} provisioned for the busiest minute.",
+        months.now, traffic.prices.currency, months.on_demand, months.provisioned
     ))
 }

@@ -13,7 +13,7 @@ use crate::model::api::tables::AbsentEntry;
 use crate::model::api::{TableDescription, TableStatus};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::metrics::{
-    Billing, CapacityUsage, HotKey, Load, Period, ReadCounts, SourceMetrics, TableMetrics,
+    Billing, CapacityUsage, HotKey, Load, Period, SourceMetrics, TableMetrics,
 };
 use crate::model::prices::PriceTable;
 use crate::model::schema::ProvisionedThroughput;
@@ -78,6 +78,14 @@ pub struct ItemSizes {
     pub distribution: Distribution,
     /// Bytes and key of the largest items, the largest first.
     pub largest: Vec<(u64, EntryKey)>,
+}
+
+impl IndexFacts {
+    /// Returns the bytes of its entries with the overhead of each.
+    #[must_use]
+    pub fn billed_bytes(&self) -> u64 {
+        self.source.stats.bytes + self.source.stats.entries * ENTRY_OVERHEAD_BYTES
+    }
 }
 
 impl SourceFacts {
@@ -363,24 +371,46 @@ pub struct SourceTraffic {
     pub index: Option<IndexName>,
     pub billing: Billing,
     pub usage: CapacityUsage,
-    /// Queries in the last day.
-    pub queries: ReadCounts,
-    /// Scans in the last day.
-    pub scans: ReadCounts,
+    /// The usage of the last day.
+    pub day: CapacityUsage,
     /// Units a second in the busiest minute of reads, and of writes.
     pub peak: Load,
-    /// The load of the last day, summed over the partitions, local indexes included; empty for a
-    /// local index itself.
-    pub day: Load,
+    /// One for each period, in the order of [`Period::ALL`]; empty for a local index itself.
+    windows: [WindowLoad; 3],
+}
+
+/// The load of a period, summed over the partitions, local indexes included.
+#[derive(Debug, Clone, Default)]
+pub struct WindowLoad {
+    pub load: Load,
     /// The hottest keys of that load, the hottest first.
     pub hot: Vec<HotKey>,
 }
 
 impl SourceTraffic {
-    /// Returns all units and throttled requests.
+    /// Returns all units and throttle events.
     #[must_use]
     pub fn load(&self) -> Load {
         self.usage.load()
+    }
+
+    /// Returns the load of a period.
+    #[must_use]
+    pub fn window(&self, period: Period) -> &WindowLoad {
+        &self.windows[period as usize]
+    }
+
+    /// Returns the highest rates known, units a second: those of the busiest minute, and the means
+    /// of the last hour and day.
+    #[must_use]
+    pub fn busiest(&self) -> Load {
+        let mut highest = self.peak;
+        for period in Period::ALL {
+            let load = &self.window(period).load;
+            highest.read = highest.read.max(load.read / period.seconds());
+            highest.write = highest.write.max(load.write / period.seconds());
+        }
+        highest
     }
 
     #[must_use]
@@ -400,6 +430,15 @@ impl Traffic {
         self.sources
             .iter()
             .find(|source| source.index.as_ref() == index)
+    }
+
+    /// Returns the billing of a source; a local index is billed as its table.
+    #[must_use]
+    pub fn billing(&self, source: &SourceTraffic) -> Billing {
+        match (source.billing, self.source(None)) {
+            (Billing::WithTable, Some(base)) => base.billing,
+            (billing, _) => billing,
+        }
     }
 
     /// Returns the load of the base and all indexes.
@@ -456,13 +495,15 @@ fn source_traffic(
         table: table.table.clone(),
         index: source.index.clone(),
     };
-    let (mut day, mut hot) = (Load::default(), Vec::new());
+    let mut windows: [WindowLoad; 3] = Default::default();
     if !source.is_local {
-        layout
-            .partitions(&place, Period::Day)?
-            .iter()
-            .for_each(|partition| day.add(&partition.load));
-        hot = layout.hot_keys(&place, Period::Day, HOT_KEYS)?;
+        for (period, window) in Period::ALL.into_iter().zip(&mut windows) {
+            layout
+                .partitions(&place, period)?
+                .iter()
+                .for_each(|partition| window.load.add(&partition.load));
+            window.hot = layout.hot_keys(&place, period, HOT_KEYS)?;
+        }
     }
     let busiest = |units: fn(&CapacityUsage) -> f64| {
         source
@@ -476,14 +517,12 @@ fn source_traffic(
         index: source.index.clone(),
         billing: source.billing,
         usage: source.usage.total,
-        queries: source.within(Period::Day).queries,
-        scans: source.within(Period::Day).scans,
+        day: *source.within(Period::Day),
         peak: units(
             busiest(|usage| usage.read.sum),
             busiest(|usage| usage.write.sum),
         ),
-        day,
-        hot,
+        windows,
     })
 }
 

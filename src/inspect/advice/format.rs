@@ -21,17 +21,98 @@ pub enum AdviceLevel {
 }
 
 /// One point of advice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
     pub level: AdviceLevel,
     /// For example `table Orders`, `index by-status`.
     pub subject: String,
     /// A sentence or two with the numbers.
     pub finding: String,
+    pub cost: AdviceCost,
     /// The rule, and its place in DynamoDB's documentation.
     pub rule: &'static str,
     /// The remedy. Paths are relative to the mount.
     pub remedy: String,
+}
+
+/// The damage that a fault does: by it points of one level are ranked, over all rules.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AdviceCost {
+    /// Throttle events a day.
+    throttles: f64,
+    /// The highest rate of one key, as a part of what a partition gives.
+    of_limit: f64,
+    /// A month, in the currency of the price table.
+    money: f64,
+    words: Vec<String>,
+}
+
+impl AdviceCost {
+    /// Adds throttle events a day.
+    pub fn throttles(mut self, events: u64) -> Self {
+        self.throttles += events as f64;
+        self.with(events > 0, || {
+            format!("{} a day", plural(events, "throttle event"))
+        })
+    }
+
+    /// Adds the rate of a key, as a part of what a partition gives.
+    pub fn of_limit(mut self, part: f64, of: &str) -> Self {
+        self.of_limit = part;
+        self.with(true, || {
+            format!(
+                "{} of the {of} units a second that a partition gives",
+                percent(part, 1.0)
+            )
+        })
+    }
+
+    /// Adds units a day.
+    pub fn units(self, a_day: f64, kind: &str) -> Self {
+        self.with(a_day > 0.0, || {
+            format!("{} {kind} units a day", units(a_day))
+        })
+    }
+
+    /// Adds stored bytes.
+    pub fn bytes(self, stored: u64) -> Self {
+        self.with(stored > 0, || bytes(stored))
+    }
+
+    /// Adds money a month; less than a cent is not told.
+    pub fn money(mut self, a_month: f64, currency: &str) -> Self {
+        self.money += a_month;
+        self.with(a_month >= 0.005, || {
+            format!("{a_month:.2} {currency} a month")
+        })
+    }
+
+    fn with(mut self, is_told: bool, words: impl FnOnce() -> String) -> Self {
+        self.words.extend(is_told.then(words));
+        self
+    }
+
+    /// Returns the cost in words; empty if the finding has no number of its own.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.words.join(", ")
+    }
+
+    /// Compares by damage: requests that fail, then keys beyond a limit, then money.
+    pub fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        let beyond = |cost: &Self| {
+            if cost.of_limit < 1.0 {
+                0.0
+            } else {
+                cost.of_limit
+            }
+        };
+        self.throttles
+            .total_cmp(&other.throttles)
+            .then(beyond(self).total_cmp(&beyond(other)))
+            .then(self.money.total_cmp(&other.money))
+            .then(self.of_limit.total_cmp(&other.of_limit))
+    }
 }
 
 /// The maximum of characters shown of a value.
@@ -111,6 +192,11 @@ pub fn minute(ms: u64) -> String {
     let mut text = calendar::iso(ms);
     text.truncate("2026-01-02T03:04".len());
     text + "Z"
+}
+
+/// Returns a partition's name as in paths: `p04`.
+pub fn partition(id: u32) -> String {
+    format!("p{id:02}")
 }
 
 /// Describes the distribution of entries over values, or of bytes over items; never by a mean.

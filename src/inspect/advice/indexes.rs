@@ -2,13 +2,14 @@
 //! a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{IndexFacts, TableFacts};
-use super::format::{Advice, AdviceLevel};
+use super::format::{Advice, AdviceCost, AdviceLevel};
 use super::format::{bytes, item_stem, names, percent};
+use super::load::{Access, month_of_daily};
 use crate::codec::count::plural;
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::database::EntryKey;
 use crate::model::api::tables::AbsentReason;
-use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
+use crate::model::limits::WRITE_UNIT_BYTES;
 use crate::model::schema::BillingMode;
 use crate::model::{IndexKind, Item, Key, Projection};
 
@@ -40,22 +41,42 @@ pub fn write_capacity(facts: &TableFacts) -> Vec<Advice> {
     };
     let low = facts.indexes.iter().filter_map(|index| {
         let units = index.schema.throughput?.write_capacity_units;
-        (units < table.write_capacity_units).then_some((index, units))
+        let needed = needed_units(facts, index, table.write_capacity_units);
+        (units < needed).then_some((index, units, needed))
     });
-    low.map(|(index, units)| Advice {
+    low.map(|(index, units, needed)| Advice {
         level: AdviceLevel::Warning,
         subject: facts.subject(Some(&index.schema.name)),
-        finding: format!("It has {units} write units a second, the table {}.", table.write_capacity_units),
-        rule: "An index that cannot keep up throttles the writes of its table: give it at least the table's write units (G-45, G-46); while it is built 1.5 times, for suspected skew twice as many (M-26, M-27).",
+        finding: format!(
+            "It has {units} write units a second, the table {}. If the table uses all of them, the index needs {needed}.",
+            table.write_capacity_units
+        ),
+        cost: AdviceCost::default(),
+        rule: "An index that cannot keep up throttles the writes of its table (G-45, G-46). While it is built it needs 1.5 times as much, with uneven keys twice as much (M-26, M-27).",
         remedy: format!(
-            "Set at least {} write units in `{}/schema.json`; {} to build it.",
-            table.write_capacity_units,
+            "Set at least {needed} write units in `{}/schema.json`; {} to build it.",
             schema.name,
-            (table.write_capacity_units * 3).div_ceil(2)
+            (needed * 3).div_ceil(2)
         ),
     })
     .collect()
 }
+
+/// Returns the write units a second that the index needs when its table uses all of its own: those
+/// of the items that are in it, by the sizes of item and entry.
+fn needed_units(facts: &TableFacts, index: &IndexFacts, table_units: u64) -> u64 {
+    let (items, entries) = (facts.table.stats.entries, index.source.stats.entries);
+    if items == 0 || entries == 0 {
+        return table_units;
+    }
+    let of_entries =
+        u128::from(entries.min(items)) * u128::from(write_units(index.source.mean_bytes()));
+    let of_items = u128::from(items) * u128::from(write_units(facts.table.mean_bytes()));
+    u64::try_from((u128::from(table_units) * of_entries).div_ceil(of_items)).unwrap_or(table_units)
+}
+
+/// The remedy for a local index.
+pub const LOCAL_STAYS: &str = "A local index is made and deleted with its table only (L-08). Define it otherwise, or not at all, when the table is made anew.";
 
 /// Reports the cost of the projected copies, and the saving of smaller ones.
 pub fn projection(facts: &TableFacts) -> Vec<Advice> {
@@ -72,25 +93,58 @@ pub fn projection(facts: &TableFacts) -> Vec<Advice> {
         if now == keys_only {
             continue;
         }
+        let saved = index
+            .source
+            .stats
+            .bytes
+            .saturating_sub(entries * keys_bytes);
         all.push(Advice {
             level: AdviceLevel::Hint,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!(
-                "{} projected: an entry has {entry_bytes} bytes on average and takes {} a change where KEYS_ONLY, {keys_bytes} bytes, takes {keys_only}. KEYS_ONLY would save {} of {} bytes.",
+                "{} projected. An entry has {entry_bytes} bytes on average, and a change of it takes {}. With KEYS_ONLY it has {keys_bytes} bytes and takes {keys_only}. KEYS_ONLY would save {saved} of {} bytes.",
                 projected(&index.schema.projection),
                 plural(now, "write unit"),
-                index.source.stats.bytes.saturating_sub(entries * keys_bytes),
-                index.source.stats.bytes + entries * ENTRY_OVERHEAD_BYTES
+                index.billed_bytes()
             ),
-            rule: "Project only what the queries of the index return: a larger entry costs storage and write units at every change, a missing attribute costs a read of the table (G-19 to G-22, G-61, G-63).",
-            remedy: format!(
-                "List the attributes that its queries read, and make a second index with these alone (`gsi NAME key:S include=a,b` into `{}/ctl`; write the definition to `{0}/schema.plan` first to see what it costs); then `rmdir {}`.",
-                facts.name(),
-                path(facts, index)
-            ),
+            cost: projection_cost(facts, index, saved, (now - keys_only) as f64 / now as f64),
+            rule: "Project only what the queries of the index return. A larger entry costs storage, and write units at every change; a missing attribute costs a read of the table (G-19 to G-22, G-61, G-63).",
+            remedy: projection_remedy(facts, index),
         });
     }
     all
+}
+
+/// Returns the bytes and a day's write units that KEYS_ONLY would save.
+fn projection_cost(
+    facts: &TableFacts,
+    index: &IndexFacts,
+    saved_bytes: u64,
+    saved_part: f64,
+) -> AdviceCost {
+    let cost = AdviceCost::default().bytes(saved_bytes);
+    let traffic = facts.traffic.as_ref();
+    let Some((traffic, of)) =
+        traffic.and_then(|all| Some((all, all.source(Some(&index.schema.name))?)))
+    else {
+        return cost;
+    };
+    let saved = of.day.write.sum * saved_part;
+    let money = traffic.prices.month_of_bytes(saved_bytes as f64)
+        + month_of_daily(traffic, traffic.billing(of), Access::Write, saved);
+    cost.units(saved, "write")
+        .money(money, &traffic.prices.currency)
+}
+
+fn projection_remedy(facts: &TableFacts, index: &IndexFacts) -> String {
+    if index.schema.kind == IndexKind::Local {
+        return format!("List the attributes that its queries read. {LOCAL_STAYS}");
+    }
+    format!(
+        "List the attributes that its queries read. Make a second index with these alone: `gsi NAME key:S include=a,b` into `{}/ctl`. A definition written to `{0}/schema.plan` tells its cost before. When queries use the new one: `rmdir {}`.",
+        facts.name(),
+        path(facts, index)
+    )
 }
 
 fn projected(projection: &Projection) -> String {
@@ -144,11 +198,15 @@ pub fn empty(facts: &TableFacts) -> Vec<Advice> {
             level: AdviceLevel::Hint,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!("0 of {} are in it: all of them lack {}.", plural(items, "item"), key_names(index)),
+            cost: AdviceCost::default(),
             rule: "Only items that have all key attributes of an index are in it (G-13, G-14).",
-            remedy: format!(
-                "Check the names of the key attributes (`{0}/missing.ndjson` says what each item lacks), or drop the index: `rmdir {0}`.",
-                path(facts, index)
-            ),
+            remedy: match index.schema.kind {
+                IndexKind::Global => format!(
+                    "Check the names of the key attributes. `{0}/missing.ndjson` tells what each item lacks. If none should be in it: `rmdir {0}`.",
+                    path(facts, index)
+                ),
+                IndexKind::Local => format!("Check the names of the key attributes. {LOCAL_STAYS}"),
+            },
         })
         .collect()
 }
@@ -178,9 +236,10 @@ pub fn violations(facts: &TableFacts) -> Vec<Advice> {
             level: AdviceLevel::Warning,
             subject: facts.subject(Some(&index.schema.name)),
             finding: format!("{} kept out of it by a value that cannot be its key{example}.", are(index.violations)),
+            cost: AdviceCost::default(),
             rule: "No query of the index finds an item with a value of another type, too long or empty, and the next write of such an item is refused (M-16, M-19, M-20, G-34).",
             remedy: format!(
-                "`{}/violations.ndjson` lists them; `ddbfs violations {} {}` writes a table to fill in, and with --correct update mends them (M-21).",
+                "`{}/violations.ndjson` lists them. `ddbfs violations {} {}` writes a table to fill in; with --correct update it mends the items (M-21).",
                 path(facts, index),
                 facts.name(),
                 index.schema.name
@@ -234,7 +293,7 @@ pub fn write_cost(facts: &TableFacts) -> Option<String> {
     let more = sparse.iter().map(|index| {
         let share = percent(index.source.stats.entries as f64, items as f64);
         format!(
-            "; {} more where it enters {}, as {share} of the items do",
+            "; {} more for the {share} of the items that are in {}",
             units(index),
             index.schema.name
         )
@@ -246,7 +305,7 @@ pub fn write_cost(facts: &TableFacts) -> Option<String> {
     ))
 }
 
-fn is_sparse(facts: &TableFacts, index: &IndexFacts) -> bool {
+pub fn is_sparse(facts: &TableFacts, index: &IndexFacts) -> bool {
     index.source.stats.entries * 100 < facts.table.stats.entries * SPARSE_PERCENT
 }
 
@@ -257,7 +316,7 @@ pub fn content(facts: &TableFacts, index: &IndexFacts) -> String {
         true if entries > 0 => ", a sparse index, cheap to read whole",
         _ => "",
     };
-    let size = bytes(index.source.stats.bytes + entries * ENTRY_OVERHEAD_BYTES);
+    let size = bytes(index.billed_bytes());
     format!(
         "{entries} of {} are in it{sparse}; {size} with the overhead of each entry, {} on average.",
         plural(items, "item"),

@@ -3,15 +3,17 @@
 //! named).
 //!
 //! ```text
-//! facts.rs    facts read from the table: definition, counters, distributions, a sample of items, growth, traffic
-//! keys.rs     rules on partition keys: cardinality, dominant values, times, sequences
-//! indexes.rs  rules on indexes: write capacity, projection, empty ones, violations
-//! sizes.rs    rules on the sizes of items, and on item collections that grow without end
-//! traffic.rs  rules on the load: hot keys, throttles, unused indexes, wasted reads
-//! cost.rs     rules on billing: the provisioned units, the mode
-//! values.rs   classification of key values
-//! format.rs   one point of advice; numbers, values and paths in text
-//! report.rs   the advice as Markdown, and the facts that are no advice
+//! facts.rs       facts read from the table: definition, counters, distributions, a sample of items, growth, traffic
+//! key_source.rs  the table and each global index with its partition key
+//! load.rs        the load of one key value against the limits of a partition
+//! keys.rs        rules on partition keys: values with a large share, times, sequences
+//! indexes.rs     rules on indexes: write capacity, projection, empty ones, violations
+//! sizes.rs       rules on the sizes of items, and on item collections that grow without end
+//! traffic.rs     rules on the load: hot keys, throttles, unused indexes, wasted reads, scans
+//! cost.rs        rules on billing: the provisioned units, the mode
+//! values.rs      classification of key values
+//! format.rs      one point of advice, its cost; numbers, values and paths in text
+//! report.rs      the advice as Markdown, and the facts that are no advice
 //! ```
 //! A rule is a function of the facts. It never changes anything. It reads a bounded part of a large
 //! table, and says how much.
@@ -20,7 +22,9 @@ mod cost;
 pub mod facts;
 mod format;
 mod indexes;
+mod key_source;
 mod keys;
+mod load;
 mod report;
 mod sizes;
 mod traffic;
@@ -33,9 +37,8 @@ pub use report::markdown;
 type AdviceRule = fn(&TableFacts) -> Vec<Advice>;
 
 const RULES: [AdviceRule; 18] = [
-    keys::few_values,
-    keys::dominant_value,
-    keys::times,
+    keys::value_share,
+    keys::times_as_keys,
     keys::sequence,
     traffic::throttles,
     traffic::hot_keys,
@@ -48,15 +51,16 @@ const RULES: [AdviceRule; 18] = [
     sizes::outliers,
     traffic::unused_indexes,
     traffic::waste,
+    traffic::scans,
     cost::provisioned,
     cost::billing_mode,
     keys::write_shards,
 ];
 
-/// Returns every point that applies, the important ones first.
+/// Returns every point that applies, by level, and within a level the costly ones first.
 #[must_use]
 pub fn advise(facts: &TableFacts) -> Vec<Advice> {
     let mut all: Vec<Advice> = RULES.iter().flat_map(|rule| rule(facts)).collect();
-    all.sort_by_key(|advice| advice.level);
+    all.sort_by(|a, b| a.level.cmp(&b.level).then(b.cost.compare(&a.cost)));
     all
 }

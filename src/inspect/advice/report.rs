@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::facts::WALKED_MAX;
 use super::format::{bytes, distribution, incomplete_note, item_stem, names};
-use super::keys::{KeySource, key_sources};
+use super::key_source::{KeySource, key_sources};
 use super::{Advice, AdviceLevel, TableFacts, advise, cost, indexes, sizes};
 use crate::codec::count::plural;
 use crate::model::schema::BillingMode;
@@ -17,8 +17,8 @@ const BAR_CHARS: u64 = 30;
 pub fn markdown(facts: &TableFacts) -> String {
     let mut out = summary(facts);
     let all = advise(facts);
-    if all.iter().all(|advice| advice.level == AdviceLevel::Note) {
-        out.push_str("\nNothing to say: no rule finds fault with this data or its load.\n");
+    if all.is_empty() {
+        out.push_str("\nNothing to say: no rule finds a fault in this data or its load.\n");
     }
     for (level, title) in [
         (AdviceLevel::Warning, "Warnings"),
@@ -77,16 +77,18 @@ fn write_advice(
     Advice {
         subject,
         finding,
+        cost,
         rule,
         remedy,
         ..
     }: &Advice,
 ) {
-    let _ = write!(
-        out,
-        "\n**{}.** {finding}\n\n- Rule: {rule}\n- Do: {remedy}\n",
-        capitalized(subject)
-    );
+    let _ = write!(out, "\n**{}.** {finding}\n\n", capitalized(subject));
+    let cost = cost.text();
+    if !cost.is_empty() {
+        let _ = writeln!(out, "- Cost: {cost}");
+    }
+    let _ = writeln!(out, "- Rule: {rule}\n- Do: {remedy}");
 }
 
 fn capitalized(text: &str) -> String {

@@ -2,7 +2,9 @@
 //! is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{CollectionGrowth, DAY_MS, TableFacts};
-use super::format::{Advice, AdviceLevel, bytes, collection, day, item_stem, value};
+use super::format::{
+    Advice, AdviceCost, AdviceLevel, bytes, collection, day, item_stem, value,
+};
 use crate::codec::count::plural;
 use crate::model::IndexKind;
 use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};
@@ -49,9 +51,10 @@ pub fn outliers(facts: &TableFacts) -> Vec<Advice> {
             bytes(least),
             cost(*size)
         ),
+        cost: AdviceCost::default().bytes(*size),
         rule: "Every write and read of an item costs by its whole size, and so does every query that meets it: a page ends at 1 MB (G-49, G-60, P-23).",
         remedy: format!(
-            "Keep what makes it large in an item of its own, or outside with its address in the item; `{stem}.meta` has its units, `find {}/items -size +{}k` the others.",
+            "Keep what makes it large in an item of its own, or outside with its address in the item. `{stem}.meta` has its units, `find {}/items -size +{}k` the others.",
             facts.name(),
             least / 1024
         ),
@@ -89,6 +92,7 @@ pub fn near_full(facts: &TableFacts) -> Vec<Advice> {
             bytes(*size),
             cost(*size)
         ),
+        cost: AdviceCost::default().bytes(*size),
         rule: "An update that would make an item larger than 400 KB is refused, and a list or map that grows inside an item gets there (P-21, G-60).",
         remedy: format!(
             "Make each element of what grows an item of its own under the same partition key, or keep it outside; `{stem}.d/` has its attributes as files."
@@ -122,6 +126,7 @@ pub fn unbounded_collections(facts: &TableFacts) -> Vec<Advice> {
         level,
         subject: facts.subject(None),
         finding: fullest(facts, growth),
+        cost: AdviceCost::default().bytes(growth.billed_bytes),
         rule: "With a local index an item collection stays in one partition and cannot pass its limit, 10 GB: what makes it larger is refused; warn at 8 GB (P-16, L-32, L-37, L-41, L-42).",
         remedy: format!(
             "Put a period of time into the partition key, or use a global index instead of the local one; `ddbfs archive` moves old items of `{path}` away, `{}/partitions/big.tsv` has the largest.",

@@ -1,43 +1,33 @@
-//! Rules of advice on the recorded load: hot keys, throttles, unused indexes, wasted reads. Each
-//! rule is a function from [`TableFacts`] to a list of [`Advice`].
+//! Rules of advice on the recorded load: hot keys, throttles, unused indexes, wasted reads, scans.
+//! Each rule is a function from [`TableFacts`] to a list of [`Advice`].
 
-use super::facts::{SourceTraffic, TableFacts, Traffic};
-use super::format::{Advice, AdviceLevel};
-use super::format::{minute, percent, units, value};
-use super::keys::{KeySource, key_sources};
+use super::facts::{IndexFacts, SourceTraffic, TableFacts, Traffic};
+use super::format::{Advice, AdviceCost, AdviceLevel};
+use super::format::{minute, partition, percent, units, value};
+use super::key_source::{KeySource, key_sources};
+use super::load::{Access, HotLoad, NEAR_LIMIT, hot_loads, month_of_daily};
 use crate::codec::count::plural;
 use crate::model::IndexKind;
-use crate::model::metrics::{HotKey, ReadCounts};
+use crate::model::metrics::{HotKey, Load, Period, ReadCounts};
 
-/// The minimum of load, as Contributor Insights weighs it, from which its distribution allows a
-/// conclusion.
-const WEIGHT_MIN: f64 = 3000.0;
 /// The minimum of units of a table from which the absence of reads of an index allows a conclusion.
 const UNITS_MIN: f64 = 500.0;
-/// The minimum of distinct values to judge: with fewer, one of them always has a large share.
-const VALUES_MIN: u64 = 10;
 /// The minimum of evaluated items to judge reads as wasteful.
 const EVALUATED_MIN: u64 = 1000;
 /// The ratio of evaluated to returned items from which reads are wasteful.
 const WASTE_RATIO: u64 = 10;
+/// The part of all read units from which scans are worth a hint, and the number of times that they
+/// read a whole table in a day: one is a report or a copy.
+const SCAN_SHARE: f64 = 0.2;
+const SCANS_OF_ALL_MIN: u64 = 2;
 /// The part of the load that makes a key hot, and the part for one that comes near to the limits of
 /// a partition.
 const HOT_SHARE: f64 = 0.2;
 const NEAR_HOT_SHARE: f64 = 0.05;
 /// The ratio of a hot key's share of the load to its share of the data.
 const LOAD_TO_DATA_RATIO: f64 = 1.5;
-/// The part of a partition's limits from which a key is close to being throttled.
-const NEAR_SHARE: f64 = 0.5;
-
-fn with_traffic<'f>(
-    facts: &'f TableFacts,
-) -> impl Iterator<Item = (KeySource<'f>, &'f Traffic, &'f SourceTraffic)> {
-    let traffic = facts.traffic.as_ref();
-    key_sources(facts).into_iter().filter_map(move |keyed| {
-        let of = traffic?.source(keyed.index.map(|index| &index.schema.name))?;
-        Some((keyed, traffic?, of))
-    })
-}
+/// The part of the provisioned units from which the busiest minute explains throttles.
+const USED_UP: f64 = 0.8;
 
 fn key_name(hot: &HotKey) -> String {
     hot.key
@@ -47,58 +37,78 @@ fn key_name(hot: &HotKey) -> String {
 
 /// Reports keys with a large share of the load.
 pub fn hot_keys(facts: &TableFacts) -> Vec<Advice> {
-    with_traffic(facts)
-        .filter_map(|(keyed, traffic, of)| hot_key(&keyed, traffic, of))
+    key_sources(facts)
+        .iter()
+        .filter_map(|keyed| hot_keys_of(facts, keyed))
         .collect()
 }
 
-fn hot_key(
-    keyed: &KeySource<'_>,
-    traffic: &Traffic,
-    source_traffic: &SourceTraffic,
-) -> Option<Advice> {
-    let (all, hot, gives) = (
-        &source_traffic.day,
-        source_traffic.hot.first()?,
-        &traffic.partition,
-    );
-    let busiest = &hot.peak.load;
-    let of_partition = busiest.read / gives.read + busiest.write / gives.write;
-    let is_near = of_partition >= NEAR_SHARE || hot.load.throttles() > 0;
-    let share = hot.load.weight() / all.weight().max(1.0);
-    let hot_share = if is_near { NEAR_HOT_SHARE } else { HOT_SHARE };
-    let is_hot = share >= hot_share.max(share_of_data(keyed, hot) * LOAD_TO_DATA_RATIO);
-    if all.weight() < WEIGHT_MIN || keyed.source.stats.partition_keys < VALUES_MIN || !is_hot {
-        return None;
-    }
-    Some(Advice {
-        level: if is_near {
+/// Returns advice on the hottest key of a table or index.
+pub fn hot_keys_of(facts: &TableFacts, keyed: &KeySource<'_>) -> Option<Advice> {
+    let of = keyed.traffic(facts)?;
+    let is_hot = |hot: &HotLoad<'_>| {
+        let share = hot.share();
+        if hot.is_near() {
+            share >= NEAR_HOT_SHARE
+        } else {
+            share >= HOT_SHARE.max(share_of_data(keyed, hot.key) * LOAD_TO_DATA_RATIO)
+        }
+    };
+    let rank = |hot: &HotLoad<'_>| (hot.is_near(), hot.of_limit(), hot.share());
+    let hottest = hot_loads(facts, of).filter(is_hot).max_by(|a, b| {
+        rank(a)
+            .partial_cmp(&rank(b))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    })?;
+    Some(hot_key(keyed, of, &hottest))
+}
+
+fn hot_key(keyed: &KeySource<'_>, of: &SourceTraffic, hot: &HotLoad<'_>) -> Advice {
+    let (kind, limit) = (hot.access.name(), units(hot.limit));
+    // The busiest second shows no more than the key was given: its limit tells the rest.
+    let whole = keyed.index.map_or("the table", |_| "the index");
+    let ways = match hot.access {
+        Access::Read => {
+            "A cache takes reads off the key. `ddbfs serve --cache` shows what one would do."
+        }
+        Access::Write => {
+            "Spread the key's writes over suffixes. `ddbfs shards count` tells how many it needs."
+        }
+    };
+    let day = of.window(Period::Day).hot.iter();
+    let throttles = day
+        .filter(|key| key.digest == hot.key.digest)
+        .map(|key| hot.access.throttles(&key.load))
+        .sum();
+    Advice {
+        level: if hot.is_near() {
             AdviceLevel::Warning
         } else {
             AdviceLevel::Hint
         },
         subject: keyed.subject.clone(),
         finding: format!(
-            "{} {} takes {} of the load of the last day: {} of {} read and {} of {} write units. In its busiest second it was asked for {} read and {} write units, {} of the {} and {} that a partition gives.",
+            "{} {} takes {} of the {kind} units of the last {}: {} of {}. In its busiest second it took {}, {} of the {limit} that a partition gives. With this share {whole} serves at most {} {kind} units a second.",
             keyed.key,
-            key_name(hot),
-            percent(share, 1.0),
-            units(hot.load.read),
-            units(all.read),
-            units(hot.load.write),
-            units(all.write),
-            units(busiest.read),
-            units(busiest.write),
-            percent(of_partition, 1.0),
-            units(gives.read),
-            units(gives.write)
+            key_name(hot.key),
+            percent(hot.share(), 1.0),
+            hot.period.name(),
+            units(hot.units),
+            units(hot.all),
+            units(hot.peak),
+            percent(hot.of_limit(), 1.0),
+            units(hot.limit / hot.share())
         ),
-        rule: "A hot key is throttled beyond 3,000 read or 1,000 write units a second, whatever the table has; a write weighs three times a read (T-02, T-04, T-07, T-21).",
+        cost: AdviceCost::default()
+            .throttles(throttles)
+            .of_limit(hot.of_limit(), &format!("{limit} {kind}")),
+        rule: "A key is throttled beyond 3,000 read or 1,000 write units a second, whatever the table has (T-02, T-04, T-07, T-21).",
         remedy: format!(
-            "For reads a cache (`ddbfs serve --cache` shows what one would do); for writes suffixes (`ddbfs shards count`); `{}/partitions/hot.day.tsv` has the others.",
-            keyed.path
+            "{ways} `{}/partitions/hot.{}.tsv` has the other keys.",
+            keyed.path,
+            hot.period.name()
         ),
-    })
+    }
 }
 
 /// Returns the key's share of all entries: as much load as data is no news.
@@ -113,60 +123,94 @@ fn share_of_data(keyed: &KeySource<'_>, hot: &HotKey) -> f64 {
     })
 }
 
-/// Reports requests that were throttled.
+/// Reports throttle events.
 pub fn throttles(facts: &TableFacts) -> Vec<Advice> {
-    with_traffic(facts)
-        .filter(|(.., of)| of.day.throttles() > 0)
-        .map(|(keyed, _, of)| throttled(facts, keyed, of))
-        .collect()
+    let all = key_sources(facts).into_iter().filter_map(|keyed| {
+        let of = keyed.traffic(facts)?;
+        let day = &of.window(Period::Day).load;
+        (day.throttles() > 0).then(|| throttled(facts, &keyed, of, day))
+    });
+    all.collect()
 }
 
-fn throttled(facts: &TableFacts, keyed: KeySource<'_>, source_traffic: &SourceTraffic) -> Advice {
-    let hot = source_traffic
-        .hot
-        .iter()
+fn throttled(facts: &TableFacts, keyed: &KeySource<'_>, of: &SourceTraffic, day: &Load) -> Advice {
+    let access = if day.write_throttles >= day.read_throttles {
+        Access::Write
+    } else {
+        Access::Read
+    };
+    let hot = of.window(Period::Day).hot.iter();
+    let hot = hot
         .filter(|key| key.load.throttles() > 0)
         .max_by_key(|key| key.load.throttles());
     let on = hot.map_or_else(String::new, |hot| {
         format!(
-            ", {} of them on {} {} in partition {}",
+            " {} of them were on {} {} in partition {}.",
             hot.load.throttles(),
             keyed.key,
             key_name(hot),
-            hot.partition
+            partition(hot.partition)
         )
     });
-    let limit = source_traffic
-        .provisioned()
-        .map_or_else(String::new, |given| {
-            format!(
-                " The busiest minutes got {} of {} read and {} of {} write units a second.",
-                units(source_traffic.peak.read),
-                given.read_capacity_units,
-                units(source_traffic.peak.write),
-                given.write_capacity_units
-            )
-        });
+    let (cause, remedy) = throttle_cause(facts, of, access, hot);
     Advice {
         level: AdviceLevel::Warning,
+        subject: keyed.subject.clone(),
         finding: format!(
-            "{} {} throttled in the last day: {} and {}{on}.{limit}",
-            plural(source_traffic.day.throttles(), "request"),
-            if source_traffic.day.throttles() == 1 {
-                "was"
-            } else {
-                "were"
-            },
-            plural(source_traffic.day.read_throttles, "read"),
-            plural(source_traffic.day.write_throttles, "write")
+            "{} in the last day: {} of reads and {} of writes. A batch has one for each item that it could not read or write.{on} {cause}",
+            plural(day.throttles(), "throttle event"),
+            day.read_throttles,
+            day.write_throttles
         ),
-        rule: "There are three causes: uneven data, a hot key, more than is provisioned; an index without write units throttles its table (T-01, T-02, T-04, G-44, G-45).",
+        cost: AdviceCost::default().throttles(day.throttles()),
+        rule: "There are three causes: uneven data, a hot key, more than is provisioned. An index without write units throttles its table (T-01, T-02, T-04, G-44, G-45).",
         remedy: format!(
-            "If one key has most of them, spread it; otherwise more units in `{}/schema.json`. `{}/partitions/heat.day.tsv` tells partitions from each other, `{1}/partitions/hot.day.tsv` keys.",
-            facts.name(),
+            "{remedy} `{}/partitions/heat.day.tsv` tells partitions from each other, `{0}/partitions/hot.day.tsv` keys.",
             keyed.path
         ),
-        subject: keyed.subject,
+    }
+}
+
+/// Returns the cause of throttles and its remedy: the limit of one partition, or the units of the
+/// table or index.
+fn throttle_cause(
+    facts: &TableFacts,
+    of: &SourceTraffic,
+    access: Access,
+    hot: Option<&HotKey>,
+) -> (String, String) {
+    let (kind, limit) = (access.name(), super::load::limit(facts, access));
+    let schema_path = format!("{}/schema.json", facts.name());
+    let used = access.of(&of.busiest());
+    let given = access.provisioned(of.billing);
+    let took = given.map_or_else(String::new, |given| {
+        format!(
+            "Its busiest minute took {} of {} provisioned {kind} units a second.",
+            units(used),
+            units(given)
+        )
+    });
+    let peak = hot.map_or(0.0, |hot| access.of(&hot.peak.load));
+    // A key that meets the limit of its partition gets nothing from more units.
+    if peak >= limit * NEAR_LIMIT && given.is_none_or(|given| given >= limit) {
+        let cause = format!(
+            "In its busiest second this key took {} {kind} units, and a partition gives {}, whatever the table has. {took}",
+            units(peak),
+            units(limit)
+        );
+        return (
+            cause,
+            "Spread this key; more units do not help it.".to_owned(),
+        );
+    }
+    match given {
+        Some(given) if used < given * USED_UP => (
+            format!("{took} What is over comes in bursts or goes to few partitions."),
+            format!(
+                "Spread the requests over time and keys, or set more {kind} units in `{schema_path}`."
+            ),
+        ),
+        _ => (took, format!("Set more {kind} units in `{schema_path}`.")),
     }
 }
 
@@ -198,6 +242,7 @@ pub fn unused_indexes(facts: &TableFacts) -> Vec<Advice> {
                 units(all.write),
                 percent(of.write, all.write)
             ),
+            cost: unused_cost(traffic, index),
             rule: "Every index makes writes dearer and is stored and billed whether it is read or not (G-36, G-52, G-62, L-23).",
             remedy: if is_global {
                 format!(
@@ -206,11 +251,25 @@ pub fn unused_indexes(facts: &TableFacts) -> Vec<Advice> {
                     index.schema.name
                 )
             } else {
-                "A local index goes with its table only (L-08): leave it out of the next table.".to_owned()
+                super::indexes::LOCAL_STAYS.to_owned()
             },
         });
     }
     unused
+}
+
+/// Returns the units of a day's writes to the index, its bytes, and the money of both.
+fn unused_cost(traffic: &Traffic, index: &IndexFacts) -> AdviceCost {
+    let Some(of) = traffic.source(Some(&index.schema.name)) else {
+        return AdviceCost::default();
+    };
+    let written = of.day.write.sum;
+    let money = traffic.prices.month_of_bytes(index.billed_bytes() as f64)
+        + month_of_daily(traffic, traffic.billing(of), Access::Write, written);
+    AdviceCost::default()
+        .units(written, "write")
+        .bytes(index.billed_bytes())
+        .money(money, &traffic.prices.currency)
 }
 
 /// Reports queries and scans that read much and return little of it.
@@ -219,8 +278,8 @@ pub fn waste(facts: &TableFacts) -> Vec<Advice> {
     sources
         .flat_map(|source| {
             [
-                (source, "Queries", &source.queries),
-                (source, "Scans", &source.scans),
+                (source, "Queries", &source.day.queries),
+                (source, "Scans", &source.day.scans),
             ]
         })
         .filter_map(|(source, kind, reads)| wasted(facts, source, kind, reads))
@@ -237,23 +296,79 @@ fn wasted(
         return None;
     }
     let name = facts.name();
+    let for_nothing = reads.units * (reads.evaluated - reads.returned.min(reads.evaluated)) as f64
+        / reads.evaluated as f64;
     Some(Advice {
         level: AdviceLevel::Hint,
         subject: facts.subject(source.index.as_ref()),
         finding: format!(
-            "{kind} evaluated {} in the last day and returned {}, {}: about {} of the {} read units that they took were for nothing.",
+            "{kind} evaluated {} in the last day and returned {}, {}. About {} of the {} read units that they took were for nothing.",
             plural(reads.evaluated, "item"),
             reads.returned,
             percent(reads.returned as f64, reads.evaluated as f64),
-            units(
-                reads.units * (reads.evaluated - reads.returned.min(reads.evaluated)) as f64
-                    / reads.evaluated as f64
-            ),
+            units(for_nothing),
             units(reads.units)
         ),
-        rule: "A filter is applied after reading: what it drops is paid for, and the more the table grows (G-02, G-25, L-44).",
+        cost: read_cost(facts, source, for_nothing),
+        rule: "A filter is applied after reading. What it drops is paid for, and it grows with the table (G-02, G-25, L-44).",
         remedy: format!(
-            "Put what the filter asks for into a key: `gsi NAME attribute:S` into `{name}/ctl` makes an index of it, and one of the items that are wanted alone is short; `explain.json` beside a query's results tells its cost and a cheaper path."
+            "Put what the filter asks for into a key. `gsi NAME attribute:S` into `{name}/ctl` makes an index of it; it is short if only items that are wanted have the attribute. `explain.json` beside a query's results tells its cost and a cheaper path."
+        ),
+    })
+}
+
+/// Returns the read units of a day and the money of a month of them.
+fn read_cost(facts: &TableFacts, source: &SourceTraffic, units: f64) -> AdviceCost {
+    let cost = AdviceCost::default().units(units, "read");
+    let Some(traffic) = &facts.traffic else {
+        return cost;
+    };
+    let billing = traffic.billing(source);
+    let money = month_of_daily(traffic, billing, Access::Read, units);
+    cost.money(money, &traffic.prices.currency)
+}
+
+/// Reports scans without a filter that read a table or index whole, again and again. A sparse index
+/// is made to be read whole.
+pub fn scans(facts: &TableFacts) -> Vec<Advice> {
+    let sources = facts.traffic.iter().flat_map(|traffic| &traffic.sources);
+    sources
+        .filter_map(|source| scanned(facts, source))
+        .collect()
+}
+
+fn scanned(facts: &TableFacts, source: &SourceTraffic) -> Option<Advice> {
+    let (scans, all) = (&source.day.scans, source.day.read.sum);
+    let index = source.index.as_ref();
+    let index = index.and_then(|name| facts.indexes.iter().find(|one| one.schema.name == *name));
+    let entries = index.map_or(facts.table.stats.entries, |index| {
+        index.source.stats.entries
+    });
+    let is_sparse = index.is_some_and(|index| super::indexes::is_sparse(facts, index));
+    let is_wasted = scans.returned * WASTE_RATIO <= scans.evaluated;
+    if scans.evaluated < EVALUATED_MIN.max(entries * SCANS_OF_ALL_MIN)
+        || scans.units < all * SCAN_SHARE
+        || is_sparse
+        || is_wasted
+    {
+        return None;
+    }
+    Some(Advice {
+        level: AdviceLevel::Hint,
+        subject: facts.subject(source.index.as_ref()),
+        finding: format!(
+            "Scans took {} read units in the last day, {} of all reads: {} evaluated {}, {} times all that there is.",
+            units(scans.units),
+            percent(scans.units, all),
+            plural(scans.requests, "page"),
+            plural(scans.evaluated, "item"),
+            scans.evaluated / entries.max(1)
+        ),
+        cost: read_cost(facts, source, scans.units),
+        rule: "A scan reads everything and costs by the size of the table, not by what is looked for (G-02, L-44).",
+        remedy: format!(
+            "Ask by key: a query reads one item collection. For a report export the table once (`ddbfs archive` or ExportTableToPointInTime), or follow its stream. `{}/help` has the paths of queries.",
+            facts.name()
         ),
     })
 }

@@ -1,6 +1,7 @@
 //! Heuristics that classify samples of key values as times, generated ids or sequences, for the
 //! rules on keys (`keys`).
 
+use crate::codec::calendar;
 use crate::inspect::violations::cell;
 use crate::model::AttributeValue;
 
@@ -18,9 +19,19 @@ const TIME_WORDS: [&str; 8] = [
     "time", "date", "day", "hour", "month", "epoch", "created", "updated",
 ];
 
-/// True if the values are dates or times. Each comes with the time of its newest change,
-/// milliseconds since the epoch.
-pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
+/// The kind of times that key values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyTimes {
+    /// The length of one value's time: `date`, `minute`.
+    pub unit: &'static str,
+    /// True if many values lie in the future of their items' changes, as dates of appointments do:
+    /// then writes do not go to the present one alone.
+    pub is_ahead: bool,
+}
+
+/// Returns the kind of times that the values are; `None` if they are none. Each comes with the time
+/// of its newest change, milliseconds since the epoch.
+pub fn times(name: &str, values: &[(&AttributeValue, u64)]) -> Option<KeyTimes> {
     let name = name.to_ascii_lowercase();
     let is_named =
         TIME_WORDS.iter().any(|word| name.contains(word)) || name == "ts" || name.ends_with("_at");
@@ -29,13 +40,47 @@ pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
         .map(|(value, modified_ms)| (cell(value), *modified_ms))
         .collect();
     let start = common_prefix(&texts);
-    let is_time = |(text, modified_ms): &&(String, u64)| {
+    let (mut found, mut ahead, mut unit) = (0, 0, "time");
+    for (text, modified_ms) in &texts {
         let text = text.get(start..).unwrap_or_default();
-        is_date(text)
-            || epoch_ms(text)
-                .is_some_and(|ms| is_named || ms.abs_diff(*modified_ms) <= SAME_TIME_MS)
-    };
-    !texts.is_empty() && texts.iter().filter(is_time).count() * 100 >= texts.len() * ALIKE_PERCENT
+        let epoch =
+            epoch_ms(text).filter(|ms| is_named || ms.abs_diff(*modified_ms) <= SAME_TIME_MS);
+        let tomorrow_ms = modified_ms.saturating_add(DAY_MS);
+        let is_ahead = match epoch {
+            Some(ms) => ms > tomorrow_ms,
+            None if is_date(text) => {
+                // Dates sort as their digits.
+                let digits =
+                    |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
+                let (date, tomorrow) = (digits(text), digits(&calendar::iso(tomorrow_ms)));
+                date.as_str() > tomorrow.get(..date.len()).unwrap_or(&tomorrow)
+            }
+            None => continue,
+        };
+        found += 1;
+        ahead += usize::from(is_ahead);
+        unit = if epoch.is_some() {
+            "time"
+        } else {
+            date_unit(text)
+        };
+    }
+    let is_alike = found > 0 && found * 100 >= texts.len() * ALIKE_PERCENT;
+    is_alike.then_some(KeyTimes {
+        unit,
+        is_ahead: ahead * 100 > found * (100 - ALIKE_PERCENT),
+    })
+}
+
+/// Returns the length of time that a date of this form names.
+fn date_unit(text: &str) -> &'static str {
+    match text.len() {
+        7 => "month",
+        8 | 10 => "date",
+        13 => "hour",
+        16 => "minute",
+        _ => "time",
+    }
 }
 
 /// Returns the bytes of the common prefix, such as `LOG#`; 0 if there is none.
@@ -92,8 +137,9 @@ fn epoch_ms(text: &str) -> Option<u64> {
         .or_else(|| is_milliseconds.then_some(number))
 }
 
-/// Returns the generator of the values, if it was a database or a library: `a UUID`.
-pub fn generator(values: &[&AttributeValue]) -> Option<&'static str> {
+/// Returns the generator of the values, if it was a database or a library: `a UUID`. The values are
+/// a sample in hash order of `total`.
+pub fn generator(values: &[&AttributeValue], total: u64) -> Option<&'static str> {
     let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
     let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
     if all(is_uuid) {
@@ -114,9 +160,8 @@ pub fn generator(values: &[&AttributeValue]) -> Option<&'static str> {
         .map(|text| text.parse().ok())
         .collect::<Option<_>>()?;
     let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
-    // A sample of a long sequence, taken in hash order, is spread over all of the sequence. Only
-    // the number of digits shows then that it is one.
-    let dense = (max - min) / (numbers.len() as u128) < SEQUENCE_GAPS_MAX;
+    // A sample in hash order is spread over all of the sequence.
+    let dense = (max - min) / u128::from(total).max(numbers.len() as u128) < SEQUENCE_GAPS_MAX;
     dense.then_some("a sequence number")
 }
 
@@ -167,7 +212,7 @@ mod tests {
         let check = |name: &str, texts: &[&str], expected: bool| {
             let values: Vec<AttributeValue> = texts.iter().map(|text| s(text)).collect();
             let values: Vec<_> = values.iter().map(|value| (value, modified_ms)).collect();
-            assert_eq!(are_times(name, &values), expected, "{name} {texts:?}");
+            assert_eq!(times(name, &values).is_some(), expected, "{name} {texts:?}");
         };
         check("pk", &["2026-01-02", "2026-12-31"], true);
         check("pk", &["2026-01", "2026-02"], true);
@@ -197,11 +242,37 @@ mod tests {
     }
 
     #[test]
+    fn times_have_a_length_and_may_lie_ahead() {
+        // 2023-11-14T22:13:20Z
+        let modified_ms = 1_700_000_000_000;
+        let check = |text: &str, unit: &'static str, is_ahead: bool| {
+            let found = times("pk", &[(&s(text), modified_ms)]);
+            assert_eq!(found, Some(KeyTimes { unit, is_ahead }), "{text}");
+        };
+        check("2023-11", "month", false);
+        check("2023-12", "month", true);
+        check("2023-11-15", "date", false);
+        check("20231116", "date", true);
+        check("2023-11-14T22", "hour", false);
+        check("2023-11-14T22:13", "minute", false);
+        check("2024-01-01T00:00", "minute", true);
+        check("1700000000", "time", false);
+    }
+
+    #[test]
+    fn a_sequence_is_judged_by_all_of_its_values() {
+        let values: Vec<AttributeValue> = (0..100).map(|n| s(&(n * 410).to_string())).collect();
+        let values: Vec<&AttributeValue> = values.iter().collect();
+        assert_eq!(generator(&values, 41_000), Some("a sequence number"));
+        assert_eq!(generator(&values, 100), None);
+    }
+
+    #[test]
     fn generated_values() {
         let check = |texts: &[&str], expected: Option<&str>| {
             let values: Vec<AttributeValue> = texts.iter().map(|text| s(text)).collect();
             assert_eq!(
-                generator(&values.iter().collect::<Vec<_>>()),
+                generator(&values.iter().collect::<Vec<_>>(), 0),
                 expected,
                 "{texts:?}"
             );

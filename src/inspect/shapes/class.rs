@@ -28,7 +28,7 @@ pub enum PartClass {
     Url,
     Ip,
     Phone,
-    ApiEnum,
+    Word,
     Text,
     /// The rest of a key with too many parts.
     Rest,
@@ -58,7 +58,7 @@ impl PartClass {
             Self::Url => "<url>",
             Self::Ip => "<ip>",
             Self::Phone => "<phone>",
-            Self::ApiEnum => "<word>",
+            Self::Word => "<word>",
             Self::Text => "<text>",
             Self::Rest => "<rest>",
         }
@@ -69,14 +69,14 @@ impl PartClass {
     #[must_use]
     pub fn may_belong_to(self, wider: Self) -> bool {
         use PartClass::{
-            ApiEnum, Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid,
+            Word, Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid,
         };
         match self {
             EpochSeconds | EpochMillis | Day => matches!(wider, Digits | Hex | Id | Base64),
             Digits => matches!(wider, Hex | Id | Base64),
             Hex => matches!(wider, Id | Base64),
-            Id => matches!(wider, Base64 | ApiEnum | Text),
-            ApiEnum => matches!(wider, Hex | Id | Base64),
+            Id => matches!(wider, Base64 | Word | Text),
+            Word => matches!(wider, Hex | Id | Base64),
             Ulid => wider == Base64,
             _ => false,
         }
@@ -394,7 +394,7 @@ pub fn kind_of_name(name: &str) -> PartClass {
     if name.contains(' ') {
         PartClass::Text
     } else {
-        PartClass::ApiEnum
+        PartClass::Word
     }
 }
 

@@ -107,7 +107,7 @@ impl PatternToken {
     }
 
     fn is_any_word(&self) -> bool {
-        self.is(PartClass::ApiEnum) || self.is(PartClass::Text)
+        self.is(PartClass::Word) || self.is(PartClass::Text)
     }
 }
 
@@ -430,16 +430,16 @@ impl PatternNode {
                 return None;
             };
             let (word, text) = (
-                items_of(edge.separator, PartClass::ApiEnum),
+                items_of(edge.separator, PartClass::Word),
                 items_of(edge.separator, PartClass::Text),
             );
             // Words and texts are one class: text if a part of them has spaces.
             match class {
-                PartClass::ApiEnum if text * 9 >= word && text > 0 => {
+                PartClass::Word if text * 9 >= word && text > 0 => {
                     return Some(PatternToken::Class(PartClass::Text));
                 }
                 PartClass::Text if text * 9 < word => {
-                    return Some(PatternToken::Class(PartClass::ApiEnum));
+                    return Some(PatternToken::Class(PartClass::Word));
                 }
                 _ => {}
             }

@@ -11,7 +11,9 @@ use crate::model::schema::{
     BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput,
     ProvisionedThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput,
 };
-use crate::model::{IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings};
+use crate::model::{
+    AttributeValue, IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings,
+};
 
 operation_rows! { $ table_operations
     Read Custom DescribeTable describe_table(DescribeTableRequest) -> DescribeTableResponse;
@@ -223,6 +225,11 @@ pub struct IndexEstimate {
     pub entry_bytes: u64,
     /// Write units of these entries.
     pub write_units: f64,
+    /// Distinct values of the index's partition key among these entries; of very many, the first
+    /// ones are counted.
+    pub partition_keys: u64,
+    /// The partition key value with the most entries, and their number.
+    pub largest: Option<(Vec<AttributeValue>, u64)>,
     /// Items left out because of a value.
     pub violations: u64,
     /// The first of these items.

@@ -360,7 +360,7 @@ impl LaneDrawing<'_> {
             rates(&row.report.peak.load, 1.0),
         );
         format!(
-            "p{:02}: {}, {}; {} RCU/s and {} WCU/s, in its busiest second {} and {}; {} of what a partition gives; {} throttled; by {}",
+            "p{:02}: {}, {}; {} RCU/s and {} WCU/s, in its busiest second {} and {}; {} of what a partition gives; {}; by {}",
             row.report.id,
             plural(row.content.items, "item"),
             human_bytes(row.content.billed_bytes),
@@ -369,7 +369,7 @@ impl LaneDrawing<'_> {
             rate(most_read),
             rate(most_write),
             percent(row.report.share),
-            plural(row.report.load.throttles(), "request"),
+            plural(row.report.load.throttles(), "throttle event"),
             row.report.origin.name()
         )
     }

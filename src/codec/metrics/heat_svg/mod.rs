@@ -89,7 +89,7 @@ fn head(canvas: &mut Canvas, picture: &HeatMap) {
             100.0,
             "loud",
             400.0,
-            &format!("{} throttled", plural(load.throttles(), "request")),
+            &plural(load.throttles(), "throttle event"),
         );
     }
 }
