@@ -373,6 +373,9 @@ pub trait Browse: Database {
     /// DynamoDB.
     fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
+    /// Forgets the counted load of a table and its indexes, so that counting begins now.
+    fn count_from_now(&self, table: &TableName) -> Result<(), Error>;
+
     /// Returns the saved queries of a table; empty if there is no such table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
 

@@ -111,6 +111,10 @@ pub struct CapacityUsage {
     pub online_write: Statistic,
     /// `OnlineIndexThrottleEvents`: the waits of a backfill. Not part of `write_throttles`.
     pub online_throttles: u64,
+    /// The units of bulk loads: `ddbfs load` and `pull`, `batch/`. Not part of `write`.
+    pub bulk_write: Statistic,
+    /// The throttle events of bulk loads. Not part of `write_throttles`.
+    pub bulk_throttles: u64,
     /// `OnlineIndexPercentageProgress`: the last known value.
     pub online_percent: Option<u64>,
     /// Pages of Query.
@@ -128,12 +132,14 @@ impl CapacityUsage {
         self.write_throttles += other.write_throttles;
         self.online_write.merge(&other.online_write);
         self.online_throttles += other.online_throttles;
+        self.bulk_write.merge(&other.bulk_write);
+        self.bulk_throttles += other.bulk_throttles;
         self.online_percent = self.online_percent.max(other.online_percent);
         self.queries.merge(&other.queries);
         self.scans.merge(&other.scans);
     }
 
-    /// Returns units and throttles, without those of a backfill.
+    /// Returns units and throttles, without those of backfills and bulk loads.
     #[must_use]
     pub fn load(&self) -> Load {
         let (read_throttles, write_throttles) = (self.read_throttles, self.write_throttles);

@@ -313,7 +313,7 @@ fn a_throttled_table_is_written_as_it_has_capacity() {
     assert_eq!(tally.counts().write_units, 80.0);
     assert_eq!(compared(&from, &to), []);
     let metrics = two.layout().unwrap().metrics(&[table("Copy")]).unwrap();
-    assert!(metrics.tables[0].sources[0].usage.total.write_throttles > 0);
+    assert!(metrics.tables[0].sources[0].usage.total.bulk_throttles > 0);
 }
 
 /// What is refused before anything is done, and in which words.

@@ -41,6 +41,7 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "queries_last_day": reads(&source.within(Period::Day).queries),
             "scans_last_day": reads(&source.within(Period::Day).scans),
             "backfill": backfill(source, prices),
+            "bulk_loads": bulk_loads(source, prices),
         })).collect::<Vec<_>>(),
         "latency": {
             "since_start": latency(std::iter::once(&table.counts.total)),
@@ -111,6 +112,22 @@ fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
         Value::Null,
         |_| json!({ "write_units": units, "cost": cents(cost) }),
     )
+}
+
+/// Returns the cost of bulk loads, which are counted beside the units of writes; `null` if there was
+/// none.
+fn bulk_loads(source: &SourceMetrics, prices: &PriceTable) -> Value {
+    let usage = &source.usage.total;
+    let units = usage.bulk_write.sum;
+    if units == 0.0 && usage.bulk_throttles == 0 {
+        return Value::Null;
+    }
+    let cost = if source.billing == Billing::OnDemand {
+        prices.write_cost(units)
+    } else {
+        0.0
+    };
+    json!({ "write_units": units, "throttles": usage.bulk_throttles, "cost": cents(cost) })
 }
 
 fn per_second(load: &Load, seconds: f64) -> Load {

@@ -6,10 +6,11 @@ use std::sync::mpsc;
 use super::journal::CopyCounts;
 use super::scan::{ThrottleBackoff, is_throttled, retry_throttled};
 use super::{CopyError, CopySide};
+use crate::database::run_blocking;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{
-    BatchWriteItemRequest, BatchWriteItemResponse, Call, Completion, PutItemRequest, TableWrites,
-    WriteRequest,
+    BatchWriteItemRequest, BatchWriteItemResponse, Call, CallContext, Completion, PutItemRequest,
+    TableWrites, WriteRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::error::exception::VALIDATION;
@@ -147,7 +148,9 @@ fn send_batches(side: &CopySide, batches: Vec<Vec<Item>>) -> Vec<BatchOutcome> {
         };
         let sender = sender.clone();
         // The receiver waits below, so it cannot be gone.
-        let done = Completion::detached(move |outcome| drop(sender.send((place, outcome))));
+        let done = Completion::new(CallContext::bulk(), move |outcome| {
+            drop(sender.send((place, outcome)))
+        });
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);
@@ -174,7 +177,12 @@ fn put_one(
 ) -> Result<(), CopyError> {
     let mut request = PutItemRequest::new(side.table.clone(), item);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
-    match retry_throttled(&side.caller, || side.database.put_item(request.clone())) {
+    let put = || {
+        run_blocking(CallContext::bulk(), |done| {
+            side.database.start(Call::PutItem(request.clone(), done))
+        })
+    };
+    match retry_throttled(&side.caller, put) {
         Ok(response) => counts.write_units += response.consumed_capacity.total(),
         Err(error) if is_item_error(&error) => {
             counts.rejected += 1;

@@ -136,6 +136,10 @@ impl Browse for LocalDatabase {
         self.engine.pause_index_propagation(table, is_paused)
     }
 
+    fn count_from_now(&self, table: &TableName) -> Result<(), Error> {
+        self.engine.count_from_now(table)
+    }
+
     fn collection(
         &self,
         source: &SourceName,

@@ -201,6 +201,18 @@ impl EngineMeter {
             .any(|source| source.is_active(now_ms))
     }
 
+    /// Forgets the counted load of a table and its indexes.
+    pub fn forget(&self, table: &TableName) {
+        for source in self.sources.read().values() {
+            if source.table == *table {
+                source.forget();
+            }
+        }
+        if let Some(meter) = self.tables.read().get(table) {
+            *meter.lock() = SumSlots::default();
+        }
+    }
+
     /// Removes sources that belong to no table any more.
     pub fn retain(&self, is_live: impl Fn(SourceId) -> bool) {
         self.sources.write().retain(|source, _| is_live(*source));
@@ -318,6 +330,29 @@ impl SourceMeter {
         }
         usage.online_throttles += u64::from(is_throttled);
         usage.online_percent = Some(percent);
+    }
+
+    /// Counts units and throttle events of a bulk load: no traffic, and no heat.
+    pub fn count_bulk(&self, now_ms: u64, units: f64, throttles: u64) {
+        let mut counts = self.counts.lock();
+        let usage = &mut counts.sums.now(now_ms).usage;
+        if units > 0.0 {
+            usage.bulk_write.add(units);
+        }
+        usage.bulk_throttles += throttles;
+    }
+
+    /// Forgets the counted load, without the samples that decide on splits.
+    fn forget(&self) {
+        let mut counts = self.counts.lock();
+        counts.sums = SumSlots::default();
+        counts.keys = TopKeys::default();
+        counts.slots = OpenSlotRecords::default();
+        counts.items = counts.items.as_ref().map(|_| TopKeys::default());
+        counts
+            .loads
+            .values_mut()
+            .for_each(|warm| warm.slot = PeakGauge::default());
     }
 
     /// Counts the load of partitions. Releases the meter's own lock before it takes that of the
@@ -545,6 +580,8 @@ pub struct Charge {
 pub struct Charges {
     /// True if nothing is counted: the engine's own work, imports and restores consume nothing.
     pub is_off: bool,
+    /// True for a bulk load, which is counted apart.
+    pub is_bulk: bool,
     /// True if the capacity of the global indexes was checked for the whole job before.
     pub is_admitted: bool,
     /// The factor of a table's units: 2 in a transaction.
@@ -567,6 +604,10 @@ impl Charges {
         } else {
             &self.list
         } {
+            if self.is_bulk {
+                charge.meter.count_bulk(now_ms, charge.units, 0);
+                continue;
+            }
             charge.meter.count_item(
                 &charge.place,
                 now_ms,

@@ -201,6 +201,30 @@ pub fn add_total(
     batch.put(&key, &encode(&total)?)
 }
 
+/// Removes the records of a source; its total begins at `since_ms`.
+///
+/// # Errors
+/// Fails with errors of the store.
+pub fn restart(batch: &mut dyn Write, source: SourceId, since_ms: u64) -> Result<(), StoreError> {
+    let mut old = Vec::new();
+    for kind in [Sums::KIND, HeatRecord::KIND] {
+        for level in [TOTAL_LEVEL]
+            .into_iter()
+            .chain(TimeLevel::ALL.map(level_tag))
+        {
+            let range = keys::counted_between(source, kind, level, 0, u64::MAX);
+            walks::each(batch.as_read(), &range, |key, _| {
+                old.push(key.to_vec());
+                Ok(())
+            })?;
+        }
+    }
+    for key in old {
+        batch.delete(&key)?;
+    }
+    add_total(batch, source, &Sums::default(), since_ms)
+}
+
 /// Reads the stored number of refused requests.
 pub fn user_errors(read: &dyn Read) -> Result<u64, StoreError> {
     let key = StoreKey::Meta(Meta::UserErrors);

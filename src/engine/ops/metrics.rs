@@ -47,6 +47,25 @@ impl Engine {
         self.shared.meter.count_user_error();
     }
 
+    /// Forgets the counted load of a table and its indexes, so that counting begins now. Another
+    /// process on the same data may still add the counts of its last ten seconds.
+    ///
+    /// # Errors
+    /// Fails with `TableNotFound`, or with an error of the store.
+    pub fn count_from_now(&self, table: &TableName) -> Result<(), Error> {
+        let (name, now_ms) = (table.clone(), self.shared.now_ms());
+        let _storing = self.shared.meter.write_lock();
+        self.shared.submit_and_wait(move |transaction| {
+            let table = transaction.require_table(&name)?;
+            for source in table.all_sources() {
+                stored::restart(transaction.batch, source, now_ms)?;
+            }
+            Ok(())
+        })?;
+        self.shared.meter.forget(table);
+        Ok(())
+    }
+
     /// Returns the options that the engine was opened with.
     #[must_use]
     pub fn options(&self) -> &EngineOptions {

@@ -32,6 +32,7 @@ impl Transaction<'_> {
             address.source,
             &address.place(),
             UnitKind::Write,
+            self.charges.is_bulk,
         )?;
         // The units of the existing item, which a failing condition costs. The write itself adds
         // the rest.
@@ -105,8 +106,14 @@ impl Transaction<'_> {
         }
         let mut places = transition.writes().map(|(entry, _)| entry.address.place());
         places.try_for_each(|place| {
-            self.shared
-                .admit(self.read(), table, view.source, &place, UnitKind::Write)
+            self.shared.admit(
+                self.read(),
+                table,
+                view.source,
+                &place,
+                UnitKind::Write,
+                self.charges.is_bulk,
+            )
         })
     }
 
@@ -191,7 +198,8 @@ impl ReadView<'_> {
 const BACKFILL_PAUSE_MS: f64 = 100.0;
 
 impl EngineShared {
-    /// Refuses a request at a place of a table or index without capacity.
+    /// Refuses a request at a place of a table or index without capacity. Refusals of a bulk load
+    /// are counted apart.
     ///
     /// # Errors
     /// Fails with `Throttled`, or with an error of the store.
@@ -202,6 +210,7 @@ impl EngineShared {
         source: SourceId,
         place: &[u8],
         kind: UnitKind,
+        is_bulk: bool,
     ) -> Result<(), Error> {
         let Some(throttle) = &self.throttle else {
             return Ok(());
@@ -226,8 +235,12 @@ impl EngineShared {
             write_throttles: throttles.1,
             ..Load::default()
         };
-        meter.count_item(place, now_ms, &load);
-        let throttled = request.throttled(read, refusal)?;
+        if is_bulk {
+            meter.count_bulk(now_ms, 0.0, load.throttles());
+        } else {
+            meter.count_item(place, now_ms, &load);
+        }
+        let throttled = asked.throttled(read, refusal)?;
         self.throttle_warnings.warn(&throttled, now_ms);
         Err(Error::Throttled(Box::new(throttled)))
     }

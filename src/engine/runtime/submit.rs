@@ -184,7 +184,10 @@ impl WriteJob for SubmittedChange {
             (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
         let (origin, charges, space_effect) = (
             ChangeOrigin::Client,
-            Charges::default(),
+            Charges {
+                is_bulk: self.done.context.is_bulk,
+                ..Charges::default()
+            },
             SpaceEffect::default(),
         );
         let ended_tables = Vec::new();

@@ -46,7 +46,7 @@ impl ReadView<'_> {
     /// Fails with `Throttled`, or with an error of the store.
     pub fn admit(&self, table: &TableEntry, source: SourceId, place: &[u8]) -> Result<(), Error> {
         self.shared
-            .admit(self.read(), table, source, place, UnitKind::Read)
+            .admit(self.read(), table, source, place, UnitKind::Read, false)
     }
 
     /// Refuses a read of one item as [`Self::admit`] does.

@@ -30,6 +30,7 @@ drop                            delete this table with its items
 gsi NAME key:S [sort:N] [keys | all | include=a,b]
                                 make a global index; rmdir gsi/NAME drops it
 gsi-propagation pause | resume  stop the global indexes where they are, and let them go on
+count from here                 forget the counted load: metrics, heat and advice begin now
 ";
 
 /// Carries out the command of one write, on a thread of its own: a table may take long to drop.
@@ -57,8 +58,9 @@ pub fn run_command(host: &Host, node: &Special, data: &[u8]) -> Result<(), FsErr
         ["gsi-propagation", change @ ("pause" | "resume")] => Ok(mount
             .db
             .pause_index_propagation(table, *change == "pause")?),
+        ["count", "from", "here"] => Ok(mount.db.count_from_now(table)?),
         _ => Err(FsError::Invalid(
-            "the commands are: create pk:S [sk:N], drop, gsi NAME key:S [sort:N] [keys | all | include=a,b], gsi-propagation pause | resume",
+            "the commands are: create pk:S [sk:N], drop, gsi NAME key:S [sort:N] [keys | all | include=a,b], gsi-propagation pause | resume, count from here",
         )),
     }
 }

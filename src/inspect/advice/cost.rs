@@ -203,6 +203,22 @@ pub fn billing_mode(facts: &TableFacts) -> Vec<Advice> {
     }]
 }
 
+/// Returns the units of bulk loads as a fact; `None` if there was none.
+pub fn bulk_loads(facts: &TableFacts) -> Option<String> {
+    let traffic = facts.traffic.as_ref()?;
+    let all: f64 = traffic
+        .sources
+        .iter()
+        .map(|source| source.usage.bulk_write.sum)
+        .sum();
+    (all > 0.0).then(|| {
+        format!(
+            "Bulk loads took {} write units with the indexes. They are counted apart: no rule judges by them.",
+            units(all)
+        )
+    })
+}
+
 /// Returns the load and its cost as a fact; `None` if there was no load.
 pub fn load(facts: &TableFacts) -> Option<String> {
     let traffic = facts

@@ -119,6 +119,7 @@ fn fact_lines(facts: &TableFacts) -> Vec<String> {
             .map(|found| sizes::fullest(facts, found)),
     );
     all.extend(cost::load(facts));
+    all.extend(cost::bulk_loads(facts));
     if facts.table.stats.entries > 0 {
         all.push(format!(
             "`{}/heat.svg` has where the items lie, and what is asked of them.",

@@ -156,6 +156,8 @@ pub struct CallContext {
     pub wait: WaitPolicy,
     /// Permission for the starting thread to run the commit itself: see [`CommitInline`].
     pub commit_inline: Option<CommitInline>,
+    /// True for a part of a bulk load: its units are counted apart from the traffic.
+    pub is_bulk: bool,
 }
 
 impl std::fmt::Debug for CallContext {
@@ -167,6 +169,15 @@ impl std::fmt::Debug for CallContext {
 }
 
 impl CallContext {
+    /// Returns the context of a part of a bulk load.
+    #[must_use]
+    pub fn bulk() -> Self {
+        Self {
+            is_bulk: true,
+            ..Self::default()
+        }
+    }
+
     /// Returns the context of a thread that blocks until the operation has ended, and so may commit
     /// inline.
     #[must_use]

@@ -606,6 +606,12 @@ impl Browse for RemoteDatabase {
         ))
     }
 
+    fn count_from_now(&self, _table: &TableName) -> Result<(), Error> {
+        Err(Error::Unavailable(
+            "the counts of a remote mount begin with it and guard its budget; mount anew to begin from now",
+        ))
+    }
+
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
         Ok(self.local_state.saved_queries(table))
     }

@@ -301,6 +301,6 @@ pub fn context_for(host: &Host, thread: u32, wait: WaitPolicy) -> CallContext {
     CallContext {
         listener: Some(host.listener(thread)),
         wait,
-        commit_inline: None,
+        ..CallContext::default()
     }
 }

@@ -241,7 +241,10 @@ impl OpenBatch {
         } else {
             caller.pid
         };
-        let by = context_for(host, writer, caller.wait);
+        let by = CallContext {
+            is_bulk: true,
+            ..context_for(host, writer, caller.wait)
+        };
         match host.mount.schema(&self.table) {
             Ok(schema) => lines
                 .into_iter()
