@@ -9,6 +9,7 @@
 )]
 
 mod advice;
+mod advice_corpus;
 mod advice_faults;
 mod batches;
 mod browse;
