@@ -9,10 +9,11 @@ use crate::codec::count::plural;
 use crate::codec::definitions::{self, Definitions, Parameters, TableDefinition};
 use crate::codec::{dynamodb_json, json::document::Document, wire};
 use crate::database::local::LocalDatabase;
-use crate::database::{Browse as _, Database as _};
+use crate::database::{Browse as _, Database as _, run_blocking};
 use crate::model::TableName;
 use crate::model::api::{
-    CreateTableRequest, PutItemRequest, TimeToLiveSpecification, UpdateTimeToLiveRequest,
+    Call, CallContext, CreateTableRequest, PutItemRequest, TimeToLiveSpecification,
+    UpdateTimeToLiveRequest,
 };
 
 /// The member that CreateTable does not have: UpdateTimeToLive follows it.
@@ -208,7 +209,11 @@ fn put_items(
     for (at, item) in items.iter().enumerate() {
         let item = dynamodb_json::parse(item.to_string().as_bytes());
         let put = item.map_err(|error| error.to_string()).and_then(|item| {
-            let put = database.put_item(PutItemRequest::new(name.clone(), item));
+            let request = PutItemRequest::new(name.clone(), item);
+            // Sample items are no traffic of the table.
+            let put = run_blocking(CallContext::bulk(), |completion| {
+                database.start(Call::PutItem(request, completion));
+            });
             put.map_err(|error| error.to_string())
         });
         match put {

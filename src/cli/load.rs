@@ -17,8 +17,10 @@ use crate::codec::item_files::form::FileForm;
 use crate::codec::item_files::rows::{Columns, CsvRows};
 use crate::codec::item_files::{EntryPlace, FileEntry, FileError, items};
 use crate::engine::EngineOptions;
-use crate::model::api::{Call, CallContext, Completion, PutItemRequest, ScanRequest};
-use crate::model::{Error, Item, TableName};
+use crate::model::api::{
+    Call, CallContext, Completion, DeleteItemRequest, PutItemRequest, ScanRequest,
+};
+use crate::model::{Error, TableName, TableSchema};
 
 /// The most puts in flight: enough to fill the next group commit while one is in progress.
 const IN_FLIGHT_MAX: usize = 4096;
@@ -165,7 +167,9 @@ impl Loader {
                         |done| {
                             Call::PutItem(
                                 request,
-                                Completion::detached(move |outcome| done(outcome.err())),
+                                Completion::new(CallContext::bulk(), move |outcome| {
+                                    done(outcome.err())
+                                }),
                             )
                         },
                     );
@@ -180,7 +184,9 @@ impl Loader {
                         |done| {
                             Call::DeleteItem(
                                 request,
-                                Completion::detached(move |outcome| done(outcome.err())),
+                                Completion::new(CallContext::bulk(), move |outcome| {
+                                    done(outcome.err())
+                                }),
                             )
                         },
                     );
@@ -243,21 +249,16 @@ impl Loader {
         self.in_flight.enter(bytes);
         let (in_flight, progress) = (Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         // The position in the file at this put: the bar shows stored items, not queued ones.
-        let (source, bytes_read) = (source.to_owned(), self.bytes_read);
-        self.database.start(Call::PutItem(
-            PutItemRequest::new(self.table.clone(), item),
-            Completion::new(CallContext::bulk(), move |outcome| {
-                match outcome {
-                    Ok(_) => {
-                        let stored = in_flight.update_tally(|tally| {
-                            tally.stored += 1;
-                            tally.stored
-                        });
-                        progress.update(bytes_read, stored.to_string());
-                    }
-                    Err(error) => {
-                        report(&in_flight, &progress, &source, number, &error.to_string())
-                    }
+        let bytes_read = self.bytes_read.load(Ordering::Relaxed);
+        let name = Arc::clone(name);
+        self.database.start(call(Box::new(move |failed| {
+            match failed {
+                None => {
+                    let stored = in_flight.update_tally(|tally| {
+                        *counter(tally) += 1;
+                        tally.stored
+                    });
+                    progress.update(bytes_read, stored.to_string());
                 }
                 Some(error) => report(&in_flight, &progress, &name, place, &error.to_string()),
             }

@@ -9,7 +9,7 @@ use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise, markdown};
 use ddbfs::model::Item;
 use ddbfs::model::api::{
-    BatchWriteItemRequest, Call, CallContext, ConditionParameter, CreateTableRequest, Done,
+    BatchWriteItemRequest, Call, CallContext, Completion, ConditionParameter, CreateTableRequest,
     ReturnConsumedCapacity, TableWrites, WriteRequest,
 };
 use ddbfs::model::error::Error;
@@ -41,7 +41,7 @@ fn load(bed: &Bed, items: impl IntoIterator<Item = Item>) {
             return_item_collection_metrics: false,
         };
         let (sender, receiver) = std::sync::mpsc::channel();
-        let done = Done::new(CallContext::bulk(), move |outcome| {
+        let done = Completion::new(CallContext::bulk(), move |outcome| {
             drop(sender.send(outcome))
         });
         bed.database.start(Call::BatchWriteItem(request, done));

@@ -240,7 +240,7 @@ impl EngineShared {
         } else {
             meter.count_item(place, now_ms, &load);
         }
-        let throttled = asked.throttled(read, refusal)?;
+        let throttled = request.throttled(read, refusal)?;
         self.throttle_warnings.warn(&throttled, now_ms);
         Err(Error::Throttled(Box::new(throttled)))
     }

@@ -2,9 +2,7 @@
 //! is a function from [`TableFacts`] to a list of [`Advice`].
 
 use super::facts::{CollectionGrowth, DAY_MS, TableFacts};
-use super::format::{
-    Advice, AdviceCost, AdviceLevel, bytes, collection, day, item_stem, value,
-};
+use super::format::{Advice, AdviceCost, AdviceLevel, bytes, collection, day, item_stem, value};
 use crate::codec::count::plural;
 use crate::model::IndexKind;
 use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};

@@ -69,7 +69,7 @@ impl PartClass {
     #[must_use]
     pub fn may_belong_to(self, wider: Self) -> bool {
         use PartClass::{
-            Word, Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid,
+            Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid, Word,
         };
         match self {
             EpochSeconds | EpochMillis | Day => matches!(wider, Digits | Hex | Id | Base64),
