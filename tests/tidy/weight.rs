@@ -7,16 +7,16 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 160),
-    ("codec", 301),
-    ("database", 256),
-    ("engine", 493),
+    ("cli", 178),
+    ("codec", 389),
+    ("database", 253),
+    ("engine", 496),
     ("expr", 155),
-    ("fs", 630),
+    ("fs", 636),
     ("fuse", 37),
     ("http", 61),
-    ("inspect", 107),
-    ("model", 156),
+    ("inspect", 121),
+    ("model", 160),
     ("protocol", 14),
     ("store", 180),
 ];

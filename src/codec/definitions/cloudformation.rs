@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{
+use super::table::{
     FoundTables, Parameters, TableDefinition, boolean, found, key_element, throughput, whole,
 };
 
@@ -19,7 +19,7 @@ const DEPTH_MAX: usize = 64;
 /// The longest text that functions make.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 
-/// What the pseudo parameters are, unless they are given.
+/// The values of the pseudo parameters, unless they are given.
 const PSEUDO_PARAMETERS: &[(&str, &str)] = &[
     ("AWS::AccountId", "000000000000"),
     ("AWS::Partition", "aws"),

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{FoundTables, TableDefinition, found, throughput};
+use super::table::{FoundTables, TableDefinition, found, throughput, whole};
 
 /// Returns the object that has a table's key schema.
 pub(super) fn described(value: &Value) -> Option<&Value> {
@@ -149,7 +149,7 @@ fn copy_capacity(from: &Map<String, Value>, to: &mut Map<String, Value>, on_dema
     };
     let kept = ["ReadCapacityUnits", "WriteCapacityUnits"]
         .into_iter()
-        .filter_map(|name| Some((name.to_owned(), super::whole(units.get(name)?))));
+        .filter_map(|name| Some((name.to_owned(), whole(units.get(name)?))));
     to.insert(
         "ProvisionedThroughput".to_owned(),
         kept.collect::<Map<_, _>>().into(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{FoundTables, TableDefinition, found, key_element, whole};
+use super::table::{FoundTables, TableDefinition, found, key_element, whole};
 
 pub(super) fn workbench_tables(model: &Value) -> FoundTables {
     let tables = model.get("DataModel").and_then(Value::as_array);

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{FoundTables, Parameters, cloudformation};
+use super::cloudformation;
+use super::table::{FoundTables, Parameters};
 
 /// The most variables of one text, those in its variables counted.
 const VARIABLES_MAX: usize = 64;
@@ -83,7 +84,7 @@ impl Variables<'_> {
     }
 
     /// Replaces the variables of a text, the innermost first. One that is not known here becomes a
-    /// Ref of its own words: whoever needs it is told that, and with which option it is given.
+    /// Ref of its own words: a member that needs it is refused with the option that gives it.
     fn replace(&self, text: &str, budget: usize) -> Value {
         let mut text = text.to_owned();
         // Texts before this are done: CloudFormation's own `${AWS::Region}` stays.

@@ -6,7 +6,7 @@ use hcl::eval::{Context, Evaluate as _, FuncArgs, FuncDef, ParamType};
 use hcl::structure::{Block, Body};
 use serde_json::{Map, Value, json};
 
-use super::{
+use super::table::{
     DefinitionError, DefinitionForm, Definitions, FoundTables, Parameters, TableDefinition,
     boolean, found, key_element, whole,
 };
@@ -131,14 +131,14 @@ fn add_item(tables: &mut [TableDefinition], values: &Map<String, Value>) -> Resu
     Ok(())
 }
 
-/// A member that is there: Terraform writes null for one that is not.
+/// Returns a member that is set: Terraform writes null for one that is not.
 fn member<'v>(values: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
     values
         .get(name)
         .filter(|value| !value.is_null() && value.as_str() != Some(""))
 }
 
-/// The objects of a nested block, which is a list also where there is one.
+/// Returns the objects of a nested block, which is a list also where there is one.
 fn blocks<'v>(
     values: &'v Map<String, Value>,
     name: &str,

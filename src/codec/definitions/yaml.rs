@@ -144,7 +144,7 @@ impl<'t> Reader<'t> {
                 return Err(self.fault(&format!("the key {key:?} is there twice")));
             }
         }
-        // What the mapping says itself wins over what it merges.
+        // The mapping's own members win over those that it merges.
         let merged = merged.into_iter().flat_map(|value| match value {
             Value::Array(list) => list,
             other => vec![other],

@@ -773,7 +773,7 @@ impl TextCheck for DefinitionCheck {
             let line = text.split(|byte| *byte == b'\n').next().unwrap_or(text);
             match text.first() {
                 None => {}
-                // What is no definition at all is refused at once: a shell does not look at close.
+                // A text that is no definition is refused at once: a shell does not look at close.
                 Some(first) if *first != b'{' && begins_definition(line) => *self = Self::Other,
                 Some(_) => *self = Self::Json(JsonPrefix::new()),
             }
