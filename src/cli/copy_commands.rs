@@ -436,6 +436,11 @@ enum TableLocation {
     },
 }
 
+/// Checks the text of a table's location, without opening or asking anything.
+pub fn check_location(text: &str) -> Result<(), CliError> {
+    parse(text).map(drop)
+}
+
 /// Parses `[PLACE/]TABLE`.
 fn parse(text: &str) -> Result<(TableLocation, TableName), CliError> {
     // Checked before any of it is printed, as it may have a password.

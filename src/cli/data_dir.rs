@@ -106,7 +106,7 @@ fn require_data(dir: &Path) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::Message(format!(
-        "there is no data.mdb in {}: name the data directory with --data; `ddbfs sample`, `ddbfs serve` and `ddbfs mount` create one",
+        "there is no data.mdb in {}: name the data directory with --data; `ddbfs sample`, `import`, `serve` and `mount` create one",
         dir.display()
     )))
 }

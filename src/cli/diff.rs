@@ -55,7 +55,11 @@ pub struct DiffArgs {
 }
 
 pub fn run(args: &DiffArgs) -> Result<CommandResult, CliError> {
-    let found = copy_commands::locate(&args.one, &args.copy, None).and_then(|one| {
+    // A location that cannot be read is told of before any data directory is opened.
+    let read = copy_commands::check_location(&args.one)
+        .and_then(|()| copy_commands::check_location(&args.two));
+    let found = read.and_then(|()| copy_commands::locate(&args.one, &args.copy, None));
+    let found = found.and_then(|one| {
         let two = copy_commands::locate(&args.two, &args.copy, Some(&one))?;
         Ok([one, two])
     });

@@ -109,7 +109,7 @@ pub fn run(args: ImportArgs) -> Result<CommandResult, CliError> {
         }
         return Ok(result);
     }
-    let opened = data_dir::open(&args.data)?;
+    let opened = data_dir::open_or_create(&args.data)?;
     for table in planned {
         if let CommandResult::Failed = create(&opened.database, table)? {
             result = CommandResult::Failed;

@@ -98,7 +98,11 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     }
     said += &format!(", {}", plural(tally.bad, "bad line"));
     if files_bad > 0 {
-        said += &format!(", {files_bad} files not loaded or not to their end");
+        let end = if files_bad == 1 { "its" } else { "their" };
+        said += &format!(
+            ", {} not loaded or not to {end} end",
+            plural(files_bad, "file")
+        );
     }
     print_line!("{said}")?;
     Ok(if tally.bad == 0 && files_bad == 0 {

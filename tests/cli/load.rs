@@ -466,7 +466,7 @@ fn requests_for_other_tables_are_left_out_and_told() {
     let told = "x: requests or items of the table \"Other\" are left out; `ddbfs load Other ";
     assert_eq!(code, 0);
     assert!(said.starts_with(told), "{said}");
-    assert!(said.ends_with("\n1 items loaded, 0 bad lines\n"), "{said}");
+    assert!(said.ends_with("\n1 item loaded, 0 bad lines\n"), "{said}");
     for text in [
         pretty(&json!({ "Other": [put(&two)] })),
         pretty(
@@ -477,9 +477,7 @@ fn requests_for_other_tables_are_left_out_and_told() {
         assert_eq!(code, 1, "{said}");
         assert_eq!(said.matches(told).count(), 1, "{said}");
         assert!(
-            said.ends_with(
-                "\n0 items loaded, 0 bad lines, 1 files not loaded or not to their end\n"
-            ),
+            said.ends_with("\n0 items loaded, 0 bad lines, 1 file not loaded or not to its end\n"),
             "{said}"
         );
     }
@@ -543,7 +541,7 @@ fn an_export_is_loaded_by_its_manifest() {
     fs::write(&data, gzip(&two)).unwrap();
     assert_eq!(
         said(&loads),
-        (1, "data/0abc.json.gz: not loaded, as its MD5 is not that in the export's manifest\n1 items loaded, 0 bad lines, 1 files not loaded or not to their end\n".to_owned())
+        (1, "data/0abc.json.gz: not loaded, as its MD5 is not that in the export's manifest\n1 item loaded, 0 bad lines, 1 file not loaded or not to its end\n".to_owned())
     );
     fs::remove_file(&data).unwrap();
     let (code, told) = said(&loads);
@@ -598,7 +596,7 @@ fn an_incremental_export_changes_the_table() {
         loads.load("Pets", &directory),
         (
             0,
-            "1 items loaded, 1 deleted, 0 bad lines\n".to_owned(),
+            "1 item loaded, 1 deleted, 0 bad lines\n".to_owned(),
             String::new()
         )
     );

@@ -34,9 +34,7 @@ fn works(install: &str, prefix: &str, zsh: &str) {
     );
     let page = ok("MANWIDTH=100 man -M $P/share/man ddbfs | cat");
     assert!(
-        page.contains(
-            "         ddbfs sample; mkdir -p mnt                    create the example tables\n"
-        ),
+        page.contains("         ddbfs sample\n         mkdir -p mnt; ddbfs mount ./mnt &\n"),
         "{page}"
     );
     for completed in [

@@ -192,7 +192,7 @@ fn tables_that_come_and_go_are_copied_and_searched() {
             .sh("tar cf - --exclude=.ddb . | cat > /dev/null; exit ${PIPESTATUS[0]}")
             .ok();
         let found = mount
-            .sh("grep -rl '\"TableName\": \"Coming\"' --exclude-dir=.ddb --exclude=describe.json .")
+            .sh("grep -rl '\"TableName\": \"Coming\"' --exclude-dir=.ddb --exclude=describe.json --exclude=schema.workbench.json .")
             .ok()
             .to_owned();
         assert_eq!(found, "./Coming/schema.json\n");
@@ -316,4 +316,47 @@ fn a_planned_index_is_told_before_it_is_made() {
         capacity["sources"][1]["backfill"]["write_units"],
         small["backfill"]["write_units"]
     );
+}
+
+/// The definition of a table in the forms of other tools: out of one table, into drafts and into the table itself.
+#[test]
+fn definitions_of_other_tools_go_out_and_come_in() {
+    let db = memory();
+    create_table(&*db, PROVISIONED);
+    let mount = Mount::with(db, ViewOptions::default());
+    mount
+        .sh("for f in schema.cfn.yaml schema.workbench.json describe.json; do
+            mkdir New; cat Shop/$f > New/schema.json || exit
+            diff <(jq 'del(.TableName)' Shop/schema.json) <(jq 'del(.TableName)' New/schema.json) || exit
+            echo drop > New/ctl; done")
+        .ok();
+    // The same again changes nothing, and an edit of it is an edit of the table.
+    mount
+        .sh("cp Shop/schema.cfn.yaml /tmp/$$.yaml; cp /tmp/$$.yaml Shop/schema.json && sed 's/ReadCapacityUnits: .*/ReadCapacityUnits: 21/' /tmp/$$.yaml > Shop/schema.json; rm /tmp/$$.yaml")
+        .ok();
+    assert_eq!(
+        mount
+            .sh("jq .ProvisionedThroughput.ReadCapacityUnits Shop/schema.json")
+            .ok(),
+        "21\n"
+    );
+    let refused = [
+        ("cat Shop/schema.tf", "`ddbfs import FILE` reads it"),
+        ("printf 'a: 1\n'", "this is no definition of a table"),
+        (
+            "printf 'Resources:\n  A: {Type: AWS::DynamoDB::Table, Properties: {TableName: !Ref X}}\n'",
+            "A: TableName: the template has no parameter X",
+        ),
+        (
+            "jq -n '{tables: [{TableName: \"One\", KeySchema: []}, {TableName: \"Two\", KeySchema: []}]}'",
+            "with 2 tables (One, Two), and none is called Refused",
+        ),
+    ];
+    mount.sh("mkdir Refused").ok();
+    for (text, expected) in refused {
+        let done = mount.sh(&format!("{text} > /tmp/$$.s; cp /tmp/$$.s Refused/schema.json 2> /dev/null && exit 9; rm /tmp/$$.s; cat .ddb/errors/last"));
+        assert!(done.ok().contains(expected), "{text}: {}", done.ok());
+    }
+    // What begins no definition fails in the write: a shell does not look at close.
+    assert_ne!(mount.sh("echo hello > Refused/schema.json").status, 0);
 }

@@ -464,7 +464,7 @@ fn umount_says_what_it_drops() {
     assert!(
         err.contains("2 scratch files, 6 bytes")
             && err.contains("Tab/items/u1/notes (5 bytes)")
-            && err.contains("Flat/items/.x.swp (1 bytes)"),
+            && err.contains("Flat/items/.x.swp (1 byte)"),
         "{err}"
     );
     assert!(!err.contains("a.bak"), "that is kept: {err}");

@@ -347,45 +347,6 @@ fn a_plan_of_a_draft_checks_its_creation() {
     assert_eq!(mount.sh("ls New; rmdir New").ok(), "schema.json\n");
 }
 
-/// The definition of a table in the forms of other tools: out of one table, into drafts and into the table itself.
-#[test]
-fn definitions_of_other_tools_go_out_and_come_in() {
-    let mount = tables();
-    mount
-        .sh("for f in schema.cfn.yaml schema.workbench.json describe.json; do
-            mkdir New; cat Prov/$f > New/schema.json || exit
-            diff <(jq 'del(.TableName)' Prov/schema.json) <(jq 'del(.TableName)' New/schema.json) || exit
-            echo drop > New/ctl; done")
-        .ok();
-    // The same again changes nothing, and an edit of it is an edit of the table.
-    mount
-        .sh("cp Prov/schema.cfn.yaml /tmp/$$.yaml; cp /tmp/$$.yaml Prov/schema.json && sed 's/ReadCapacityUnits: .*/ReadCapacityUnits: 21/' /tmp/$$.yaml > Prov/schema.json; rm /tmp/$$.yaml")
-        .ok();
-    assert_eq!(
-        described(&mount, "Prov")["ProvisionedThroughput"]["ReadCapacityUnits"],
-        21
-    );
-    let refused = [
-        ("cat Prov/schema.tf", "`ddbfs import FILE` reads it"),
-        ("printf 'a: 1\n'", "this is no definition of a table"),
-        (
-            "printf 'Resources:\n  A: {Type: AWS::DynamoDB::Table, Properties: {TableName: !Ref X}}\n'",
-            "A: TableName: the template has no parameter X",
-        ),
-        (
-            "jq -n '{tables: [{TableName: \"One\", KeySchema: []}, {TableName: \"Two\", KeySchema: []}]}'",
-            "with 2 tables (One, Two), and none is called Refused",
-        ),
-    ];
-    mount.sh("mkdir Refused").ok();
-    for (text, expected) in refused {
-        let done = mount.sh(&format!("{text} > /tmp/$$.s; cp /tmp/$$.s Refused/schema.json && exit 9; rm /tmp/$$.s; cat .ddb/errors/last"));
-        assert!(done.ok().contains(expected), "{text}: {}", done.ok());
-    }
-    // What begins no definition fails in the write: a shell does not look at close.
-    assert_ne!(mount.sh("echo hello > Refused/schema.json").status, 0);
-}
-
 #[test]
 fn a_table_with_items_survives_every_recursive_delete() {
     let mount = tables();

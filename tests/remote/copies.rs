@@ -179,7 +179,10 @@ fn a_pull_that_is_killed_twice_misses_nothing_and_pays_for_a_page_a_segment_agai
         (0, true),
         "{out}{err}"
     );
-    assert!(err.contains("goes on where it was stopped: "), "{err}");
+    assert!(
+        err.contains("goes on where it was stopped, after "),
+        "{err}"
+    );
     let scans = bed
         .proxy
         .take_operations()

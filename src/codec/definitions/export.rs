@@ -329,7 +329,11 @@ mod tests {
             .into_iter()
             .map(|table| table.request.into())
             .collect();
-        assert_eq!(requests, [expected.clone()], "{text}");
+        assert_eq!(
+            requests.as_slice(),
+            std::slice::from_ref(expected),
+            "{text}"
+        );
     }
 
     #[test]

@@ -487,7 +487,7 @@ fn functions() -> Context<'static> {
         Ok(parts.join(&text(&args, 0)).into())
     }
     fn jsonencode(args: FuncArgs) -> Result<hcl::Value, String> {
-        let value = args.get(0).ok_or("jsonencode has a value")?;
+        let value = args.first().ok_or("jsonencode has a value")?;
         serde_json::to_string(value)
             .map(hcl::Value::from)
             .map_err(|error| error.to_string())

@@ -24,10 +24,10 @@ use crate::model::metrics::Period::{Day, Hour, Minute};
 pub static TABLE_FILES: [DerivedFile; 15] = [
     DerivedFile::text("describe.json", table_files::describe),
     DerivedFile::text("schema.cfn.yaml", |mount, at| {
-        table_files::exported(mount, at, |definition| export::cloudformation(definition))
+        table_files::exported(mount, at, export::cloudformation)
     }),
     DerivedFile::text("schema.tf", |mount, at| {
-        table_files::exported(mount, at, |definition| export::terraform(definition))
+        table_files::exported(mount, at, export::terraform)
     }),
     DerivedFile::text("schema.workbench.json", |mount, at| {
         table_files::exported(mount, at, |definition| {
