@@ -47,7 +47,7 @@ pub struct Caller {
 pub struct Process {
     /// The number of its first thread.
     pub id: u32,
-    /// Start time, in clock ticks since boot; [`UNKNOWN_START`] if it could not be read.
+    /// Start time, in clock ticks since boot; 0 if it could not be read.
     pub start_ticks: u64,
 }
 

@@ -322,7 +322,8 @@ fn an_endpoint_that_goes_away_makes_errors_in_time_and_heals() {
 #[test]
 fn nobody_at_the_address_is_an_error_that_names_it() {
     let address = crate::support::daemon::free_address();
-    let aws = service(&format!("http://{address}"), Duration::from_millis(300));
+    // Long enough that a busy machine is not taken for a service without an answer.
+    let aws = service(&format!("http://{address}"), Duration::from_secs(3));
     let error = call(&aws, "UpdateItem", &older("Rex"))
         .unwrap_err()
         .to_string();

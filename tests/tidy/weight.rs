@@ -8,7 +8,7 @@ use super::{Finding, Source, report, rust_sources};
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 178),
-    ("codec", 389),
+    ("codec", 390),
     ("database", 253),
     ("engine", 496),
     ("expr", 155),

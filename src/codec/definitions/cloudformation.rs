@@ -16,6 +16,9 @@ const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
 
 /// The deepest nesting of functions and of references among conditions.
 const DEPTH_MAX: usize = 64;
+/// The most values that are looked at, and bytes of texts that are made, for all tables of a
+/// template. Functions of functions, and texts of texts, could ask for billions.
+const WORK_MAX: usize = 8 * 1024 * 1024;
 /// The longest text that functions make.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 
@@ -60,15 +63,17 @@ pub(super) fn tables(template: &Value, parameters: &Parameters) -> FoundTables {
         return FoundTables::default();
     };
     let mut skipped = Vec::new();
+    let mut resolver = Resolver {
+        template,
+        parameters,
+        assumed: BTreeSet::new(),
+        work_left: WORK_MAX,
+    };
     let read = resources.iter().filter_map(|(label, resource)| {
         let kind = resource.get("Type")?.as_str()?;
         let is_table = [TABLE, GLOBAL_TABLE, SIMPLE_TABLE].contains(&kind);
         is_table.then_some(())?;
-        let mut resolver = Resolver {
-            template,
-            parameters,
-            assumed: BTreeSet::new(),
-        };
+        resolver.assumed.clear();
         if let Some(condition) = resource.get("Condition").and_then(Value::as_str) {
             match resolver.condition(condition, DEPTH_MAX) {
                 Ok(true) => {}
@@ -112,6 +117,8 @@ struct Resolver<'t> {
     parameters: &'t Parameters,
     /// The pseudo parameters that were used and not given.
     assumed: BTreeSet<String>,
+    /// The rest of [`WORK_MAX`].
+    work_left: usize,
 }
 
 /// A resolved value; `None` for `AWS::NoValue`, which stands for no member at all.
@@ -296,8 +303,17 @@ impl Resolver<'_> {
         request.insert("ProvisionedThroughput".to_owned(), units);
     }
 
+    fn spend(&mut self, work: usize) -> Result<(), String> {
+        self.work_left = self.work_left.saturating_sub(work);
+        if self.work_left == 0 {
+            return unresolved("the functions of the template take too much work");
+        }
+        Ok(())
+    }
+
     /// Returns a value with its functions carried out.
     fn resolve(&mut self, value: &Value, depth: usize) -> Resolved {
+        self.spend(1)?;
         let Some(depth) = depth.checked_sub(1) else {
             return unresolved("its functions are nested too deeply");
         };
@@ -324,7 +340,10 @@ impl Resolver<'_> {
                 }
                 Ok(Some(out.into()))
             }
-            other => Ok(Some(other.clone())),
+            other => {
+                self.spend(other.as_str().map_or(0, str::len))?;
+                Ok(Some(other.clone()))
+            }
         }
     }
 
@@ -387,6 +406,8 @@ impl Resolver<'_> {
                 if separator.is_empty() {
                     return unresolved("Fn::Split without a separator");
                 }
+                // Each part is a value of its own.
+                self.spend(text.len().saturating_mul(16))?;
                 Ok(Some(text.split(&separator).collect()))
             }
             "Fn::GetAtt" => unresolved(format!("{argument} is an attribute of another resource")),
@@ -429,11 +450,15 @@ impl Resolver<'_> {
             false => Value::from(value),
         };
         if let Some(given) = self.parameters.get(name) {
+            self.spend(given.len())?;
             return Ok(listed(given));
         }
         if let Some(declared) = declared {
             return match declared.get("Default") {
-                Some(Value::String(default)) => Ok(listed(default)),
+                Some(Value::String(default)) => {
+                    self.spend(default.len())?;
+                    Ok(listed(default))
+                }
                 Some(default) => self
                     .resolve(default, depth)
                     .map(|value| value.unwrap_or_default()),
@@ -504,6 +529,7 @@ impl Resolver<'_> {
     }
 
     fn test(&mut self, condition: &Value, depth: usize) -> Result<bool, String> {
+        self.spend(1)?;
         let Some(depth) = depth.checked_sub(1) else {
             return unresolved("its conditions are nested too deeply");
         };
@@ -610,5 +636,77 @@ fn adapt(request: &mut Map<String, Value>) {
     }
     if let Some(protection) = request.get_mut("DeletionProtectionEnabled") {
         *protection = boolean(protection);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::definitions::read;
+
+    /// Checks the first fault of a template whose one table has this name.
+    fn check(name: &str, more: &str, expected: &str) {
+        let text = format!(
+            "Resources: {{T: {{Type: 'AWS::DynamoDB::Table', Properties: {{TableName: {name}}}}}}}\n{more}"
+        );
+        let found = read(text.as_bytes(), &Parameters::new()).unwrap();
+        let made = found.tables.first().and_then(TableDefinition::name);
+        let told = found.faults.first().map(String::as_str).or(made);
+        assert!(
+            told.is_some_and(|told| told.contains(expected)),
+            "{name}: {told:?}"
+        );
+    }
+
+    #[test]
+    fn functions_give_what_the_template_says() {
+        let more = "Parameters: {P: {Type: CommaDelimitedList, Default: 'a, b'}, N: {Type: Number, Default: 5}}
+Mappings: {M: {us-east-1: {x: mapped}}}
+Conditions: {Yes: !And [!Equals [!Ref N, '5'], !Or [!Equals [a, b], !Not [!Equals [a, b]]]]}";
+        check("!Select [1, !Ref P]", more, "b");
+        check("!Join ['-', !Split ['.', 'x.y']]", more, "x-y");
+        check("!FindInMap [M, !Ref 'AWS::Region', x]", more, "mapped");
+        check("!If [Yes, was, not]", more, "was");
+        check(
+            "!Sub ['${v}-${N}-${!v}', {v: !Select [0, !Ref P]}]",
+            more,
+            "a-5-${v}",
+        );
+        check(
+            "!GetAtt Other.Arn",
+            more,
+            "is an attribute of another resource",
+        );
+        check("!ImportValue x", more, "is exported by another stack");
+        check("!Ref T", more, "T is another resource");
+        check("!Cidr [a]", more, "Fn::Cidr is not known here");
+    }
+
+    #[test]
+    fn work_is_bounded_whatever_a_template_asks_for() {
+        let long = format!(
+            "Parameters: {{P: {{Type: String, Default: {}}}}}",
+            "x".repeat(60_000)
+        );
+        let many = "!Ref P,".repeat(1_000);
+        check(&format!("!Join ['', [{many}]]"), &long, "too much work");
+        check(
+            &format!("!Sub '{}'", "${P}".repeat(1_000)),
+            &long,
+            "too long",
+        );
+        let doubled: String = (0..28)
+            .map(|at| format!("  C{at}: !Or [!Condition C{0}, !Condition C{0}]\n", at + 1))
+            .collect();
+        let last = "  C28: !Equals [a, b]\n";
+        check(
+            "!If [C0, a, b]",
+            &format!("Conditions:\n{doubled}{last}"),
+            "too much work",
+        );
+        let circle = "Conditions: {C0: !Condition C1, C1: !Condition C0}";
+        check("!If [C0, a, b]", circle, "nested too deeply");
+        let map = "Mappings: {M: {a: {b: !FindInMap [M, a, b]}}}";
+        check("!FindInMap [M, a, b]", map, "nested too deeply");
     }
 }

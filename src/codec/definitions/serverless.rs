@@ -1,13 +1,17 @@
 //! The Serverless framework's `serverless.yml`: a CloudFormation template below `resources`, with
 //! variables `${…}` of the framework in its texts.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::cloudformation;
 use super::table::{FoundTables, Parameters};
 
-/// The most variables of one text, those in its variables counted.
+/// The most variables of one text.
 const VARIABLES_MAX: usize = 64;
+/// The most variables that are replaced in all texts, those in their values counted.
+const REPLACED_MAX: usize = 100_000;
 /// The deepest nesting of values in which variables are looked for.
 const DEPTH_MAX: usize = 64;
 /// The longest text with its variables replaced.
@@ -17,6 +21,7 @@ pub(super) fn tables(service: &Value, parameters: &Parameters) -> FoundTables {
     let reader = Variables {
         service,
         parameters,
+        left: Cell::new(REPLACED_MAX),
     };
     let mut faults = Vec::new();
     let mut template = Map::new();
@@ -60,6 +65,8 @@ fn merge(template: &mut Map<String, Value>, part: &Map<String, Value>) {
 struct Variables<'s> {
     service: &'s Value,
     parameters: &'s Parameters,
+    /// The rest of [`REPLACED_MAX`].
+    left: Cell<usize>,
 }
 
 impl Variables<'_> {
@@ -101,6 +108,11 @@ impl Variables<'_> {
             if !inner.contains(':') || inner.contains("::") {
                 end = start;
                 continue;
+            }
+            let left = self.left.get().saturating_sub(1);
+            self.left.set(left);
+            if left == 0 {
+                break;
             }
             let is_whole = start == 0 && start + length + 1 == text.len();
             match self.variable(&inner, budget / 2) {

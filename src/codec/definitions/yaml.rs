@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 const DEPTH_MAX: usize = 64;
 /// The most values of a document. An alias counts as often as its values are copied: a short text
 /// of aliases of aliases stands for billions.
-const NODES_MAX: usize = 500_000;
+const NODES_MAX: usize = 100_000;
 
 /// Parses the first document of a text.
 ///
