@@ -6,7 +6,7 @@ use std::io::Read as _;
 use super::exit::{print_line, warn};
 use super::prelude::*;
 use crate::codec::count::plural;
-use crate::codec::definitions::{self, Definitions, Parameters, TableDefinition};
+use crate::codec::definitions::{self, Definitions, Parameters, TIME_TO_LIVE, TableDefinition};
 use crate::codec::{dynamodb_json, json::document::Document, wire};
 use crate::database::local::LocalDatabase;
 use crate::database::{Browse as _, Database as _, run_blocking};
@@ -16,8 +16,6 @@ use crate::model::api::{
     UpdateTimeToLiveRequest,
 };
 
-/// The member that CreateTable does not have: UpdateTimeToLive follows it.
-const TIME_TO_LIVE: &str = "TimeToLiveSpecification";
 /// The most refused items of a table that are printed; the rest are counted.
 const REPORTS_MAX: usize = 10;
 

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::table::{
-    FoundTables, Parameters, TableDefinition, boolean, found, key_element, throughput, whole,
+    FoundTables, Parameters, TIME_TO_LIVE, TableDefinition, boolean, found, key_element,
+    throughput, whole,
 };
 
 const TABLE: &str = "AWS::DynamoDB::Table";
@@ -578,38 +579,31 @@ fn text_of(value: &Value, function: &str) -> Result<String, String> {
     }
 }
 
-/// Makes CreateTable's members of CloudFormation's, which are nearly the same.
-fn adapt(request: &mut Map<String, Value>) {
+/// Makes the capacity of a table or index CreateTable's: units are numbers, and there are none
+/// beside PAY_PER_REQUEST, where CloudFormation ignores them and CreateTable refuses them.
+fn adapt_capacity(members: &mut Map<String, Value>, on_demand: bool) {
     for name in [
         "ProvisionedThroughput",
         "OnDemandThroughput",
         "WarmThroughput",
     ] {
-        if let Some(units) = request.get_mut(name) {
+        if let Some(units) = members.get_mut(name) {
             *units = throughput(units);
         }
     }
+    if on_demand {
+        members.remove("ProvisionedThroughput");
+    }
+}
+
+/// Makes CreateTable's members of CloudFormation's, which are nearly the same.
+fn adapt(request: &mut Map<String, Value>) {
+    let on_demand = request.get("BillingMode").and_then(Value::as_str) == Some("PAY_PER_REQUEST");
+    adapt_capacity(request, on_demand);
     if let Some(Value::Array(indexes)) = request.get_mut("GlobalSecondaryIndexes") {
         for index in indexes.iter_mut().filter_map(Value::as_object_mut) {
             index.remove("ContributorInsightsSpecification");
-            for name in [
-                "ProvisionedThroughput",
-                "OnDemandThroughput",
-                "WarmThroughput",
-            ] {
-                if let Some(units) = index.get_mut(name) {
-                    *units = throughput(units);
-                }
-            }
-        }
-    }
-    // Throughput beside PAY_PER_REQUEST is an error of CreateTable; CloudFormation ignores it.
-    if request.get("BillingMode").and_then(Value::as_str) == Some("PAY_PER_REQUEST") {
-        request.remove("ProvisionedThroughput");
-        if let Some(Value::Array(indexes)) = request.get_mut("GlobalSecondaryIndexes") {
-            for index in indexes.iter_mut().filter_map(Value::as_object_mut) {
-                index.remove("ProvisionedThroughput");
-            }
+            adapt_capacity(index, on_demand);
         }
     }
     if let Some(Value::Object(stream)) = request.get_mut("StreamSpecification") {
@@ -621,7 +615,7 @@ fn adapt(request: &mut Map<String, Value>) {
     {
         encryption.insert("Enabled".to_owned(), boolean(&enabled));
     }
-    if let Some(Value::Object(expiry)) = request.get_mut("TimeToLiveSpecification")
+    if let Some(Value::Object(expiry)) = request.get_mut(TIME_TO_LIVE)
         && let Some(enabled) = expiry.get_mut("Enabled")
     {
         *enabled = boolean(enabled);

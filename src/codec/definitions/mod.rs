@@ -24,7 +24,8 @@ mod yaml;
 use serde_json::Value;
 
 pub use table::{
-    DefinitionError, DefinitionForm, Definitions, Parameters, TEXT_BYTES_MAX, TableDefinition,
+    DefinitionError, DefinitionForm, Definitions, Parameters, TEXT_BYTES_MAX, TIME_TO_LIVE,
+    TableDefinition,
 };
 
 /// Reads the tables of a text.

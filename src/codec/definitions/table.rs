@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 /// The longest text of definitions. Models have sample items; a table of more is for `ddbfs load`.
 pub const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// A member of CloudFormation, not of CreateTable: UpdateTimeToLive follows the creation.
+pub const TIME_TO_LIVE: &str = "TimeToLiveSpecification";
+
 /// Values that a template leaves to its user, by name: parameters, variables, options.
 pub type Parameters = BTreeMap<String, String>;
 

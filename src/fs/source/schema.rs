@@ -6,10 +6,8 @@
 //! keeps its size and text, so that a backup of a table in use finds no inconsistency.
 
 use super::scratch;
-use crate::codec::wire;
-use crate::fs::{
-    mount::text_cache::pretty_json, open::prelude::*, write::schema_change::TIME_TO_LIVE,
-};
+use crate::codec::{definitions::TIME_TO_LIVE, wire};
+use crate::fs::{mount::text_cache::pretty_json, open::prelude::*};
 use crate::model::{
     ApiEnum, IndexName,
     api::{DescribeTimeToLiveRequest, IndexDescription, TableDescription, TimeToLiveStatus},

@@ -7,7 +7,7 @@
 //! throughput only grows.
 
 use super::{CheckState, Commit, TextCheck, TextTarget, set_name};
-use crate::codec::definitions::{self, TableDefinition};
+use crate::codec::definitions::{self, TIME_TO_LIVE, TableDefinition};
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::JsonPrefix;
 use crate::codec::wire::{self, Declared};
@@ -24,8 +24,6 @@ const DEFINITIONS: &str = "AttributeDefinitions";
 const THROUGHPUT: &str = "ProvisionedThroughput";
 const ON_DEMAND: &str = "OnDemandThroughput";
 const WARM: &str = "WarmThroughput";
-/// A member of CloudFormation, not of CreateTable: shown only while it is enabled.
-pub const TIME_TO_LIVE: &str = "TimeToLiveSpecification";
 
 /// A request to the API.
 #[derive(Debug, Clone, PartialEq)]
