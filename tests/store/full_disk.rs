@@ -25,6 +25,8 @@ use serde_json::{Value, json};
 const DIR: &str = "DDBFS_TEST_FULL_DISK";
 /// The log takes 4 of them, and the reserve 6.
 const DISK_MIB: u64 = 48;
+/// The size of the items that fill it: three to a page, so that few fill it.
+const ITEM_BYTES: usize = 1_200;
 /// How long anything may take on a busy machine.
 const FULL: &str = "the disk is full";
 
@@ -135,7 +137,7 @@ impl Disk {
                 return first;
             }
             let puts: Vec<Value> = (first..first + 25)
-                .map(|at| json!({ "PutRequest": { "Item": Self::item(at, 400) } }))
+                .map(|at| json!({ "PutRequest": { "Item": Self::item(at, ITEM_BYTES) } }))
                 .collect();
             match self
                 .control
@@ -152,7 +154,7 @@ impl Disk {
     /// Puts items until not even the smallest fits; how many there are.
     fn fill(&self) -> usize {
         let mut count = self.fill_but(0);
-        for bytes in [400, 1] {
+        for bytes in [ITEM_BYTES, 1] {
             while self
                 .put(count, bytes)
                 .inspect_err(|error| assert!(error.contains(FULL), "{error}"))
@@ -387,7 +389,7 @@ on_small_disk! {
         assert!(output.lines().any(|line| line.unwrap().contains("written")));
         neighbour.kill().unwrap();
         neighbour.wait().unwrap();
-        let last = (count..).find(|number| disk.put(*number, 400).is_err()).unwrap();
+        let last = (count..).find(|number| disk.put(*number, ITEM_BYTES).is_err()).unwrap();
         for number in 0..last.min(1_000) {
             disk.delete(number);
         }
