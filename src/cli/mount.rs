@@ -168,7 +168,14 @@ fn run_here(
     let mut http = args.http.clone();
     http.http_allow_users |= options.http_allow_users;
     let server = address
-        .map(|address| serve::start(address, &http, source.database.clone()))
+        .map(|address| {
+            serve::start(
+                address,
+                &http,
+                source.database.clone(),
+                Some(view.slow_log()),
+            )
+        })
         .transpose()?;
     let mounted = fuse::mount(&mount_options, view).map_err(CliError::io(format!(
         "cannot mount at {}",

@@ -10,6 +10,7 @@ use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
+use crate::protocol::slow_log::SlowLog;
 
 /// The default address of the HTTP API, which is DynamoDB Local's.
 const HTTP_ADDRESS: &str = "127.0.0.1:8000";
@@ -71,7 +72,7 @@ pub fn run(args: ServeArgs) -> Result<CommandResult, CliError> {
         args.durability.durability,
     )?;
     opened.warn_unfinished()?;
-    let server = start(&args.address, &args.http, opened.database.clone())?;
+    let server = start(&args.address, &args.http, opened.database.clone(), None)?;
     print_line!(
         "DynamoDB API on http://{}, data in {}",
         server.local_addr(),
@@ -83,11 +84,12 @@ pub fn run(args: ServeArgs) -> Result<CommandResult, CliError> {
     Ok(CommandResult::Done)
 }
 
-/// Starts the HTTP API on `address`.
+/// Starts the HTTP API on `address`; slow requests are logged in `slow_log`.
 pub fn start(
     address: &str,
     args: &HttpArgs,
     database: Arc<dyn Browse>,
+    slow_log: Option<Arc<SlowLog>>,
 ) -> Result<RunningServer, CliError> {
     let address = address.parse().map_err(|_| {
         CliError::Message(format!(
@@ -101,6 +103,7 @@ pub fn start(
         allowed_origins: args.http_allow_origin.clone(),
         credentials: args.auth.clone(),
         bare_texts: args.http_bare_texts,
+        slow_log,
         ..HttpOptions::new(address)
     };
     Server::start(options, args.cache.wrap(database))

@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::block_in_place;
 
 use crate::codec::json::document::Document;
+use crate::codec::wire::UnitCounter;
 use crate::database::Database;
 use crate::model::api::operation::OperationKind;
 use crate::model::api::{CallContext, CommitInline};
@@ -33,7 +34,7 @@ pub enum StartedRequest {
 }
 
 /// Starts one request. `host` is the client's name of this server; `may_wait` is true if no other
-/// connection needs this thread.
+/// connection needs this thread; `units` counts what the request consumes.
 ///
 /// # Errors
 /// The failure of the request or its operation.
@@ -43,6 +44,7 @@ pub fn start(
     database: &Arc<dyn Database>,
     host: &str,
     may_wait: bool,
+    units: &UnitCounter,
 ) -> Result<StartedRequest, RequestError> {
     // A client that asks for the endpoint must get this server.
     let operation = if operation.name == "DescribeEndpoints" {
@@ -54,6 +56,7 @@ pub fn start(
         operation: operation.name,
         database: database.as_ref(),
         host,
+        units,
     };
     let (sender, mut receiver) = oneshot::channel();
     // A dropped receiver means that the client is gone.

@@ -32,10 +32,11 @@ use super::reply::{
 use super::sigv4::{SignedRequest, Verifier};
 use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
-use crate::codec::wire::WireError;
+use crate::codec::wire::{UnitCounter, WireError};
 use crate::database::Database;
 use crate::model::api::operation::OperationKind;
 use crate::model::arn::REGION;
+use crate::protocol::slow_log::{RequestTrace, SlowLog};
 use crate::protocol::{self, Operation, memory};
 use crate::store::budget::{MEMORY_WAIT, MemoryBudgets, Permit};
 
@@ -66,6 +67,8 @@ pub struct HttpService {
     pub bare_texts: bool,
     /// The verifier of signatures, if there is a key.
     pub verifier: Option<Verifier>,
+    /// The log of slow requests, if there is a place to read it.
+    pub slow_log: Option<Arc<SlowLog>>,
 }
 
 impl std::fmt::Debug for HttpService {
@@ -264,7 +267,23 @@ impl HttpService {
     ) -> HttpReply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
         let operation = operation_of(header(head, &X_AMZ_TARGET));
-        let outcome = catch_panic(self.run(head, body, operation, permit)).await;
+        let trace = self
+            .slow_log
+            .as_ref()
+            .map(|_| Arc::new(RequestTrace::start()));
+        let outcome = catch_panic(self.run(head, body, operation, permit, trace.clone())).await;
+        if let (Some(log), Some(trace)) = (&self.slow_log, trace) {
+            let result = match &outcome {
+                Ok(_) => "OK",
+                Err(HttpFailure::Protocol(error)) => error.exception(),
+                Err(_) => "refused",
+            };
+            trace.end(
+                log,
+                operation.map_or("-", |operation| operation.name),
+                result,
+            );
+        }
         let reply = match outcome {
             Ok(body) => HttpReply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
@@ -295,6 +314,7 @@ impl HttpService {
         body: RequestBody,
         operation: Option<&'static Operation>,
         permit: &mut Permit,
+        trace: Option<Arc<RequestTrace>>,
     ) -> Result<Vec<u8>, HttpFailure> {
         let is_coded = body.coding.is_some();
         let is_short = LongRequests::is_short(operation, &body.sent, is_coded);
@@ -316,10 +336,16 @@ impl HttpService {
             .map_err(|_| HttpFailure::Body(BodyError::Busy))?;
         let of_body = memory::parsed_bytes(body.sent.len(), is_coded);
         let begun = if is_short {
-            self.begin(head, body, operation, self.connections.is_single())
+            self.begin(
+                head,
+                body,
+                operation,
+                self.connections.is_single(),
+                trace.as_deref(),
+            )
         } else {
             let (service, head) = (Arc::clone(self), Arc::clone(head));
-            let begin = move || service.begin(&head, body, operation, true);
+            let begin = move || service.begin(&head, body, operation, true, trace.as_deref());
             self.long_requests
                 .run(begin)
                 .await
@@ -352,6 +378,7 @@ impl HttpService {
         body: RequestBody,
         operation: Option<&'static Operation>,
         may_wait: bool,
+        trace: Option<&RequestTrace>,
     ) -> Result<StartedRequest, HttpFailure> {
         if let Err(error) = self.authenticate(head, &body.sent) {
             return Err(body
@@ -368,12 +395,16 @@ impl HttpService {
             .filter(|json| json.root().is_object())
             .ok_or(WireError::NotAnObject)?;
         let host = header(head, &HOST).unwrap_or("localhost");
+        if let Some(trace) = trace {
+            trace.note_names(json.root());
+        }
         Ok(dispatch::start(
             operation,
             json,
             &self.database,
             host,
             may_wait,
+            trace.map_or(&UnitCounter::default(), |trace| &trace.units),
         )?)
     }
 

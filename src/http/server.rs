@@ -27,6 +27,7 @@ use super::route::{HEAD_BYTES_MAX, HttpService};
 use super::sigv4::{Credentials, Verifier};
 use crate::database::Database;
 use crate::model::clock::{Clock, SystemClock};
+use crate::protocol::slow_log::SlowLog;
 use crate::store::budget::MemoryBudgets;
 
 /// The number of threads that answer requests: as many as processors, within this range.
@@ -60,6 +61,8 @@ pub struct HttpOptions {
     pub timeouts: Timeouts,
     /// The clock that decides which signatures are current.
     pub clock: Arc<dyn Clock>,
+    /// The log of slow requests, shared with the mount that shows it.
+    pub slow_log: Option<Arc<SlowLog>>,
 }
 
 impl HttpOptions {
@@ -78,6 +81,7 @@ impl HttpOptions {
             memory: MemoryBudgets::of_process(),
             timeouts: Timeouts::default(),
             clock: Arc::new(SystemClock),
+            slow_log: None,
         }
     }
 }
@@ -160,6 +164,7 @@ impl Server {
             ids: RequestIds::new(seed()),
             bare_texts: options.bare_texts,
             verifier,
+            slow_log: options.slow_log,
         });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());

@@ -5,7 +5,7 @@
 //! ```text
 //! operation   an operation: its name, service and handler; running one; the reasons for failure
 //! operations  the operations, from their rows in model::api                 memory    the memory that a request may need
-//! error_body  errors to __type, status and body
+//! error_body  errors to __type, status and body                             slow_log  the log of slow requests
 //! ```
 //!
 //! HTTP and the files of the mount that take a request call this module. A new operation appears
@@ -15,9 +15,10 @@ pub mod error_body;
 pub mod memory;
 pub mod operation;
 pub mod operations;
+pub mod slow_log;
 
 use crate::codec::json::document::Document;
-use crate::codec::wire::WireError;
+use crate::codec::wire::{UnitCounter, WireError};
 use crate::database::Database;
 use crate::model::api::CallContext;
 
@@ -72,6 +73,7 @@ pub fn call_with(
             operation: operation.name,
             database,
             host,
+            units: &UnitCounter::default(),
         },
         context,
     )

@@ -9,7 +9,7 @@ use std::sync::mpsc::sync_channel;
 use serde_json::Value;
 
 use crate::codec::json::document::Document;
-use crate::codec::wire::{self, Declared, WireError};
+use crate::codec::wire::{self, Declared, UnitCounter, WireError};
 use crate::database::{Completion, Database};
 use crate::model::Error;
 use crate::model::api::operation::OperationKind;
@@ -42,6 +42,8 @@ pub struct RequestContext<'a> {
     pub database: &'a dyn Database,
     /// The client's name for this server: host and port.
     pub host: &'a str,
+    /// Counts the units that the request consumes.
+    pub units: &'a UnitCounter,
 }
 
 impl std::fmt::Debug for RequestContext<'_> {
@@ -115,7 +117,7 @@ pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     call: fn(Q, Completion<R>) -> Call,
 ) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
-    let written = wire::Context::of(json.root());
+    let written = wire::Context::of(json.root()).with_units(context.units);
     drop(json);
     context.database.start(call(
         request,

@@ -39,7 +39,10 @@ macro_rules! page_of {
                 .$read(&request, &mut |row| writer.row(row))?;
             answered.complete(
                 writer
-                    .finish(&page, &wire::Context::of(json.root()))
+                    .finish(
+                        &page,
+                        &wire::Context::of(json.root()).with_units(context.units),
+                    )
                     .map_err(Error::Store)?,
             );
             Ok(())
@@ -76,7 +79,8 @@ fn batch_get(
     completion: ResponseCompletion,
 ) -> Result<(), RequestError> {
     let request = wire::request(json.root())?;
-    let mut writer = batches::BatchWriter::new(&request, wire::Context::of(json.root()));
+    let written = wire::Context::of(json.root()).with_units(context.units);
+    let mut writer = batches::BatchWriter::new(&request, written);
     let page = context
         .database
         .batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;

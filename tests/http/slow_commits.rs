@@ -5,19 +5,20 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::current;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::http::{api, ok, options, read_answer};
 use crate::support::wait::until;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
-use ddbfs::http::Server;
+use ddbfs::http::{HttpOptions, Server};
 use ddbfs::model::api::CommitInline;
 use ddbfs::model::error::StoreError;
+use ddbfs::protocol::slow_log::{SLOW_CALL, SlowLog};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{BatchHook, Read, Store, StoreInfo, Write, WriteJob};
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An answer that does not come is no answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -115,7 +116,12 @@ fn reads_go_on_while_a_commit_waits_on_the_thread_of_its_connection() {
         ..EngineOptions::default()
     };
     let database = LocalDatabase::open(Arc::<SlowStore>::clone(&store), engine_options).unwrap();
-    let server = Server::start(options(), Arc::new(database)).unwrap();
+    let log = Arc::<SlowLog>::default();
+    let options = HttpOptions {
+        slow_log: Some(Arc::clone(&log)),
+        ..options()
+    };
+    let server = Server::start(options, Arc::new(database)).unwrap();
     let addr = server.local_addr();
     let table = json!({
         "TableName": "Flat", "BillingMode": "PAY_PER_REQUEST",
@@ -149,6 +155,35 @@ fn reads_go_on_while_a_commit_waits_on_the_thread_of_its_connection() {
             thread != "store-writer"
         });
     }
+    // A slow request is in the log of the mount beside the server, with what it consumed.
+    log.clear();
+    let held = lock.lock();
+    ask(&mut writer, "PutItem", &put);
+    begun.recv_timeout(PATIENCE).unwrap();
+    let since = Instant::now();
+    until("the request is slow", || since.elapsed() >= SLOW_CALL);
+    drop(held);
+    assert_eq!(read_answer(&mut writer).status, 200);
+    let lines = log.lines();
+    let line: Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(
+        [
+            &line["operation"],
+            &line["table"],
+            &line["index"],
+            &line["units"],
+            &line["result"]
+        ],
+        [
+            &json!("PutItem"),
+            &json!("Flat"),
+            &json!(null),
+            &json!(1.0),
+            &json!("OK")
+        ],
+        "{lines}"
+    );
+    assert!(line["us"].as_u64() >= Some(100_000), "{lines}");
     drop(writer);
     server.shutdown();
 }

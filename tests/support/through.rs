@@ -193,6 +193,7 @@ impl Through {
                     operation: found.name,
                     database,
                     host: "host:1",
+                    units: &ddbfs::codec::wire::UnitCounter::default(),
                 },
                 CallContext::default(),
             ),

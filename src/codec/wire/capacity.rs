@@ -52,6 +52,7 @@ fn put_table(
     member: &str,
     object: &mut ObjectWriter<'_>,
 ) {
+    object.context.units.add(consumed);
     if let Some(indexes) = wants_indexes(object.context.detail) {
         debug_assert!(!table_name.is_empty(), "the request named its table");
         write_entry(
@@ -127,11 +128,13 @@ pub fn write_list<'a>(
     tables: impl Iterator<Item = (&'a str, &'a ConsumedCapacity)>,
     response: &mut ObjectWriter<'_>,
 ) {
-    let Some(indexes) = wants_indexes(response.context.detail) else {
-        return;
+    let context = response.context;
+    let Some(indexes) = wants_indexes(context.detail) else {
+        return tables.for_each(|(_, consumed)| context.units.add(consumed));
     };
     let out = response.member("ConsumedCapacity");
     write::list(tables, out, |(name, consumed), out| {
+        context.units.add(consumed);
         write_entry(name, consumed, indexes, units, out)
     });
 }

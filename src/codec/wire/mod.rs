@@ -47,7 +47,7 @@ pub mod transfer;
 pub mod write;
 
 pub use declared::{Body, Declared, decode_response, encode, encode_request, request};
-pub use write::Context;
+pub use write::{Context, UnitCounter};
 
 #[cfg(test)]
 mod round_trips;

@@ -1,17 +1,20 @@
 //! A streaming JSON writer of responses and requests: JSON text into bytes, without a tree in
 //! between. [`Context`] has the request's parameters on which a response depends.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::codec::dynamodb_json::write_item;
 use crate::codec::json::document::Json;
-use crate::model::api::ReturnConsumedCapacity;
+use crate::model::api::{ConsumedCapacity, ReturnConsumedCapacity};
 use crate::model::{ApiEnum, Item, TableName, arn};
 
 /// The request parameters that shape its response's body. It is kept apart, as the operation
 /// consumes its request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Context {
     /// The tables as the request named them, by their ARNs if these were sent (docs/dynamodb.md
     /// 10.4).
@@ -20,6 +23,37 @@ pub struct Context {
     /// The region and account in the ARNs of another service, see [`arn::table_prefix`]; empty for
     /// our own.
     pub home: String,
+    /// Counts the units of the response, whether or not the request asks for them.
+    pub units: UnitCounter,
+}
+
+/// A counter of consumed units, shared by all its clones; by default it counts nothing.
+#[derive(Debug, Clone, Default)]
+pub struct UnitCounter(Option<Arc<Mutex<f64>>>);
+
+impl UnitCounter {
+    const NONE: Self = Self(None);
+
+    #[must_use]
+    pub fn counting() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// Adds what a response says that its request consumed.
+    pub fn add(&self, consumed: &ConsumedCapacity) {
+        if let Some(sum) = &self.0 {
+            *sum.lock() += consumed.total();
+        }
+    }
+
+    /// Returns the units counted; `None` if there were none, as of a request that failed.
+    #[must_use]
+    pub fn sum(&self) -> Option<f64> {
+        self.0
+            .as_ref()
+            .map(|sum| *sum.lock())
+            .filter(|sum| *sum > 0.0)
+    }
 }
 
 impl Context {
@@ -28,6 +62,7 @@ impl Context {
         table_names: Vec::new(),
         detail: ReturnConsumedCapacity::None,
         home: String::new(),
+        units: UnitCounter::NONE,
     };
 
     /// Returns the context of the response to a request.
@@ -51,6 +86,15 @@ impl Context {
             table_names: vec![table.into()],
             detail,
             ..Self::PLAIN
+        }
+    }
+
+    /// Returns the same context with a counter of units.
+    #[must_use]
+    pub fn with_units(self, units: &UnitCounter) -> Self {
+        Self {
+            units: units.clone(),
+            ..self
         }
     }
 

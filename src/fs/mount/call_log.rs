@@ -1,18 +1,18 @@
 //! The log of calls: `.ddb/accesslog` has every call as it ends, by a bounded queue for each
-//! current reader; `.ddb/slowlog.ndjson` has the last slow calls, in a ring buffer.
+//! current reader; `.ddb/slowlog.ndjson` has the last slow ones (`protocol::slow_log`).
 //! `view/timed_call.rs` measures the calls.
 //!
 //! `.ddb/last/`: the response to the last call of the reader's own session, as the API would have
 //! returned it, and its consumption. Sessions are those of `.ddb/errors/last`. Memory is bounded:
 //! the responses of the latest sessions are kept.
 
-use std::{collections::VecDeque, sync::Weak};
+use std::sync::Weak;
 
 use super::text_cache::pretty_json;
 use crate::codec::{
     calendar,
     json::document::Document,
-    sanitize::{self, is_printable},
+    sanitize::is_printable,
     wire::{self, Declared},
 };
 use crate::fs::{
@@ -21,12 +21,11 @@ use crate::fs::{
     ttl_map::{FastEmpty, WeightedMap},
 };
 use crate::model::api::ReturnConsumedCapacity;
-use crate::protocol::{self, RequestError};
+use crate::protocol::{
+    self, RequestError,
+    slow_log::{SLOW_CALL, SlowLog},
+};
 
-/// The duration from which a call is slow.
-pub const SLOW_CALL: Duration = Duration::from_millis(100);
-/// The maximum number of slow calls kept.
-const SLOW_CALLS_MAX: usize = 1_000;
 /// The maximum bytes of lines that wait for a slow reader of the log.
 pub const QUEUE_BYTES_MAX: usize = 1024 * 1024;
 
@@ -40,6 +39,8 @@ pub struct CallRecord {
     /// `OK` or the errno's name.
     pub result: &'static str,
     pub took: Duration,
+    /// True if the call only looks at tables: as free as it is, it is no slow call.
+    pub is_look: bool,
 }
 
 impl CallRecord {
@@ -64,16 +65,15 @@ impl CallRecord {
         )
     }
 
-    fn json(&self) -> String {
-        let line = json!({
+    fn json(&self) -> Value {
+        json!({
             "time": calendar::iso(self.time_ms),
             "pid": self.pid,
             "operation": self.operation,
             "path": self.path,
             "result": self.result,
             "us": u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
-        });
-        sanitize::json(&format!("{line}\n"))
+        })
     }
 }
 
@@ -114,7 +114,8 @@ impl LogQueue {
 pub struct CallLog {
     /// Queues of the readers of the access log.
     readers: FastEmpty<Vec<Weak<LogQueue>>>,
-    slow: Mutex<VecDeque<CallRecord>>,
+    /// The slow calls, and the slow requests of the HTTP API beside the mount.
+    pub slow: Arc<SlowLog>,
 }
 
 impl CallLog {
@@ -140,23 +141,9 @@ impl CallLog {
                 readers.retain(|reader| reader.upgrade().map(|ahead| ahead.push(&line)).is_some())
             });
         }
-        if call.took >= SLOW_CALL {
-            let mut slow = self.slow.lock();
-            if slow.len() == SLOW_CALLS_MAX {
-                slow.pop_front();
-            }
-            slow.push_back(call);
+        if call.took >= SLOW_CALL && !call.is_look {
+            self.slow.push(&call.json());
         }
-    }
-
-    /// Returns the slow calls, the oldest first, a line of JSON each.
-    pub fn slow_lines(&self) -> String {
-        self.slow.lock().iter().map(CallRecord::json).collect()
-    }
-
-    /// Forgets the slow calls.
-    pub fn clear(&self) {
-        self.slow.lock().clear();
     }
 }
 
@@ -266,6 +253,7 @@ mod calls_tests {
             path: path.to_owned(),
             result: "OK",
             took,
+            is_look: false,
         }
     }
 
@@ -297,10 +285,11 @@ mod calls_tests {
         );
         assert!(
             calls
-                .slow_lines()
+                .slow
+                .lines()
                 .contains(r#""path":"\u001b]0;x\u009b\u202e""#),
             "{}",
-            calls.slow_lines()
+            calls.slow.lines()
         );
         drop(ahead);
         calls.record(ended("x", Duration::ZERO));
@@ -308,15 +297,18 @@ mod calls_tests {
     }
 
     #[test]
-    fn the_last_slow_calls_are_kept() {
+    fn slow_calls_are_kept_and_looks_are_not() {
         let calls = CallLog::default();
         calls.record(ended("quick", SLOW_CALL - Duration::from_millis(1)));
-        (0..SLOW_CALLS_MAX + 5)
-            .for_each(|number| calls.record(ended(&number.to_string(), SLOW_CALL)));
-        let slow = calls.slow.lock();
-        assert_eq!(
-            (slow.len(), slow.front().map(|ended| ended.path.as_str())),
-            (SLOW_CALLS_MAX, Some("5"))
+        calls.record(CallRecord {
+            is_look: true,
+            ..ended("look", SLOW_CALL)
+        });
+        calls.record(ended("slow", SLOW_CALL));
+        let lines = calls.slow.lines();
+        assert!(
+            lines.lines().count() == 1 && lines.contains(r#""path":"slow""#),
+            "{lines}"
         );
     }
 }

@@ -188,6 +188,16 @@ impl Node {
         }
     }
 
+    /// True if a program only looks at tables or the mount by it: no data, no request.
+    #[must_use]
+    pub fn is_look(&self) -> bool {
+        match self {
+            Self::Stats(_) => true,
+            Self::Special(special) => !special.is_writable && !self.is_computed(),
+            _ => false,
+        }
+    }
+
     /// True if its attributes or its text need more than a bounded number of records.
     #[must_use]
     pub fn reads_table(&self) -> bool {

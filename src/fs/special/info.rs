@@ -120,7 +120,7 @@ pub fn control(host: &Host, _at: &Special, data: &[u8]) -> Result<(), FsError> {
         b"release" => host.release_waiting(),
         b"clear" => {
             host.mount.error_log.clear();
-            host.mount.call_log.clear();
+            host.mount.call_log.slow.clear();
         }
         _ => {
             return Err(FsError::Invalid(

@@ -44,6 +44,7 @@ use crate::fs::{
     tree::{self, explain_missing, is_reportable},
     write::FileId,
 };
+use crate::protocol::slow_log::SlowLog;
 use std::{ops::Deref, path::PathBuf};
 
 pub use super::open::{OpenFlags, ReadBytes, Reply};
@@ -191,6 +192,12 @@ impl View {
             host: self.host.with_wait(wait),
             ..self.clone()
         }
+    }
+
+    /// Returns the log of slow calls, for the requests of an HTTP API beside the mount.
+    #[must_use]
+    pub fn slow_log(&self) -> Arc<SlowLog> {
+        Arc::clone(&self.mount().call_log.slow)
     }
 
     /// Returns the mount as the calling program sees it.

@@ -6,13 +6,14 @@
 use super::View;
 use crate::fs::{
     mount::{
-        call_log::{CallRecord, SLOW_CALL},
+        call_log::CallRecord,
         error_log::{FailedCall, FailedLookup},
     },
     node::special::ReadCost,
     open::prelude::*,
     write::WriteFailure,
 };
+use crate::protocol::slow_log::SLOW_CALL;
 use std::time::Instant;
 
 /// A call that has begun.
@@ -78,8 +79,16 @@ impl TimedCall {
             path,
             result,
             took,
+            is_look: self.is_look(node.as_deref()),
         });
         outcome
+    }
+
+    /// True if the call is only a look at tables: its file is, or the one that it names.
+    fn is_look(&self, node: Option<&Node>) -> bool {
+        let name = self.name.as_deref().zip(node);
+        let named = name.and_then(|(name, node)| self.view.host.resolve(node, name).ok());
+        named.as_ref().or(node).is_some_and(Node::is_look)
     }
 
     fn path(&self, node: Option<&Node>) -> String {
