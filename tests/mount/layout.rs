@@ -343,7 +343,7 @@ fn heat_is_told_in_tables_and_drawn() {
     clock.advance_ms(120_000);
     drop(get(&*mount.db, "Flat", r#"{"id":"nobody"}"#));
     mount
-        .sh("grep -q 'nothing was asked for in the last minute' Orders/heat.svg")
+        .sh("grep -q 'no load in the last minute' Orders/heat.svg")
         .ok();
     mount.sh("sed -n '/>gsi.by-status</,$p' Orders/heat.svg | grep -A6 '>sent</text>' | grep -q '>60 %</text>'").ok();
     mount.sh("grep -q 'last hour, on average' Orders/heat.hour.svg && grep -q '>gone, hash [0-9a-f]*</text>' Flat/heat.svg").ok();

@@ -447,21 +447,22 @@ fn the_legend_says_what_is_drawn_and_which_window() {
     for says in [
         "last hour",
         "1 partition,",
-        "bytes, full for",
-        "tick: busiest second",
+        "bytes; full for",
+        "line: busiest second",
+        "colour: mean load",
         "3,000 RCU/s, 1,000 WCU/s",
         "prefers-color-scheme:dark",
     ] {
         assert!(text.contains(says), "{says} is missing in {text}");
     }
-    assert!(!text.contains("1 partitions") && !text.contains("nothing was asked for"));
+    assert!(!text.contains("1 partitions") && !text.contains("no load in"));
     assert!(
         !text.contains('…'),
         "nothing is cut where names are short: {text}"
     );
     let idle = check(&Case { load: 0.0, ..PLAIN });
     assert!(
-        idle.contains("nothing was asked for in the last minute") && idle.contains("loud end"),
+        idle.contains("no load in the last minute") && idle.contains("loud end"),
         "{idle}"
     );
 }
@@ -493,13 +494,30 @@ fn parts_of_one_collection_name_their_key() {
         row("p00")
     );
     assert!(row("p01").contains(">USER#0</text>"), "{}", row("p01"));
+    assert_eq!(
+        text.matches("<path class=\"lead\" d=\"M32 ").count(),
+        1,
+        "a bracket"
+    );
+    // The second partition has twice the load of the first.
+    assert!(
+        row("p01").contains("loud end") && row("p01").contains(">67 %</text>"),
+        "{}",
+        row("p01")
+    );
 }
 
 /// Checks the class of the bar of reads of the second of two partitions, and its percent; its
 /// busiest second takes `busiest` read units.
 #[track_caller]
 fn heat(units: u64, load: f64, busiest: f64, expected: (&str, &str)) {
+    heat_of(Period::Minute, units, load, busiest, expected);
+}
+
+#[track_caller]
+fn heat_of(window: Period, units: u64, load: f64, busiest: f64, expected: (&str, &str)) {
     let mut picture = picture(&Case {
+        window,
         partitions: 2,
         lanes: 1,
         keys: 0,
@@ -542,4 +560,9 @@ fn load_is_seen_against_the_units_and_against_the_partition() {
     // Units are saved for a second that takes more; a partition's own limit is not.
     heat(200, 19.0, 300.0, ("h2", "19 %"));
     heat(6_000, 76.0, 3_000.0, ("h6", "3 %"));
+    // The busiest second of an hour or a day is not what it sustains.
+    for window in [Period::Hour, Period::Day] {
+        heat_of(window, 6_000, 76.0, 3_000.0, ("h1", "3 %"));
+        heat_of(window, 100, 100.0, 100.0, ("h6", "200 %"));
+    }
 }

@@ -16,7 +16,6 @@ use crate::codec::{
 };
 use crate::database::layout::Layout;
 use crate::fs::{node::index_of, open::prelude::*, source::items::is_flat};
-use crate::inspect::violations::cell;
 use crate::model::metrics::{
     CollectionWarning, HotKey, LargeCollection, Load, PeakSecond, Period, SplitCandidate,
     ThrottleWarning,
@@ -422,7 +421,7 @@ fn lane(
 
 fn named_key(key: HotKey) -> NamedKey<HotKey> {
     let gone = || format!("gone, hash {}", &hex(&key.digest)[..8]);
-    let name = key.key.as_deref().map_or_else(gone, display_values);
+    let name = key.key.as_deref().map_or_else(gone, names::collection_name);
     NamedKey {
         digest: key.digest,
         name,
@@ -432,15 +431,10 @@ fn named_key(key: HotKey) -> NamedKey<HotKey> {
 
 fn named_collection(collection: LargeCollection) -> Option<NamedKey<LargeCollection>> {
     let values = collection.key.as_deref()?;
-    let (digest, name) = (partition_digest(values), display_values(values));
+    let (digest, name) = (partition_digest(values), names::collection_name(values));
     Some(NamedKey {
         about: collection,
         digest,
         name,
     })
-}
-
-/// Returns key values for display, without the escapes of file names.
-fn display_values(values: &[AttributeValue]) -> String {
-    values.iter().map(cell).collect::<Vec<_>>().join(", ")
 }

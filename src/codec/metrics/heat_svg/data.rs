@@ -2,7 +2,8 @@
 //! and `strip` draw it.
 
 use crate::model::metrics::{
-    HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
+    HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, Period,
+    TimeSpan,
 };
 use crate::model::schema::ProvisionedThroughput;
 
@@ -60,11 +61,13 @@ pub struct LoadLimits {
     pub share: ReadWrite,
     /// The partition's own limit.
     pub hard: ReadWrite,
+    /// True if the busiest second counts: of an hour or a day it says too little.
+    counts_seconds: bool,
 }
 
 impl LoadLimits {
     #[must_use]
-    pub fn of(lane: &HeatLane, limits: &PartitionLimits) -> Self {
+    pub fn of(lane: &HeatLane, limits: &PartitionLimits, window: Period) -> Self {
         let hard = [limits.read_units_max, limits.write_units_max];
         let count = lane.partitions.len().max(1) as f64;
         let even = units(lane).map(|units| units / count);
@@ -73,17 +76,26 @@ impl LoadLimits {
         } else {
             hard
         };
-        Self { share, hard }
+        Self {
+            share,
+            hard,
+            counts_seconds: window == Period::Minute,
+        }
     }
 
     /// Returns the load as a share of the limit that is met first. Unused units are saved, so the
     /// share of them is computed from the mean. Unused units of a partition's own limit, for reads
-    /// and writes together, are not saved: the busiest second counts too.
+    /// and writes together, are not saved: the busiest second of a minute counts too.
     #[must_use]
     pub fn heat(&self, mean: ReadWrite, busiest: ReadWrite) -> f64 {
         let [read, write] = shares(mean, self.share);
         let together = |load| shares(load, self.hard).iter().sum::<f64>();
-        read.max(write).max(together(mean)).max(together(busiest))
+        let sustained = read.max(write).max(together(mean));
+        if self.counts_seconds {
+            sustained.max(together(busiest))
+        } else {
+            sustained
+        }
     }
 }
 

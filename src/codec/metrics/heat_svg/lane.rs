@@ -14,9 +14,12 @@ const ROW: f64 = 22.0;
 const KEY_ROW: f64 = 21.0;
 const BAR: f64 = 8.0;
 const THIN: f64 = 3.0;
+/// The bytes of a partition key's hash. A longer bound goes on with a place in its collection.
+const DIGEST_BYTES: usize = 16;
 /// The names of reads and writes, with their units.
 const KINDS: [(&str, &str); 2] = [("reads", "RCU/s"), ("writes", "WCU/s")];
-/// The share of a partition's bytes in one key from which its row says so loudly.
+/// The share of a partition's bytes in one key, or of all load in one of several partitions, from
+/// which its row says so loudly.
 const LOUD_SHARE: f64 = 0.4;
 
 // The columns of the partitions, from the left.
@@ -26,7 +29,8 @@ const SIZE: (f64, f64) = (200.0, 110.0);
 const BYTES_END: f64 = 366.0;
 const ITEMS_END: f64 = 424.0;
 const KEY_SHARE_END: f64 = 476.0;
-const KEY_NAME: (f64, f64) = (484.0, 156.0);
+const KEY_NAME: (f64, f64) = (484.0, 104.0);
+const LOAD_SHARE_END: f64 = 640.0;
 /// The left edges of the bars of reads and of writes.
 const LOADS: ReadWrite = [656.0, 850.0];
 const LOAD_BAR: f64 = 90.0;
@@ -47,7 +51,7 @@ pub fn draw(
 ) -> f64 {
     let drawing = LaneDrawing {
         lane,
-        ceilings: LoadLimits::of(lane, &picture.limits),
+        ceilings: LoadLimits::of(lane, &picture.limits, picture.span.period),
         picture,
     };
     drawing.head(canvas, top);
@@ -93,7 +97,7 @@ impl LaneDrawing<'_> {
             top + 14.0,
             "dim",
             310.0,
-            &format!("{paid}, by {}", self.lane.keys),
+            &format!("{paid}, key: {}", self.lane.keys),
         );
         canvas.text(RIGHT, top + 14.0, "dim end", 330.0, &lies);
         let taken = rates(&load, self.seconds());
@@ -127,11 +131,12 @@ impl LaneDrawing<'_> {
         let heads = [
             ("", NAME, "partition"),
             ("", HASH, "hashes"),
-            ("", SIZE.0, "bytes (strong: one key)"),
+            ("", SIZE.0, "bytes (strong: largest key)"),
             (" end", ITEMS_END, "items"),
             ("", KEY_SHARE_END - 34.0, "its largest key"),
-            ("", LOADS[0], "reads: of its limit, RCU/s"),
-            ("", LOADS[1], "writes: of its limit, WCU/s"),
+            (" end", LOAD_SHARE_END, "of load"),
+            ("", LOADS[0], "reads, RCU/s, of its limit"),
+            ("", LOADS[1], "writes, WCU/s, of its limit"),
         ];
         for (class, x, head) in heads {
             canvas.text(x, base, &format!("small dim{class}"), 190.0, head);
@@ -145,12 +150,15 @@ impl LaneDrawing<'_> {
             .max()
             .unwrap_or(0);
         let mut y = top + 16.0;
+        self.brackets(canvas, y, &shown);
+        let load = sums(self.lane.partitions.iter()).1.weight();
         for (report, content) in shown.iter().map(|at| &self.lane.partitions[*at]) {
             let row = PartitionRow {
                 report,
                 content,
                 largest: largest_key(self.lane, report),
                 bytes_max,
+                load,
             };
             canvas.group(&self.tooltip(&row), |canvas| self.row(canvas, y, &row));
             y += ROW;
@@ -224,10 +232,40 @@ impl LaneDrawing<'_> {
             canvas.text(KEY_SHARE_END, base, class, 44.0, &percent(share));
             canvas.text(KEY_NAME.0, base, "mono", KEY_NAME.1, &key.name);
         }
+        if row.load > 0.0 {
+            let share = row.report.load.weight() / row.load;
+            let class = if share >= LOUD_SHARE && self.lane.partitions.len() > 1 {
+                "small loud end"
+            } else {
+                "small dim end"
+            };
+            canvas.text(LOAD_SHARE_END, base, class, 46.0, &percent(share));
+        }
         for kind in [0, 1] {
             self.load(canvas, kind, y, only(kind, load), only(kind, busiest));
         }
         self.throttled(canvas, THROTTLE_SIGN, base, row.report.load.throttles());
+    }
+
+    /// Draws a bracket before the rows that are parts of one collection.
+    fn brackets(&self, canvas: &mut Canvas, top: f64, shown: &[usize]) {
+        let range = |at: &usize| &self.lane.partitions[*at].0.range;
+        let are_parts = |one: &usize, next: &usize| {
+            range(one).to.as_ref() == Some(&range(next).from)
+                && range(next).from.len() > DIGEST_BYTES
+        };
+        let mut y = top;
+        for rows in shown.chunk_by(are_parts) {
+            let height = ROW * rows.len() as f64;
+            if rows.len() > 1 {
+                let (left, from, to) = (MARGIN - 10.0, y + 3.0, y + height - 5.0);
+                canvas.path(
+                    "lead",
+                    &format!("M{MARGIN} {from:.1}H{left}V{to:.1}H{MARGIN}"),
+                );
+            }
+            y += height;
+        }
     }
 
     fn content(&self, canvas: &mut Canvas, base: f64, content: &PartitionContent) {
@@ -382,7 +420,7 @@ impl LaneDrawing<'_> {
             top + 12.0,
             "",
             214.0,
-            &format!("asked for most, last {window}"),
+            &format!("most load, last {window}"),
         );
         canvas.text(SECOND, top + 12.0, "", 200.0, "largest by bytes");
         let of_hot = [
@@ -414,8 +452,8 @@ impl LaneDrawing<'_> {
             self.big(canvas, top + 20.0 + KEY_ROW * f64::from(rank), rank, key);
         }
         let none = [
-            (self.lane.hot.is_empty(), MARGIN, "nothing was asked for"),
-            (self.lane.big.is_empty(), SECOND, "there is nothing in it"),
+            (self.lane.hot.is_empty(), MARGIN, "no load"),
+            (self.lane.big.is_empty(), SECOND, "no items"),
         ];
         for (_, x, says) in none.into_iter().filter(|(is_empty, ..)| *is_empty) {
             canvas.text(x, top + 34.0, "dim", 300.0, says);
@@ -494,6 +532,8 @@ struct PartitionRow<'a> {
     largest: Option<&'a NamedKey<LargeCollection>>,
     /// The bytes of the lane's largest partition.
     bytes_max: u64,
+    /// The load of all partitions, by weight.
+    load: f64,
 }
 
 /// Returns the content of the partitions and the load on them, in total.

@@ -18,7 +18,7 @@ use canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT, plural, rate};
 use data::{HeatMap, STEPS, rates};
 
 use crate::codec::calendar::iso;
-use crate::model::metrics::{Load, PartitionLimits};
+use crate::model::metrics::{Load, PartitionLimits, Period};
 
 const HEAD: f64 = 160.0;
 const LANE_GAP: f64 = 30.0;
@@ -36,7 +36,7 @@ const LANE_ROWS: std::ops::RangeInclusive<usize> = 4..=16;
 pub fn render(picture: &HeatMap) -> String {
     let mut canvas = Canvas::default();
     head(&mut canvas, picture);
-    legend(&mut canvas, &picture.limits);
+    legend(&mut canvas, picture);
     let rows_max =
         (ROWS_MAX / picture.lanes.len().max(1)).clamp(*LANE_ROWS.start(), *LANE_ROWS.end());
     let mut bottom = HEAD;
@@ -68,7 +68,7 @@ fn head(canvas: &mut Canvas, picture: &HeatMap) {
         rates(&load, picture.span.period.seconds()),
     );
     let says = match load.is_zero() {
-        true => format!("nothing was asked for in the last {window}; what lies in it is shown"),
+        true => format!("no load in the last {window}; only what is stored is shown"),
         false => format!(
             "last {window}, on average: {} RCU/s, {} WCU/s",
             rate(read),
@@ -95,14 +95,12 @@ fn head(canvas: &mut Canvas, picture: &HeatMap) {
 }
 
 /// Draws the legend of colours, bars and marks.
-fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
-    canvas.text(
-        LEGEND,
-        32.0,
-        "small dim",
-        RIGHT - LEGEND,
-        "colour: of the nearest limit, the units' (mean) or a partition's (busiest second)",
-    );
+fn legend(canvas: &mut Canvas, picture: &HeatMap) {
+    let colour = match picture.span.period {
+        Period::Minute => "colour: load as a part of the nearest limit; the busiest second counts",
+        Period::Hour | Period::Day => "colour: mean load as a part of the nearest limit",
+    };
+    canvas.text(LEGEND, 32.0, "small dim", RIGHT - LEGEND, colour);
     let mut x = LEGEND;
     for (place, from) in STEPS.iter().enumerate() {
         let label = match (place, STEPS.get(place + 1)) {
@@ -123,12 +121,12 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
     says(
         canvas,
         (MARGIN, first),
-        "mean load of its limit, an even share of the units; tick: busiest second",
+        "mean load; full at its even share of the units; line: busiest second",
     );
     canvas.bar("h2", MARGIN, second - 5.0, 46.0, 3.0, 0.25);
     let hard = format!(
-        "the same of what a partition gives: {}",
-        limits_text(limits)
+        "mean load; full at what one partition gives: {}",
+        limits_text(&picture.limits)
     );
     says(canvas, (MARGIN, second), &hard);
     canvas.bar("size", LEGEND, first - 9.0, 46.0, 10.0, 0.9);
@@ -136,14 +134,14 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
     says(
         canvas,
         (LEGEND, first),
-        "bytes, full for the largest partition; the strong part is one key",
+        "bytes; full for the largest partition; strong: its largest key",
     );
     canvas.mark(LEGEND + MARK, second - 4.0, KeyMark::Hot(0));
     canvas.mark(LEGEND + 3.0 * MARK + 6.0, second - 4.0, KeyMark::Big(0));
     says(
         canvas,
         (LEGEND, second),
-        "a key that is asked for most, a large one, where its hash is",
+        "keys with most load, largest keys; a bracket: parts of one key",
     );
     canvas.throttle_sign(LEGEND + 440.0, second - 9.0);
     canvas.text(LEGEND + 450.0, second, "small dim", 60.0, "throttled");
