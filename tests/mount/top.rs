@@ -169,11 +169,11 @@ fn live(mount: &Mount, steps: &Value) -> Value {
 fn the_live_screen_sorts_filters_resizes_and_gives_the_terminal_back() {
     let mount = hot();
     let steps = json!([
-        { "wait": "3 of 3 tables and indexes, by units" }, { "wait": "hottest keys of Hot, last minute" }, { "wait": "u1" },
-        { "type": "n" }, { "wait": "by name" }, { "wait": "partitions of Cold, last minute" },
+        { "wait": "3 of 3 tables and indexes, by units" }, { "wait": "last minute: hottest keys of Hot" }, { "wait": "u1" },
+        { "type": "n" }, { "wait": "by name" }, { "wait": "partitions of Cold" },
         { "type": "/own" }, { "wait": "/own   Enter keeps it" }, { "type": "\r" }, { "wait": "filter: own" },
-        { "wait": "hottest keys of Hot/gsi/by-owner, last minute" },
-        { "type": "m" }, { "wait": "hottest keys of Hot/gsi/by-owner, last hour" },
+        { "wait": "last minute: hottest keys of Hot/gsi/by-owner" },
+        { "type": "m" }, { "wait": "last hour: hottest keys of Hot/gsi/by-owner" },
         { "size": [9, 44] }, { "gone": "hottest" }, { "wait": "Hot/gsi/by-owner" },
         { "type": "q" },
     ]);

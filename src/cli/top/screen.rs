@@ -245,15 +245,15 @@ pub fn draw(frame: &mut Frame<'_>, state: &TopState) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(title(state), head);
-    frame.render_widget(help(state), foot);
+    frame.render_widget(title(state, head.width), head);
+    frame.render_widget(help(state, foot.width), foot);
     if body.height < DETAILS_HEIGHT {
         return sources(frame, body, state);
     }
     let wanted = u16::try_from(state.shown().len())
         .unwrap_or(u16::MAX)
-        .saturating_add(1);
-    let above = wanted.clamp(3, body.height / 2);
+        .saturating_add(2);
+    let above = wanted.clamp(4, body.height / 2);
     let [above, below] =
         Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(body);
     sources(frame, above, state);
@@ -277,7 +277,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &TopState) {
     keys(frame, second, details);
 }
 
-fn title(state: &TopState) -> Line<'static> {
+fn title(state: &TopState, width: u16) -> Line<'static> {
     let shown = state.shown().len();
     let line = match &state.problem {
         Some(trouble) => Span::from(format!("  {trouble}")).red().bold(),
@@ -292,14 +292,17 @@ fn title(state: &TopState) -> Line<'static> {
         .as_ref()
         .map(|spent| Span::from(format!("  {}", spent.text())))
         .unwrap_or_default();
+    let name = "ddbfs top ";
+    let others = line.width() + spent.width() + name.len();
+    let room = width.saturating_sub(u16::try_from(others).unwrap_or(u16::MAX));
     Line::from(vec![
-        Span::from(format!("ddbfs top {}", state.mount)).bold(),
+        Span::from(format!("{name}{}", tail(&state.mount, room))).bold(),
         line,
         spent,
     ])
 }
 
-fn help(state: &TopState) -> Line<'static> {
+fn help(state: &TopState, width: u16) -> Line<'static> {
     if state.is_typing {
         return Line::from(vec![
             Span::from(format!("/{}", state.filter)),
@@ -316,9 +319,17 @@ fn help(state: &TopState) -> Line<'static> {
     } else {
         format!("filter: {}", state.filter)
     };
-    Line::from(format!(
+    let long = format!(
         "q quit  ↑↓ choose  / {filter}  m minute, hour, day  sort: {}",
         sorts.join(" ")
+    );
+    if long.chars().count() <= usize::from(width) {
+        return Line::from(long).dim();
+    }
+    let letters: Vec<String> = SORTS.iter().map(|(key, _)| key.to_string()).collect();
+    Line::from(format!(
+        "q quit  ↑↓ choose  m window  {} sort  / {filter}",
+        letters.join(" ")
     ))
     .dim()
 }
@@ -355,6 +366,12 @@ fn figures<'t, T: 't>(
 }
 
 fn sources(frame: &mut Frame<'_>, area: Rect, state: &TopState) {
+    let window = state.window.name();
+    let title = match state.seconds {
+        Some(seconds) => format!("last {seconds:.1} seconds; throttles of the last {window}"),
+        None => format!("last {window}"),
+    };
+    let area = pane(frame, area, title);
     let shown = state.shown();
     let mut columns = fitting(&OF_SOURCES, area.width, NAME_WIDTH);
     let is_provisioned = shown.iter().any(|row| row.reading.provisioned.is_some());
@@ -405,6 +422,16 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: String) -> Rect {
     inside
 }
 
+/// Draws a frame for the details of a table or index. The window comes first, as a long path is
+/// cut.
+fn pane_of(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails, what: &str) -> Rect {
+    let head = format!("last {}: {what} of ", details.window.name());
+    let room = area
+        .width
+        .saturating_sub(u16::try_from(head.chars().count()).unwrap_or(u16::MAX));
+    pane(frame, area, head + &tail(&details.path, room))
+}
+
 /// Returns the hottest partitions that fit, in the order of their ranges.
 fn hottest(details: &SourceDetails, count: usize) -> Vec<&PartitionHeat> {
     let mut places: Vec<(usize, &PartitionHeat)> = details.partitions.iter().enumerate().collect();
@@ -426,15 +453,7 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
         (all, shown) if all > shown => format!("the {shown} hottest of {all} partitions"),
         (all, _) => plural(all as u64, "partition"),
     };
-    let inside = pane(
-        frame,
-        area,
-        format!(
-            "{count} of {}, last {}",
-            details.path,
-            details.window.name()
-        ),
-    );
+    let inside = pane_of(frame, area, details, &count);
     let columns = fitting(
         &OF_PARTITIONS,
         inside.width,
@@ -475,23 +494,16 @@ fn load_bar(partition: &PartitionHeat, width: u16) -> Cell<'static> {
 }
 
 fn keys(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
-    let inside = pane(
-        frame,
-        area,
-        format!(
-            "hottest keys of {}, last {}",
-            details.path,
-            details.window.name()
-        ),
-    );
+    let inside = pane_of(frame, area, details, "hottest keys");
     if details.keys.is_empty() {
-        return frame.render_widget(Paragraph::new("nothing was asked for").dim(), inside);
+        return frame.render_widget(Paragraph::new("no load").dim(), inside);
     }
     let columns = fitting(&OF_KEYS, inside.width, NAME_WIDTH);
+    let width = remaining_width(&columns, inside.width);
     let lines = details
         .keys
         .iter()
-        .map(|key| (vec![Cell::from(key.name.clone())], key, Style::new()));
+        .map(|key| (vec![Cell::from(tail(&key.name, width))], key, Style::new()));
     frame.render_widget(
         figures(
             vec![(Span::from("key"), Constraint::Fill(1))],

@@ -167,6 +167,8 @@ pub struct TopState {
     pub problem: Option<String>,
     /// The spending on a remote service.
     pub spent: Option<Spending>,
+    /// The seconds between the last two readings, over which rates are; `None` for the window.
+    pub seconds: Option<f64>,
     rows: Vec<TopRow>,
     /// The row chosen by a key; otherwise it is the first row.
     chosen: Option<String>,
@@ -183,6 +185,7 @@ impl TopState {
             details: None,
             problem: None,
             spent: None,
+            seconds: None,
             rows: Vec::new(),
             chosen: None,
         }
@@ -195,6 +198,7 @@ impl TopState {
             .drain(..)
             .map(|row| (row.reading.path.clone(), row.reading))
             .collect();
+        self.seconds = seconds;
         let rows = readings.sources.into_iter().map(|reading| {
             let before = before.get(&reading.path).zip(seconds);
             TopRow::new(reading, self.window, before)

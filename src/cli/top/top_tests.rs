@@ -380,8 +380,9 @@ fn the_screen_shows_tables_partitions_and_keys() {
     for part in [
         "ddbfs top /mnt  4 of 4 tables and indexes, by units",
         "Orders/gsi/by-status",
-        "2 partitions of Orders, last minute",
-        "hottest keys of Orders, last minute",
+        "\nlast minute───",
+        "last minute: 2 partitions of Orders",
+        "last minute: hottest keys of Orders",
         "an%20other",
         "512.00 MiB",
         "q quit",
@@ -441,6 +442,32 @@ fn narrow_and_low_terminals_keep_what_tells_most() {
         for height in [0, 1, 2, 3, 11, 12, 14] {
             drawn(&state, width, height);
         }
+    }
+}
+
+#[test]
+fn each_part_names_its_window_and_nothing_is_cut_at_80_columns() {
+    let mut state = state();
+    state.mount = "/mnt/".to_owned() + &"d".repeat(80);
+    state.apply(readings((560.0, 120.0, 7), 12), Some(2.04));
+    let mut long = details();
+    long.path = format!("Orders/gsi/{}", "by-".repeat(40));
+    long.keys[0].name = "k".repeat(90) + "-end";
+    state.details = Some(long);
+    let drawn = drawn(&state, 80, 24);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert!(
+        lines[0].contains("d  4 of 4 tables and indexes, by units")
+            && lines[1].starts_with("last 2.0 seconds; throttles of the last minute")
+            && lines[23].ends_with("m window  u r w t l n sort  / filter"),
+        "{drawn}"
+    );
+    for part in [
+        "last minute: 2 partitions of …",
+        "last minute: hottest keys of …",
+        "k-end",
+    ] {
+        assert!(drawn.contains(part), "{part}\n{drawn}");
     }
 }
 
