@@ -2,6 +2,7 @@
 //! steps of computed files ([`crate::fs::open::computed`]) are made on the threads for long calls,
 //! never on those that serve the kernel.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use super::{NewAttr, View};
@@ -30,6 +31,12 @@ pub struct CopyRangeEnd {
 
 /// The time for which steps are made before other work has its turn.
 const TURN_TIME: Duration = Duration::from_millis(20);
+/// The longest wait of one read for its units. A page of 1 MB, read consistently, owes 256 units: a
+/// lone reader of a table with one unit a second has them by then.
+const THROTTLE_WAIT_MAX: Duration = Duration::from_secs(300);
+/// The pauses between two tries, each twice as long as the one before. Each try counts as throttled.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_secs(5);
 /// The space that results leave free on a disk: at most this many bytes, and at most one part in
 /// `FREE_PART_MIN`. Commits need it more.
 const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
@@ -450,14 +457,55 @@ impl View {
         let view = self.clone();
         let wake = Box::new(move |woken: Result<()>| {
             let view_clone = view.clone();
-            view.host.run_long(move || {
-                let read = woken.and_then(|()| view_clone.read_ready(&handle, offset, size));
-                reply(read.map(ReadBytes::owned));
+            view.host.run_long(move || match woken {
+                Ok(()) => view_clone.read_charged(handle, offset, size, reply),
+                Err(error) => reply(Err(error)),
             });
         });
         if computation.wait(self.caller().pid, WaitFor::Byte(offset), wake) {
             self.run_steps(computation);
         }
+    }
+
+    /// Reads bytes that are made. A reader that has the first bytes is not throttled in the middle
+    /// of a line: it waits for its units, as a client of the service tries again. Only a read from
+    /// the beginning is refused at once.
+    fn read_charged(&self, handle: Arc<Handle>, offset: u64, size: usize, reply: Reply<ReadBytes>) {
+        let view = self.clone();
+        let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
+        let mut next = began;
+        let is_read = Arc::new(AtomicBool::new(false));
+        let was_read = Arc::clone(&is_read);
+        let awaited = move |_: &Mount| {
+            if Instant::now() < next {
+                return Ok(None);
+            }
+            match view.read_ready(&handle, offset, size) {
+                Err(error)
+                    if offset > 0
+                        && error.throttled().is_some()
+                        && began.elapsed() < THROTTLE_WAIT_MAX =>
+                {
+                    next = Instant::now() + pause;
+                    pause = (pause * 2).min(LAST_PAUSE);
+                    Ok(None)
+                }
+                read => {
+                    is_read.store(true, Ordering::Relaxed);
+                    read.map(Some)
+                }
+            }
+        };
+        // A wait that is ended from outside ends as at the end of a file, which this is not.
+        let reply: Reply<ReadBytes> = Box::new(move |read| {
+            let is_cut = read.is_ok() && !was_read.load(Ordering::Relaxed);
+            reply(if is_cut {
+                Err(FsError::Interrupted)
+            } else {
+                read
+            });
+        });
+        self.host.wait_read(Box::new(awaited), reply);
     }
 
     fn read_ready(&self, handle: &Handle, offset: u64, size: usize) -> Result<Vec<u8>> {
