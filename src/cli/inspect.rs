@@ -1,25 +1,35 @@
-//! Commands that report on a table, with the reports of the layer `inspect`. `ddbfs advise TABLE`:
-//! advice on the design of its keys and indexes. `ddbfs shapes TABLE`: the shapes of its items.
+//! Commands that report on a table, with the reports of the layer `inspect`. `ddbfs advise`:
+//! advice on the design of keys and indexes, of one table or all. `ddbfs shapes TABLE`: the shapes of its items.
 //! `ddbfs shards`: write-sharded partition keys, the number of suffixes and the suffix of a value.
 
 use clap::Subcommand;
 
 use super::args::SizeArgs;
-use super::exit::{print_bytes, print_line};
+use super::exit::{print_bytes, print_line, warn};
 use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::fs::mount::text_cache::pretty_json;
 use crate::fs::path::names::item_path;
-use crate::inspect::advice::{self, TableFacts};
+use crate::inspect::advice::{self, AdviceLevel, TableFacts, overview};
 use crate::inspect::shapes;
 use crate::inspect::sharding::{self, SHARDS_MAX, calculated_suffix};
 use crate::model::Error;
 use crate::model::clock::{Clock as _, SystemClock};
 
+const ADVISE_HELP: &str = "\
+Exit code: 0 no warning, 1 a warning, 2 failure.
+
+Example:
+  ddbfs advise --json | jq -r '.advice[] | select(.level == \"warning\") | .finding'";
+
 #[derive(Debug, Args)]
+#[command(after_help = ADVISE_HELP)]
 pub struct AdviseArgs {
-    /// The table
-    table: String,
+    /// The table; all tables without it, the worst first
+    table: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
@@ -27,13 +37,46 @@ pub struct AdviseArgs {
 }
 
 pub fn advise(args: AdviseArgs) -> Result<CommandResult, CliError> {
+    // 1 means that there is a warning.
+    print_advice(args).or_else(|error| {
+        warn(format_args!("ddbfs: {error}"));
+        Ok(CommandResult::Trouble)
+    })
+}
+
+fn print_advice(args: AdviseArgs) -> Result<CommandResult, CliError> {
     let opened =
         data_dir::open_passive_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
-    let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let facts = TableFacts::read(&*opened.database, &table)?
-        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    print_bytes(advice::markdown(&facts).as_bytes())?;
-    Ok(CommandResult::Done)
+    let database = &*opened.database;
+    let (all, text) = match &args.table {
+        Some(table) => {
+            let table = data_dir::existing_table(database, table)?;
+            let facts = TableFacts::read(database, &table)?
+                .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+            (
+                vec![overview::TableAdvice::of(&facts)],
+                advice::markdown(&facts),
+            )
+        }
+        None => {
+            let all = overview::read_all(database)?;
+            let text = overview::all_markdown(&all);
+            (all, text)
+        }
+    };
+    if args.json {
+        print_bytes(&pretty_json(&overview::json(&all)))?;
+    } else {
+        print_bytes(text.as_bytes())?;
+    }
+    let is_warned = all
+        .iter()
+        .any(|table| table.count(AdviceLevel::Warning) > 0);
+    Ok(if is_warned {
+        CommandResult::Failed
+    } else {
+        CommandResult::Done
+    })
 }
 
 const SHAPES_HELP: &str = "\

@@ -108,7 +108,7 @@ enum Command {
     Man(generate::ManArgs),
     /// Create, drop and watch the global indexes of a table, while it is in use.
     Index(index::IndexArgs),
-    /// Advise on the design of a table's keys and indexes, from its data.
+    /// Advise on the design of keys and indexes, of one table or all, from data and load.
     Advise(inspect::AdviseArgs),
     /// Show the shapes of a table's items: patterns of keys, sizes, attributes, indexes.
     Shapes(inspect::ShapesArgs),

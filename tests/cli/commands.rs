@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::{Value, json};
+
 use crate::support::daemon::{DDBFS, Mount, check, free_address, post, texts};
 use crate::support::wait::until;
 
@@ -539,7 +541,44 @@ fn advice_is_the_same_in_the_mount() {
     mount.ok("test $(stat -c %s Orders/advice.md) = $(wc -c < Orders/advice.md)");
     mount.fails("echo x > Orders/advice.md");
     assert!(!mount.ok("ls Orders").contains("advice"));
-    assert_eq!(ddbfs(&mount.data(), &["advise", "Nothing"], "").0, 1);
+    assert_eq!(ddbfs(&mount.data(), &["advise", "Nothing"], "").0, 2);
+    let (code, out, err) = ddbfs(&mount.data(), &["advise"], "");
+    assert_eq!(err, "");
+    assert_eq!(mount.ok("cat .ddb/advice.md"), out);
+    let (same_code, json, _) = ddbfs(&mount.data(), &["advise", "--json"], "");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let (tables, points) = (
+        json["tables"].as_array().unwrap(),
+        json["advice"].as_array().unwrap(),
+    );
+    let is_warned = points.iter().any(|point| point["level"] == "warning");
+    assert_eq!((code, same_code), (i32::from(is_warned), code), "{out}");
+    assert!(tables.len() > 5, "{out}");
+    for table in tables {
+        let row = format!("\n| {} | ", table["table"].as_str().unwrap());
+        assert!(out.contains(&row), "{row}: {out}");
+    }
+    let levels: Vec<&str> = points
+        .iter()
+        .filter_map(|point| point["level"].as_str())
+        .collect();
+    let ranked = ["warning", "hint", "note"]
+        .iter()
+        .flat_map(|level| levels.iter().filter(move |found| *found == level));
+    assert!(ranked.eq(&levels), "the worst first: {levels:?}");
+    let sequence = points
+        .iter()
+        .find(|point| point["table"] == "OrdersBySequence")
+        .unwrap();
+    assert!(
+        sequence["rules"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("T-18"))
+            && sequence["index"].is_null()
+            && sequence["cost"]["money_a_month"].is_number(),
+        "{sequence}"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::support::mounted::*;
+use crate::support::wait::until;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
@@ -23,12 +24,12 @@ const PROVISIONED: &str = r#"{
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1000},
         "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}]}]}"#;
 
-/// Mounts a throttled table of 400 items with all its read units used up.
-fn used_up() -> Mount {
+/// Mounts a throttled table of 400 items, with its clock.
+fn shop() -> (Mount, Arc<ManualClock>) {
     let throttle = Some(ThrottleOptions::new(true));
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
     let options = EngineOptions {
-        clock,
+        clock: Arc::clone(&clock) as _,
         throttle,
         background_period: None,
         ..EngineOptions::default()
@@ -41,19 +42,25 @@ fn used_up() -> Mount {
         let item = json!({"pk": format!("p{pk}"), "sk": format!("{n:03}"), "price": n, "status": status, "fill": fill});
         put(&*db, "Shop", &item.to_string());
     }
-    let mount = Mount::of(db);
-    let spent = mount.sh(
-        "for n in $(seq 20); do cat Shop/scan/consistent/items.ndjson || exit 7; done > /dev/null",
-    );
+    (Mount::of(db), clock)
+}
+
+/// Reads first bytes of a result until they are refused.
+fn use_up(mount: &Mount, result: &str) {
+    let first = format!("head -c 1 Shop/{result}/items.ndjson > /dev/null");
+    let spent = mount.sh(&format!("for n in $(seq 20); do {first} || exit 7; done"));
     assert!(
         spent.status == 7 && spent.err.contains("busy"),
         "{spent:#?}"
     );
-    let spent = mount.sh("for n in $(seq 20); do cat Shop/gsi/by-status/scan/items.ndjson || exit 7; done > /dev/null");
-    assert!(
-        spent.status == 7 && spent.err.contains("busy"),
-        "{spent:#?}"
-    );
+}
+
+/// Mounts the table with all its read units used up.
+fn used_up() -> Mount {
+    let (mount, _) = shop();
+    for result in ["scan/consistent", "gsi/by-status/scan"] {
+        use_up(&mount, result);
+    }
     mount
 }
 
@@ -70,6 +77,7 @@ fn looking_consumes_nothing_and_is_never_throttled() {
         "cat Shop/query/@pk=p1/explain.json Shop/scan/explain.json Shop/scan/request.json Shop/query/help",
         "cat Shop/lsi/by-price/query/@pk=p1/select=fill/explain.json Shop/gsi/by-status/query/status=open/explain.json",
         "cat Shop/partitions/heat.tsv Shop/partitions/big.tsv; ls -lR Shop/partitions Shop/items",
+        "cat .ddb/advice.md Shop/gsi/by-status/advice.md Shop/lsi/by-price/advice.md Shop/partitions/help .ddb/help/rules.md",
         "mkdir Shop/gsi/by-fill && cat Shop/gsi/by-fill/schema.json && rmdir Shop/gsi/by-fill",
     ];
     for look in looks {
@@ -79,6 +87,55 @@ fn looking_consumes_nothing_and_is_never_throttled() {
     }
     assert_eq!(mount.sh(OF_USE).ok(), before);
     mount.sh("cat Shop/scan/items.ndjson > /dev/null").failed();
+}
+
+#[test]
+fn a_result_that_has_begun_waits_for_its_units() {
+    let (mount, clock) = shop();
+    use_up(&mount, "scan/consistent");
+    // The first of two pages is let in when a unit is there, and owes 256. The second waits for them.
+    let reader =
+        "until lines=$(cat Shop/scan/consistent/items.ndjson); do :; done; echo \"$lines\" | wc -l";
+    std::thread::scope(|threads| {
+        let reader = threads.spawn(|| mount.sh(reader));
+        until("the reader has its units", || {
+            clock.advance_ms(10_000);
+            reader.is_finished()
+        });
+        assert_eq!(reader.join().unwrap().out, "400\n");
+    });
+    mount.end();
+}
+
+#[test]
+fn advice_is_of_all_tables_of_one_and_of_an_index() {
+    let (mount, _) = shop();
+    let texts = mount.sh("cat .ddb/advice.md; echo ---; cat Shop/gsi/by-status/advice.md; echo ---; cat Shop/lsi/by-price/advice.md");
+    let texts: Vec<&str> = texts.ok().split("---\n").collect();
+    assert!(
+        texts[0].starts_with("# Advice for all tables\n\n") && texts[0].contains("\n| Shop | "),
+        "{}",
+        texts[0]
+    );
+    assert!(
+        texts[1].starts_with("# Advice for Shop, index by-status\n\n")
+            && !texts[1].contains("**Table"),
+        "{}",
+        texts[1]
+    );
+    assert!(
+        texts[2].starts_with("# Advice for Shop, index by-price\n\n"),
+        "{}",
+        texts[2]
+    );
+    // A walk would have every table judged.
+    let listed = mount.sh("find . .ddb -name advice.md; ls .ddb Shop Shop/gsi/by-status");
+    assert!(!listed.ok().contains("advice"), "{listed:#?}");
+    mount
+        .sh("grep '^| T-02 ' .ddb/help/rules.md; grep -q '^# Layout' Shop/partitions/help Shop/gsi/by-status/partitions/help")
+        .ok();
+    mount.sh("cat Shop/gsi/none/advice.md").failed();
+    mount.end();
 }
 
 fn json_of(mount: &Mount, path: &str) -> Value {

@@ -75,7 +75,8 @@ pub static TABLE_FILES: [DerivedFile; 15] = [
 ];
 
 /// Files in the directory of an index; listed if the mount shows all.
-pub static INDEX_FILES: [DerivedFile; 2] = [
+pub static INDEX_FILES: [DerivedFile; 3] = [
+    DerivedFile::text("advice.md", table_files::advice).volatile(),
     DerivedFile::text("violations.ndjson", |mount, at| {
         absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
     })
@@ -97,6 +98,11 @@ pub static PARTITION_FILES: [DerivedFile; 8] = [
     DerivedFile::text("hot-items.tsv", heat::hot_items).volatile(),
     DerivedFile::text("big.tsv", heat::big).volatile(),
 ];
+
+/// The advice on all tables. It is not listed: a walk would have every table judged.
+pub static ALL_ADVICE: DerivedFile = DerivedFile::text(".ddb/advice.md", table_files::all_advice)
+    .since_mount()
+    .with_cost(ReadCost::Table);
 
 /// Files below `.ddb/`, by their paths; listed.
 pub static SERVICE_FILES: [DerivedFile; 13] = [
@@ -123,7 +129,7 @@ pub static SERVICE_FILES: [DerivedFile; 13] = [
     }),
     DerivedFile::text(".ddb/scratch.ndjson", scratch::lines),
     DerivedFile::text(".ddb/slowlog.ndjson", |mount, _| {
-        Ok(mount.call_log.slow_lines().into_bytes())
+        Ok(mount.call_log.slow.lines().into_bytes())
     }),
     DerivedFile::text(".ddb/stats.json", info::stats),
     DerivedFile::text(".ddb/stats.prom", |mount, _| {

@@ -5,6 +5,7 @@
 use super::{
     derived::{PARTITION_FILES, find},
     heat::{candidate_text, hex_bound, key_bound, key_name},
+    help,
 };
 use crate::codec::{key::partition_digest, sanitize};
 use crate::database::EntryRange;
@@ -106,6 +107,9 @@ impl NodeOps for PartitionsDir {
     fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if let Some(row) = find(&PARTITION_FILES, name) {
             return Ok(row.node(|feature| node.child(name, feature)));
+        }
+        if name == HELP_NAME {
+            return Ok(help::node(&node.path, help::LAYOUT, node.source.clone()));
         }
         let id = name
             .strip_prefix('p')

@@ -1,9 +1,9 @@
-//! `/.ddb/`: service files, for lookup only. A name below it is listed unless it blocks or has
-//! parameters. `.ddb/accesslog` has every call as it ends, for a process that reads at that time.
+//! `/.ddb/`: service files, for lookup only. A name below it is listed unless it blocks, has
+//! parameters or reads all tables. `.ddb/accesslog` has every call as it ends, for a process that reads at that time.
 
 use super::{
     api,
-    derived::{SERVICE_FILES, find},
+    derived::{ALL_ADVICE, SERVICE_FILES, find},
     help, scratch,
 };
 use crate::fs::{
@@ -19,6 +19,9 @@ const ROOT_NAMES: FixedDir<Special> = FixedDir(&[
             .child("accesslog", AccessLog)
             .with_cost(ReadCost::Blocking)
             .into())
+    }),
+    ("advice.md", false, |_, at| {
+        Ok(ALL_ADVICE.node(|feature| at.child("advice.md", feature)))
     }),
     ("api", true, |_, at| {
         Ok(at.child_directory("api", api::ApiDir).into())

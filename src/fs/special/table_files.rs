@@ -11,7 +11,7 @@ use crate::fs::{
     write::{draft, index_draft},
 };
 use crate::inspect::{
-    advice::{TableFacts, markdown},
+    advice::{TableFacts, markdown, overview},
     sampling::SAMPLE_MEMORY_BYTES_MAX,
 };
 use crate::model::{
@@ -21,7 +21,7 @@ use crate::model::{
         TimeToLiveSpecification, UpdateTimeToLiveRequest,
     },
 };
-use crate::store::budget::MEMORY_WAIT;
+use crate::store::budget::{MEMORY_WAIT, Permit};
 
 /// The text of `ctl`.
 pub const CTL_USAGE: &str = "\
@@ -85,17 +85,34 @@ pub fn exported(
 
 const NOT_COUNTED: &str = "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
 
+/// Returns `advice.md` of a table, or of an index.
 pub fn advice(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
-    let table = node.try_table()?;
+    let source = node.try_source()?;
+    mount.source_schema(source)?;
+    let _memory = advice_memory(mount)?;
+    let facts = TableFacts::read(&*mount.db, &source.table)?.ok_or(FsError::NotFound)?;
+    let text = match &source.index {
+        Some(index) => overview::index_markdown(&facts, index),
+        None => markdown(&facts),
+    };
+    Ok(text.into_bytes())
+}
+
+/// Returns `.ddb/advice.md`, on all tables.
+pub fn all_advice(mount: &Mount, _at: &Special) -> Result<Vec<u8>> {
+    let _memory = advice_memory(mount)?;
+    Ok(overview::all_markdown(&overview::read_all(&*mount.db)?).into_bytes())
+}
+
+/// Reserves the memory in which one table is judged.
+fn advice_memory(mount: &Mount) -> Result<Permit> {
     if mount.db.charges_peeks() {
         return Err(Error::Unavailable(NOT_COUNTED).into());
     }
-    let _memory = mount
+    let reserved = mount
         .request_budget
-        .wait_blocking(SAMPLE_MEMORY_BYTES_MAX, MEMORY_WAIT)
-        .map_err(|_| Error::TooManyValues)?;
-    let facts = TableFacts::read(&*mount.db, table)?.ok_or(FsError::NotFound)?;
-    Ok(markdown(&facts).into_bytes())
+        .wait_blocking(SAMPLE_MEMORY_BYTES_MAX, MEMORY_WAIT);
+    Ok(reserved.map_err(|_| Error::TooManyValues)?)
 }
 
 /// The most items shown that expire next.

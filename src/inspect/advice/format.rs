@@ -20,6 +20,17 @@ pub enum AdviceLevel {
     Note,
 }
 
+impl AdviceLevel {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Hint => "hint",
+            Self::Note => "note",
+        }
+    }
+}
+
 /// One point of advice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
@@ -33,6 +44,29 @@ pub struct Advice {
     pub rule: &'static str,
     /// The remedy. Paths are relative to the mount.
     pub remedy: String,
+}
+
+impl Advice {
+    /// Compares by level, then by cost: the worse one first.
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        self.level
+            .cmp(&other.level)
+            .then(other.cost.compare(&self.cost))
+    }
+
+    /// Returns the name of the index that the point is about.
+    #[must_use]
+    pub fn index(&self) -> Option<&str> {
+        self.subject.strip_prefix("index ")
+    }
+
+    /// Returns the names of the rule, `T-01`, which are between its last parentheses.
+    #[must_use]
+    pub fn rule_ids(&self) -> Vec<&'static str> {
+        let ids = self.rule.rsplit_once('(').map_or("", |(_, ids)| ids);
+        ids.trim_end_matches(['.', ')']).split(", ").collect()
+    }
 }
 
 /// The damage that a fault does: by it points of one level are ranked, over all rules.
@@ -96,6 +130,17 @@ impl AdviceCost {
     #[must_use]
     pub fn text(&self) -> String {
         self.words.join(", ")
+    }
+
+    /// Returns the cost with its numbers.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "text": self.text(),
+            "throttle_events_a_day": self.throttles,
+            "part_of_limit": self.of_limit,
+            "money_a_month": self.money,
+        })
     }
 
     /// Compares by damage: requests that fail, then keys beyond a limit, then money.

@@ -14,6 +14,7 @@
 //! values.rs      classification of key values
 //! format.rs      one point of advice, its cost; numbers, values and paths in text
 //! report.rs      the advice as Markdown, and the facts that are no advice
+//! overview.rs    the advice on all tables, as Markdown and JSON; that on one index
 //! ```
 //! A rule is a function of the facts. It never changes anything. It reads a bounded part of a large
 //! table, and says how much.
@@ -25,6 +26,7 @@ mod indexes;
 mod key_source;
 mod keys;
 mod load;
+pub mod overview;
 mod report;
 mod sizes;
 mod traffic;
@@ -61,6 +63,6 @@ const RULES: [AdviceRule; 18] = [
 #[must_use]
 pub fn advise(facts: &TableFacts) -> Vec<Advice> {
     let mut all: Vec<Advice> = RULES.iter().flat_map(|rule| rule(facts)).collect();
-    all.sort_by(|a, b| a.level.cmp(&b.level).then(b.cost.compare(&a.cost)));
+    all.sort_by(Advice::compare);
     all
 }

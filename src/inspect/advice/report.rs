@@ -20,6 +20,16 @@ pub fn markdown(facts: &TableFacts) -> String {
     if all.is_empty() {
         out.push_str("\nNothing to say: no rule finds a fault in this data or its load.\n");
     }
+    write_levels(&mut out, &all);
+    out.push_str("\n## Facts\n\n");
+    fact_lines(facts)
+        .iter()
+        .for_each(|fact| out.push_str(&format!("- {fact}\n")));
+    out + &sizes(facts)
+}
+
+/// Appends points, a section for each level that has any.
+pub(super) fn write_levels(out: &mut String, all: &[Advice]) {
     for (level, title) in [
         (AdviceLevel::Warning, "Warnings"),
         (AdviceLevel::Hint, "Hints"),
@@ -31,14 +41,12 @@ pub fn markdown(facts: &TableFacts) -> String {
             let _ = writeln!(out, "\n## {title}");
             of_level
                 .into_iter()
-                .for_each(|advice| write_advice(&mut out, advice));
+                .for_each(|advice| write_advice(out, advice));
         }
     }
-    out.push_str("\n## Facts\n\n");
-    fact_lines(facts)
-        .iter()
-        .for_each(|fact| out.push_str(&format!("- {fact}\n")));
-    out + &sizes(facts)
+    if !all.is_empty() {
+        out.push_str("\n`.ddb/help/rules.md` of a mount has the rules by their names.\n");
+    }
 }
 
 fn summary(facts: &TableFacts) -> String {

@@ -6,15 +6,16 @@ use crate::fs::{open::prelude::*, query::all_names};
 pub mod example;
 
 /// The topics: name and text.
-const TOPICS: [(&str, &str); 12] = [
+const TOPICS: [(&str, &str); 13] = [
     ("api.md", include_str!("api.md")),
     ("batch.md", BATCH),
     ("errors.md", include_str!("errors.md")),
     ("indexes.md", INDEXES),
     ("items.md", include_str!("items.md")),
-    ("layout.md", include_str!("layout.md")),
+    ("layout.md", LAYOUT),
     ("names.md", include_str!("names.md")),
     ("queries.md", QUERIES),
+    ("rules.md", RULES),
     ("streams.md", STREAM),
     ("tables.md", TABLE),
     ("ttl.md", include_str!("ttl.md")),
@@ -25,8 +26,11 @@ pub const ROOT: &str = include_str!("root.md");
 pub const TABLE: &str = include_str!("tables.md");
 pub const INDEXES: &str = include_str!("indexes.md");
 pub const BATCH: &str = include_str!("batch.md");
+pub const LAYOUT: &str = include_str!("layout.md");
 pub const QUERIES: &str = include_str!("queries.md");
 pub const STREAM: &str = include_str!("streams.md");
+/// The rules that advice names. It is a document, without examples to fill in.
+const RULES: &str = include_str!("../../../../docs/requirements.md");
 
 /// Returns `help` of the directory at that path, which belongs to that table or index.
 #[must_use]
@@ -74,6 +78,9 @@ impl NodeOps for Topics {
 
 impl NodeOps for HelpText {
     fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+        if self.text == RULES {
+            return Ok(RULES.into());
+        }
         example::render(
             mount,
             &node.path,
