@@ -7,9 +7,13 @@
 //! one key has all of it, on several items                  inside the collection, where the load by sort key divides best
 //! no key has most of the load                              between the keys, where their load divides best
 //! ```
-//! A single item is not split, nor is a collection that a local index keeps together. A collection
-//! with a load that follows growing sort keys is not split either: it would be hot at its end again.
-//! Each part has items or load, so that no partition is useless.
+//! A single item is not split, nor is a collection that a local index keeps together. Each part has
+//! items or load, so that no partition is useless.
+//!
+//! A cut is useful if the load to come is on both sides of it. So its place is taken from the earlier
+//! samples, and the latest ones judge it, as if it had been made before them. A log that is written at
+//! its end is not cut: all later load is behind each place that it had reached. The logs of several
+//! writers in one collection are cut between the writers, never inside one.
 
 use super::{
     content::{self, OpenStepView},
@@ -23,9 +27,11 @@ const HOT_KEY_SHARE: f64 = 0.5;
 /// The share of a collection's load from which an item gets a partition of its own. It is higher
 /// than that of a key: below it, a split next to the item divides the load as well.
 const HOT_ITEM_SHARE: f64 = 0.75;
-/// The share of the later half of the load that each part of a collection must have. Otherwise the
-/// load moves along the sort keys, and the split is of no use.
+/// The share of the latest load that each side of a cut must have. Otherwise the load moves along the
+/// keys, and the split is of no use.
 const LATE_SHARE_MIN: f64 = 0.2;
+/// The number of the latest samples that judge a cut, at least; otherwise a quarter of all.
+const LATE_SAMPLES_MIN: usize = 8;
 /// The minimum of samples; with fewer, the partition is split by bytes.
 const SAMPLES_MIN: usize = 8;
 /// The greatest number of partitions of one collection: 40,000 write units a second, the limit of a
@@ -75,17 +81,19 @@ impl HotPartition<'_> {
         let keys = group_loads(&samples, |sample| first_digest(&sample.place));
         match heaviest(&keys) {
             Some((digest, share)) if share >= HOT_KEY_SHARE => self.isolate_key(digest, &samples),
+            _ if keys.len() < 2 => self.split_by_bytes(),
             _ => match best_split(&keys) {
                 Some((below, above)) => {
-                    let cut =
-                        self.between((below + 1).to_be_bytes().to_vec(), &above.to_be_bytes())?;
+                    let behind = below.map(|below| (below + 1).to_be_bytes().to_vec());
+                    let next = above.map(u128::to_be_bytes);
+                    let cut = self.between(behind, next.as_ref().map(|next| &next[..]))?;
                     let beside = |mut place: Vec<u8>| {
                         place.truncate(size_of::<Digest>());
                         vec![place]
                     };
                     Ok(cut.map(beside).ok_or(SplitCandidate::Single))
                 }
-                None => self.split_by_bytes(),
+                None => Ok(Err(SplitCandidate::Sequence)),
             },
         }
     }
@@ -176,78 +184,121 @@ impl HotPartition<'_> {
                 Ok(cuts)
             });
         }
-        let Some((below, above)) = best_split(&items) else {
+        if items.len() < 2 {
             return self.split_by_bytes();
-        };
+        }
         if !self.has_items(self.range, 2)? {
             return Ok(Err(SplitCandidate::Single));
         }
-        let place = self.between(content::next_place(below.to_vec()), above)?;
-        Ok(match place {
-            None => Err(SplitCandidate::Single),
-            Some(place) if follows_sort_keys(samples, &place) => Err(SplitCandidate::Sequence),
-            Some(place) => Ok(vec![place]),
-        })
+        let Some((below, above)) = best_split(&items) else {
+            return Ok(Err(SplitCandidate::Sequence));
+        };
+        let behind = below.map(|below| content::next_place(below.to_vec()));
+        let place = self.between(behind, above)?;
+        Ok(place.map(|place| vec![place]).ok_or(SplitCandidate::Single))
     }
 
     /// Returns a cut between two neighboring places of the load. Any place between them divides the
     /// load alike, so the bytes decide.
-    fn between(&self, behind: Vec<u8>, next: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let gap = HashRange {
-            from: behind,
-            to: Some(next.to_vec()),
+    fn between(
+        &self,
+        behind: Option<Vec<u8>>,
+        next: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let place = match (behind, next) {
+            (Some(from), Some(next)) => {
+                let to = Some(next.to_vec());
+                let gap = HashRange { from, to };
+                let half = content::midpoint(self.views, self.table, self.source, &gap)?;
+                Some(half.unwrap_or_else(|| next.to_vec()))
+            }
+            (behind, next) => behind.or(next.map(<[u8]>::to_vec)),
         };
-        let half = content::midpoint(self.views, self.table, self.source, &gap)?;
-        Ok(Some(half.unwrap_or_else(|| next.to_vec()))
-            .filter(|place| self.range.to.as_ref() != Some(place)))
+        Ok(place.filter(|place| self.range.to.as_ref() != Some(place)))
     }
+}
+
+/// The load of one key or item in the samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct GroupLoad<G> {
+    group: G,
+    all: f64,
+    /// The part in the first half of the samples, and in the latest of them.
+    early: f64,
+    late: f64,
 }
 
 /// Sums the load of each group of samples; the samples are in the order of the groups.
 fn group_loads<'s, G: PartialEq + Copy>(
     samples: &[&'s PlaceSample],
     group: impl Fn(&'s PlaceSample) -> G,
-) -> Vec<(G, f64)> {
-    let mut groups: Vec<(G, f64)> = Vec::new();
+) -> Vec<GroupLoad<G>> {
+    let mut turns: Vec<u64> = samples.iter().map(|sample| sample.sequence).collect();
+    turns.sort_unstable();
+    let half = turns.len() / 2;
+    let latest = (turns.len() / 4).max(LATE_SAMPLES_MIN).min(half);
+    let turn = |place: usize| turns.get(place).copied().unwrap_or_default();
+    let (middle, late) = (turn(half), turn(turns.len() - latest));
+    let mut groups: Vec<GroupLoad<G>> = Vec::new();
     for sample in samples {
-        match groups.last_mut().filter(|(last, _)| *last == group(sample)) {
-            Some((_, weight)) => *weight += sample.weight,
-            None => groups.push((group(sample), sample.weight)),
+        let part = |is_in: bool| if is_in { sample.weight } else { 0.0 };
+        let load = GroupLoad {
+            group: group(sample),
+            all: sample.weight,
+            early: part(sample.sequence < middle),
+            late: part(sample.sequence >= late),
+        };
+        match groups.last_mut().filter(|last| last.group == load.group) {
+            Some(last) => {
+                last.all += load.all;
+                last.early += load.early;
+                last.late += load.late;
+            }
+            None => groups.push(load),
         }
     }
     groups
 }
 
-fn heaviest<G: Copy>(groups: &[(G, f64)]) -> Option<(G, f64)> {
-    let all: f64 = groups.iter().map(|(_, weight)| weight).sum();
-    let most = groups.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    Some((most.0, most.1 / all))
+/// Returns the sums of all and of the late load.
+fn sums<G>(groups: &[GroupLoad<G>]) -> [f64; 2] {
+    let loads = groups.iter().map(|load| [load.all, load.late]);
+    loads.fold([0.0; 2], |sum, load| [sum[0] + load[0], sum[1] + load[1]])
 }
 
-/// Returns the two neighbors between which the load divides best; `None` for fewer than two groups.
-fn best_split<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
-    let half = groups.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut below = 0.0;
-    let cuts = groups.windows(2).map(|pair| {
-        below += pair[0].1;
-        ((below - half).abs(), (pair[0].0, pair[1].0))
+/// Returns the group with the greatest share. A group without early load has none: it may be gone as
+/// soon, as the key of a minute is. One whose load goes away has at most twice its late share.
+fn heaviest<G: Copy>(groups: &[GroupLoad<G>]) -> Option<(G, f64)> {
+    let [all, late] = sums(groups);
+    let persistent = |load: &GroupLoad<G>| {
+        let share = (load.all / all).min(2.0 * load.late / late);
+        (load.group, if load.early > 0.0 { share } else { 0.0 })
+    };
+    groups
+        .iter()
+        .map(persistent)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// A cut behind one group, before another, or anywhere between them.
+type Cut<G> = (Option<G>, Option<G>);
+
+/// Returns the cut that divides the load best; `None` if the latest load is on one side of each place
+/// of the early load. Where one neighbor has no early load the other stays, so the cut is beside that.
+fn best_split<G: Copy>(groups: &[GroupLoad<G>]) -> Option<Cut<G>> {
+    let [all, late] = sums(groups);
+    let (mut below, mut late_below) = (0.0, 0.0);
+    let cuts = groups.windows(2).filter_map(|pair| {
+        below += pair[0].all / all;
+        late_below += pair[0].late / late;
+        let is_useful = (LATE_SHARE_MIN..=1.0 - LATE_SHARE_MIN).contains(&late_below);
+        let off = (below - 0.5).abs() + (late_below - 0.5).abs();
+        let staying = |load: &GroupLoad<G>| (load.early > 0.0).then_some(load.group);
+        is_useful.then(|| (off, (staying(&pair[0]), staying(&pair[1]))))
     });
-    cuts.min_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, pair)| pair)
-}
-
-/// True if the later half of the load is on one side of a place, though the whole load is on both.
-fn follows_sort_keys(samples: &[&PlaceSample], place: &[u8]) -> bool {
-    let mut turns: Vec<u64> = samples.iter().map(|sample| sample.sequence).collect();
-    turns.sort_unstable();
-    let middle = turns.get(turns.len() / 2).copied().unwrap_or_default();
-    let late = || samples.iter().filter(|sample| sample.sequence >= middle);
-    let all: f64 = late().map(|sample| sample.weight).sum();
-    let below: f64 = late()
-        .filter(|sample| sample.place[..] < *place)
-        .map(|sample| sample.weight)
-        .sum();
-    !(LATE_SHARE_MIN..=1.0 - LATE_SHARE_MIN).contains(&(below / all))
+    cuts.filter(|(_, cut)| cut.0.is_some() || cut.1.is_some())
+        .min_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, cut)| cut)
 }
 
 // Reservoir sampling of the places with load in a partition, over the last one or two minutes: each
@@ -408,33 +459,80 @@ mod hot_tests {
         sampled.collect()
     }
 
-    #[test]
-    fn the_load_is_parted_where_it_is_parted_best() {
-        for (weights, expected) in [
-            (&[1.0, 1.0][..], Some((0, 1))),
-            (&[5.0, 1.0, 1.0], Some((0, 1))),
-            (&[1.0, 1.0, 3.0], Some((1, 2))),
-            (&[1.0], None),
-        ] {
-            let groups: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
-            assert_eq!(best_split(&groups), expected, "{weights:?}");
-        }
-        assert_eq!(heaviest(&[(7, 1.0), (9, 3.0)]), Some((9, 0.75)));
+    /// Groups places by their first byte.
+    fn groups(samples: &[PlaceSample]) -> Vec<GroupLoad<u8>> {
+        let mut sorted: Vec<&PlaceSample> = samples.iter().collect();
+        sorted.sort_by(|a, b| a.place.cmp(&b.place));
+        group_loads(&sorted, |sample| sample.place[0])
     }
 
     #[test]
-    fn load_that_follows_growing_or_falling_keys_moves_on() {
-        let places: Vec<[u8; 1]> = (0..100).map(|place| [place]).collect();
-        let growing: Vec<&[u8]> = places.iter().map(|place| &place[..]).collect();
-        let falling: Vec<&[u8]> = growing.iter().rev().copied().collect();
-        let mixed: Vec<&[u8]> = (0..100).map(|turn| growing[turn * 37 % 100]).collect();
-        for (places, expected) in [(growing, true), (falling, true), (mixed, false)] {
-            let samples = samples(&places);
-            assert_eq!(
-                follows_sort_keys(&samples.iter().collect::<Vec<_>>(), &[50]),
-                expected,
-                "{places:?}"
-            );
+    fn the_load_is_parted_where_it_is_parted_best() {
+        for (weights, expected) in [
+            (&[1.0, 1.0][..], Some((Some(0), Some(1)))),
+            (&[5.0, 2.0, 1.0], Some((Some(0), Some(1)))),
+            (&[1.0, 1.0, 3.0], Some((Some(1), Some(2)))),
+            (&[9.0, 1.0], None),
+            (&[1.0], None),
+        ] {
+            let steady = weights.iter().zip(0..).map(|(all, group)| GroupLoad {
+                group,
+                all: *all,
+                early: *all,
+                late: *all,
+            });
+            let groups: Vec<GroupLoad<usize>> = steady.collect();
+            assert_eq!(best_split(&groups), expected, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_heavy_only_if_it_lasts() {
+        for (first, then, expected) in [
+            (&[7, 7, 7, 9][..], &[7, 9, 7, 7][..], (7, 0.75)),
+            (&[7, 7, 7, 7], &[9, 9, 9, 9], (9, 0.0)),
+        ] {
+            let places: Vec<[u8; 1]> = [first.repeat(8), then.repeat(8)]
+                .concat()
+                .into_iter()
+                .map(|place| [place])
+                .collect();
+            let places: Vec<&[u8]> = places.iter().map(|place| &place[..]).collect();
+            assert_eq!(heaviest(&groups(&samples(&places))), Some(expected));
+        }
+    }
+
+    #[test]
+    fn logs_of_several_writers_are_cut_between_the_writers_only() {
+        let growing: Vec<u8> = (0..96).collect();
+        let falling: Vec<u8> = growing.iter().rev().copied().collect();
+        let scattered: Vec<u8> = (0..96).map(|turn| growing[turn * 37 % 96]).collect();
+        // A writer's logs grow from places of its own: 0, 50, 100, …
+        let logs = |writers: u8, of: &dyn Fn(u8) -> u8| -> Vec<u8> {
+            let turns = (0..96_u8).map(|turn| turn % writers * 50 + of(turn / writers));
+            turns.collect()
+        };
+        for (name, places, expected) in [
+            ("growing", growing, None),
+            ("falling", falling, None),
+            ("scattered", scattered, Some(30..70)),
+            // At the second writer's beginning, or behind the first one's.
+            ("two growing", logs(2, &|turn| turn), Some(50..75)),
+            ("two falling", logs(2, &|turn| 49 - turn), Some(25..51)),
+            ("four growing", logs(4, &|turn| turn), Some(50..162)),
+            ("a late writer", logs(1, &|turn| turn / 2), None),
+        ] {
+            let bytes: Vec<[u8; 1]> = places.iter().map(|place| [*place]).collect();
+            let bytes: Vec<&[u8]> = bytes.iter().map(|place| &place[..]).collect();
+            let found = best_split(&groups(&samples(&bytes)));
+            assert_eq!(found.is_some(), expected.is_some(), "{name}: {found:?}");
+            if let (Some((behind, next)), Some(expected)) = (found, expected) {
+                let first = next.or(behind.map(|one| one + 1)).unwrap();
+                assert!(expected.contains(&first), "{name}: {found:?}");
+                // Later load is on both sides.
+                let part = places[72..].iter().filter(|place| **place < first);
+                assert!((5..=19).contains(&part.count()), "{name}: {found:?}");
+            }
         }
     }
 }
