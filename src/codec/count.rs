@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::model::metrics::RequestCounts;
+
 /// Returns the noun for a count: `item` for one, else `items`, `indexes`, `entries`.
 #[must_use]
 pub fn noun(count: u64, word: &str) -> Cow<'_, str> {
@@ -20,6 +22,17 @@ pub fn plural(count: u64, word: &str) -> String {
     format!("{count} {}", noun(count, word))
 }
 
+/// Formats throttled requests beside their events: `2 of 9 requests throttled (30 throttle events)`.
+#[must_use]
+pub fn throttled(requests: &RequestCounts, events: u64) -> String {
+    format!(
+        "{} of {} throttled ({})",
+        requests.throttled,
+        plural(requests.requests, "request"),
+        plural(events, "throttle event")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +49,11 @@ mod tests {
         ] {
             assert_eq!(plural(count, word), expected);
         }
+        let sent = RequestCounts {
+            requests: 9,
+            throttled: 2,
+        };
+        let expected = "2 of 9 requests throttled (30 throttle events)";
+        assert_eq!(throttled(&sent, 30), expected);
     }
 }

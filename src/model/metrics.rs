@@ -243,7 +243,28 @@ pub struct TableCounts {
     pub time_to_live_deleted: u64,
 }
 
+/// The requests to a table, without those that were refused as wrong, and of them those that were
+/// throttled as `ThrottledRequests` has it: a batch only if none of its items was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestCounts {
+    pub requests: u64,
+    pub throttled: u64,
+}
+
 impl TableCounts {
+    /// Returns the requests of all operations.
+    #[must_use]
+    pub fn requests(&self) -> RequestCounts {
+        let throttled = self.operations.iter().map(|of| of.throttled).sum();
+        let others = self.operations.iter();
+        let others = others.map(|of| of.latency_ms.count + of.system_errors);
+        RequestCounts {
+            requests: throttled + others.sum::<u64>() + self.conditional_check_failed,
+            throttled,
+        }
+    }
+
     /// Adds the counts of another period or process.
     pub fn merge(&mut self, other: &Self) {
         self.operations
@@ -332,6 +353,8 @@ pub struct TableMetrics {
     /// The base first, then the indexes in the schema's order.
     pub sources: Vec<SourceMetrics>,
     pub counts: Series<TableCounts>,
+    /// One for each period, in the order of [`Period::ALL`].
+    pub requests: [RequestCounts; 3],
     /// The time at which the counting began, milliseconds since the epoch: with the table, or with
     /// the first process that counted it.
     pub since_ms: u64,
@@ -493,7 +516,8 @@ pub struct HotKey<K = Vec<AttributeValue>> {
     pub digest: [u8; 16],
     /// `None` if nothing has that key now.
     pub key: Option<K>,
-    /// The partition in which it lies; the first one if its collection spans several.
+    /// The partition in which it lies; of several with parts of its collection the one that is hot
+    /// now.
     pub partition: u32,
     /// The load of the requested window.
     pub load: Load,

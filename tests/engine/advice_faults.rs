@@ -246,7 +246,7 @@ const ROWS: &[Row] = &[
         told: &[(
             AdviceLevel::Hint,
             "table Tab",
-            "Scans evaluated 4000 items in the last day and returned 10, 0.2 %. About 20 of the 20 read units that they took were for nothing.",
+            "Scans of table Tab evaluated 4000 items in the last day and returned 10: 400 read for each one returned. About 20 of the 20 read units that they took were for nothing.",
         )],
     },
 ];

@@ -3,12 +3,12 @@
 
 use crate::support::engine::bed::*;
 use crate::support::engine::*;
-use ddbfs::database::Database;
+use ddbfs::database::{Database, EntryKey};
 use ddbfs::engine::EngineOptions;
-use ddbfs::model::Item;
 use ddbfs::model::metrics::{
-    PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate,
+    PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, Period, SplitCandidate,
 };
+use ddbfs::model::{Item, Key};
 
 /// Of a new table on demand.
 const AT_FIRST: usize = 4;
@@ -309,4 +309,93 @@ fn many_keys_of_the_same_heat_are_parted_until_each_partition_gives_enough() {
     // And stays when the load is gone.
     bed.ask(120, |_| ());
     assert_eq!(count(&bed), after);
+}
+
+/// The partition that has an item of a key.
+fn part_of(bed: &Bed, pk: &str, sk: u64) -> u32 {
+    let base = Key {
+        partition: s(pk),
+        sort: Some(n(&sk.to_string())),
+    };
+    let key = EntryKey { index: None, base };
+    bed.layout().partition_of_entry(&source(""), &key).unwrap()
+}
+
+/// The place of the writer's next item.
+fn of_writer(writer: u64, turn: u64) -> u64 {
+    writer * 1_000_000 + turn
+}
+
+#[test]
+fn logs_of_several_writers_are_cut_between_the_writers_and_no_more() {
+    // Each writer has a part of the sort keys, and 8.5 writes a second: more than a partition gives for long.
+    for writers in [2, 4] {
+        let bed = bed("pk:S sk:N", &[]);
+        let first = |second: u64| second * writers * 17 / 2;
+        bed.ask(6, |second| {
+            for turn in first(second)..first(second + 1) {
+                let writer = scattered(turn, writers);
+                write(&bed, "log", of_writer(writer, turn));
+            }
+        });
+        let parts = bed.check_split("", writers as usize - 1);
+        assert!(
+            parts
+                .iter()
+                .all(|(_, candidate)| *candidate == SplitCandidate::Sequence
+                    || *candidate == SplitCandidate::NotNeeded),
+            "{parts:?}"
+        );
+    }
+}
+
+#[test]
+fn the_log_of_several_writers_in_one_order_is_not_cut() {
+    let bed = bed("pk:S sk:N", &[]);
+    // Times of writers whose clocks differ, and whose writes come some seconds late.
+    bed.ask(5, |second| {
+        turns(second).for_each(|turn| write(&bed, "log", 1_000 + turn - scattered(turn, 60)))
+    });
+    bed.check_split("", 0);
+    let candidates: Vec<_> = bed
+        .described("")
+        .into_iter()
+        .filter(|(_, content, _)| content.items > 0)
+        .map(|(_, _, candidate)| candidate)
+        .collect();
+    assert_eq!(candidates, [SplitCandidate::Sequence]);
+}
+
+#[test]
+fn a_cut_key_is_told_with_the_part_that_is_hot_now() {
+    let bed = bed("pk:S sk:N", &[]);
+    let next = std::cell::Cell::new(1);
+    let last = [0, 1].map(std::cell::Cell::new);
+    let ask = |minutes, writers: &[u64]| {
+        bed.ask(minutes, |second| {
+            for turn in turns(second) {
+                let writer = writers[turn as usize % writers.len()];
+                let place = of_writer(writer, next.replace(next.get() + 1));
+                last[writer as usize].set(place);
+                write(&bed, "log", place);
+            }
+        });
+    };
+    let told = |window| {
+        let hot = bed.layout().hot_keys(&source(""), window, 1).unwrap();
+        assert_eq!(hot[0].key, Some(vec![s("log")]));
+        hot[0].partition
+    };
+    ask(2, &[0, 1]);
+    bed.check_split("", 1);
+    let parts = |bed: &Bed| [0, 1].map(|writer: usize| part_of(bed, "log", last[writer].get()));
+    let [low, high] = parts(&bed);
+    assert_ne!(low, high);
+    for (writer, part) in [(1, high), (0, low), (1, high)] {
+        ask(2, &[writer]);
+        assert_eq!(told(Period::Minute), part);
+        assert_eq!(told(Period::Day), part);
+    }
+    // Each went on in its own part.
+    assert_eq!(parts(&bed), [low, high]);
 }

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use super::read::{SourceDetails, Spending};
 use super::state::TopRow;
 
-const OF_SOURCES: [&str; 11] = [
+const OF_SOURCES: [&str; 14] = [
     "#what",
     "path",
     "read_per_s",
@@ -20,6 +20,9 @@ const OF_SOURCES: [&str; 11] = [
     "worst_ms",
     "items",
     "bytes",
+    "requests",
+    "throttled",
+    "bulk_units",
 ];
 const OF_PARTITIONS: [&str; 10] = [
     "#what",
@@ -102,6 +105,9 @@ fn source(row: &TopRow) -> Vec<String> {
         rate_or_none(row.worst_ms),
         reading.items.to_string(),
         reading.bytes.to_string(),
+        row.requests.requests.to_string(),
+        row.requests.throttled.to_string(),
+        rate(reading.bulk),
     ]
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::find::MountFiles;
 use crate::cli::mount_reader::is_dead;
-use crate::model::metrics::Period;
+use crate::model::metrics::{Period, RequestCounts};
 
 /// The kind of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -42,7 +42,7 @@ pub struct TableLatency {
     pub worst_ms: f64,
 }
 
-/// Requested load: capacity units, and throttled requests.
+/// Requested load: capacity units, and throttle events.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 pub struct LoadUnits {
     #[serde(rename = "read_units")]
@@ -82,6 +82,10 @@ pub struct SourceReading {
     pub items: u64,
     /// Bytes with the overhead of each item.
     pub bytes: u64,
+    /// The write units of bulk loads, which are no part of the load.
+    pub bulk: f64,
+    /// The requests of each period; of tables only.
+    pub requests: [RequestCounts; 3],
     /// The latency since the start and over the last two minutes; of tables only.
     pub latency: Option<(TableLatency, TableLatency)>,
 }
@@ -142,7 +146,21 @@ pub fn spending(text: &str) -> serde_json::Result<Option<Spending>> {
 #[derive(Deserialize)]
 struct CapacityFile {
     sources: Vec<SourceEntry>,
+    #[serde(default)]
+    requests: RequestEntry,
     latency: LatencyEntry,
+}
+
+#[derive(Default, Deserialize)]
+struct RequestEntry {
+    last_minute: RequestCounts,
+    last_hour: RequestCounts,
+    last_day: RequestCounts,
+}
+
+#[derive(Deserialize)]
+struct BulkEntry {
+    write_units: f64,
 }
 
 #[derive(Deserialize)]
@@ -163,6 +181,7 @@ struct SourceEntry {
     last_minute: LoadUnits,
     last_hour: LoadUnits,
     last_day: LoadUnits,
+    bulk_loads: Option<BulkEntry>,
 }
 
 /// Parses a table and its indexes from its `capacity.json`.
@@ -171,7 +190,7 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<SourceReading
     let mut readings: Vec<SourceReading> = file
         .sources
         .iter()
-        .map(|source| reading(table, source, &file.latency))
+        .map(|source| reading(table, source, &file))
         .collect();
     let local: Vec<SourceReading> = readings
         .iter()
@@ -184,6 +203,7 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<SourceReading
     {
         for index in &local {
             base.since_start.add(&index.since_start);
+            base.bulk += index.bulk;
             base.windows
                 .iter_mut()
                 .zip(&index.windows)
@@ -193,7 +213,12 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<SourceReading
     Ok(readings)
 }
 
-fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> SourceReading {
+fn reading(table: &str, source: &SourceEntry, file: &CapacityFile) -> SourceReading {
+    let RequestEntry {
+        last_minute,
+        last_hour,
+        last_day,
+    } = file.requests;
     let is_table = source.kind == SourceKind::Table;
     SourceReading {
         path: if is_table {
@@ -207,7 +232,15 @@ fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> SourceR
         windows: [source.last_minute, source.last_hour, source.last_day],
         items: source.items,
         bytes: source.billed_bytes,
-        latency: is_table.then_some((latency.since_start, latency.last_two_minutes)),
+        bulk: source.bulk_loads.as_ref().map_or(0.0, |of| of.write_units),
+        requests: [last_minute, last_hour, last_day].map(|of| {
+            if is_table {
+                of
+            } else {
+                RequestCounts::default()
+            }
+        }),
+        latency: is_table.then_some((file.latency.since_start, file.latency.last_two_minutes)),
     }
 }
 

@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, TableState};
 
-use crate::codec::count::plural;
+use crate::codec::count::{plural, throttled};
 
 use super::plain::{bar, bytes, configured, rate, rate_or_none};
 use super::read::{HotKeyLine, PartitionHeat, SourceDetails};
@@ -38,7 +38,10 @@ struct ScreenColumn<T> {
     cell: fn(&T) -> Span<'static>,
 }
 
-const OF_SOURCES: [ScreenColumn<TopRow>; 9] = [
+/// The title of the column that is left out without bulk loads.
+const BULK: &str = "bulk";
+
+const OF_SOURCES: [ScreenColumn<TopRow>; 10] = [
     ScreenColumn {
         title: "read/s",
         width: 8,
@@ -101,6 +104,13 @@ const OF_SOURCES: [ScreenColumn<TopRow>; 9] = [
         rank: 7,
         sort: None,
         cell: |row| bytes(row.reading.bytes).into(),
+    },
+    ScreenColumn {
+        title: BULK,
+        width: 8,
+        rank: 9,
+        sort: None,
+        cell: |row| rate(row.reading.bulk).into(),
     },
 ];
 
@@ -287,19 +297,27 @@ fn title(state: &TopState, width: u16) -> Line<'static> {
             state.sort.name()
         )),
     };
+    let (requests, events) = state.throttled();
+    let refused = match (events, &state.problem) {
+        (0, _) | (_, Some(_)) => Span::default(),
+        _ => Span::from(format!("  {}", throttled(&requests, events))).red(),
+    };
     let spent = state
         .spent
         .as_ref()
         .map(|spent| Span::from(format!("  {}", spent.text())))
         .unwrap_or_default();
     let name = "ddbfs top ";
-    let others = line.width() + spent.width() + name.len();
+    let others = line.width() + refused.width() + spent.width() + name.len();
     let room = width.saturating_sub(u16::try_from(others).unwrap_or(u16::MAX));
-    Line::from(vec![
+    let mut spans = vec![
         Span::from(format!("{name}{}", tail(&state.mount, room))).bold(),
-        line,
+        refused,
         spent,
-    ])
+    ];
+    // A narrow terminal cuts the end: the numbers of rows before money and throttles, no problem.
+    spans.insert(if state.problem.is_some() { 1 } else { 3 }, line);
+    Line::from(spans)
 }
 
 fn help(state: &TopState, width: u16) -> Line<'static> {
@@ -376,6 +394,8 @@ fn sources(frame: &mut Frame<'_>, area: Rect, state: &TopState) {
     let mut columns = fitting(&OF_SOURCES, area.width, NAME_WIDTH);
     let is_provisioned = shown.iter().any(|row| row.reading.provisioned.is_some());
     columns.retain(|column| is_provisioned || column.title != PROVISIONED);
+    let has_bulk = shown.iter().any(|row| row.reading.bulk > 0.0);
+    columns.retain(|column| has_bulk || column.title != BULK);
     let width = remaining_width(&columns, area.width);
     let lines = shown.iter().map(|row| {
         let style = if row.is_near_provisioned() {

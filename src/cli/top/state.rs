@@ -6,8 +6,10 @@ use std::collections::HashMap;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::read::{LoadUnits, Readings, SourceDetails, SourceReading, Spending, TableLatency};
-use crate::model::metrics::Period;
+use super::read::{
+    LoadUnits, Readings, SourceDetails, SourceKind, SourceReading, Spending, TableLatency,
+};
+use crate::model::metrics::{Period, RequestCounts};
 
 /// Lines that PageUp and PageDown move.
 const PAGE: usize = 10;
@@ -64,6 +66,22 @@ impl Sort {
     }
 }
 
+impl TopState {
+    /// Returns the requests to the shown tables in the window, and the throttle events.
+    pub fn throttled(&self) -> (RequestCounts, u64) {
+        let (mut requests, mut events) = (RequestCounts::default(), 0);
+        for row in self.shown() {
+            // A table's events include those of its local indexes.
+            if row.reading.kind != SourceKind::Local {
+                events += row.load.throttles;
+            }
+            requests.requests += row.requests.requests;
+            requests.throttled += row.requests.throttled;
+        }
+        (requests, events)
+    }
+}
+
 /// A table or index with its rates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopRow {
@@ -71,6 +89,8 @@ pub struct TopRow {
     /// Units per second since the previous reading of the files, at first over the window;
     /// throttles of the window.
     pub load: LoadUnits,
+    /// The requests of the window.
+    pub requests: RequestCounts,
     pub mean_ms: Option<f64>,
     /// The worst latency of the last two minutes.
     pub worst_ms: Option<f64>,
@@ -109,6 +129,7 @@ impl TopRow {
         };
         Self {
             load,
+            requests: reading.requests[window as usize],
             mean_ms,
             worst_ms: recent.map(|recent| recent.worst_ms),
             reading,

@@ -18,11 +18,13 @@ fn capacity(sources: &[(&str, &str, Value, f64, f64, u64)], requests: u64) -> St
         .iter()
         .map(|(kind, name, billing, read, write, throttles)| {
             let load = json!({ "read_units": read, "write_units": write, "throttles": throttles });
-            json!({ "name": name, "kind": kind, "billing": billing, "items": 10, "billed_bytes": 2048, "since_start": load, "last_minute": load, "last_hour": load, "last_day": load })
+            json!({ "name": name, "kind": kind, "billing": billing, "items": 10, "billed_bytes": 2048, "since_start": load, "last_minute": load, "last_hour": load, "last_day": load, "bulk_loads": (*kind == "gsi").then(|| json!({ "write_units": 400.0 })) })
         })
         .collect();
     let latency = json!({ "requests": requests, "mean_ms": 2.0, "worst_ms": 30.5 });
-    json!({ "name": "any", "sources": sources, "latency": { "since_start": latency, "last_two_minutes": latency }, "more": 1 })
+    let sent = json!({ "requests": requests, "throttled": requests / 6 });
+    let sent = json!({ "last_minute": sent, "last_hour": sent, "last_day": sent });
+    json!({ "name": "any", "sources": sources, "requests": sent, "latency": { "since_start": latency, "last_two_minutes": latency }, "more": 1 })
         .to_string()
 }
 
@@ -378,7 +380,9 @@ fn the_screen_shows_tables_partitions_and_keys() {
     state.details = Some(details());
     let wide = drawn(&state, 170, 16);
     for part in [
-        "ddbfs top /mnt  4 of 4 tables and indexes, by units",
+        "ddbfs top /mnt  2 of 12 requests throttled (8 throttle events)  4 of 4 tables and indexes, by units",
+        "   bulk",
+        " 400",
         "Orders/gsi/by-status",
         "\nlast minute───",
         "last minute: 2 partitions of Orders",
@@ -397,7 +401,7 @@ fn the_screen_shows_tables_partitions_and_keys() {
     assert_eq!(
         figures,
         [
-            "Orders", "10.0", "10", "2.00", "5", "8", "2.00", "30.5", "10", "2.00", "KiB"
+            "Orders", "10.0", "10", "2.00", "5", "8", "2.00", "30.5", "10", "2.00", "KiB", "0"
         ]
     );
     // Half of the bytes, nine tenths of the units.
@@ -489,11 +493,11 @@ fn a_look_as_text_has_the_same_columns_in_every_line() {
     let state = state();
     let text = plain::text(&state.shown(), &[details()], None);
     let expected = "\
-#what  path                  read_per_s  read_provisioned  write_per_s  write_provisioned  throttles  mean_ms  worst_ms  items  bytes
-table  Orders                      10.0                10         2.00                  5          8     2.00      30.5     10   2048
-gsi    Orders/gsi/by-status           0                 4         4.00                  4          0        -         -     10   2048
-lsi    Orders/lsi/by-date          1.00                 -            0                  -          1        -         -     10   2048
-table  Logs                        0.50                 -            0                  -          0        -         -     10   2048
+#what  path                  read_per_s  read_provisioned  write_per_s  write_provisioned  throttles  mean_ms  worst_ms  items  bytes  requests  throttled  bulk_units
+table  Orders                      10.0                10         2.00                  5          8     2.00      30.5     10   2048        12          2           0
+gsi    Orders/gsi/by-status           0                 4         4.00                  4          0        -         -     10   2048         0          0         400
+lsi    Orders/lsi/by-date          1.00                 -            0                  -          1        -         -     10   2048         0          0           0
+table  Logs                        0.50                 -            0                  -          0        -         -     10   2048         0          0           0
 
 #what      path    partition  load_percent  busiest_percent  read_per_s  write_per_s  throttles  items      bytes
 partition  Orders  p00                 2.5             50.0        9.00         0.10          0      6        900

@@ -43,6 +43,12 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "backfill": backfill(source, prices),
             "bulk_loads": bulk_loads(source, prices),
         })).collect::<Vec<_>>(),
+        "requests": {
+            "since_start": table.counts.total.requests(),
+            "last_minute": table.requests[Period::Minute as usize],
+            "last_hour": table.requests[Period::Hour as usize],
+            "last_day": table.requests[Period::Day as usize],
+        },
         "latency": {
             "since_start": latency(std::iter::once(&table.counts.total)),
             "last_two_minutes": latency(last_two_minutes(metrics, table)),

@@ -95,6 +95,13 @@ impl MinutePoints<'_> {
         self.sum("ReadThrottleEvents", dimension, usage.read_throttles);
         self.sum("WriteThrottleEvents", dimension, usage.write_throttles);
         self.statistic(
+            "BulkLoadConsumedWriteCapacity",
+            dimension,
+            &usage.bulk_write,
+            "Count",
+        );
+        self.sum("BulkLoadThrottleEvents", dimension, usage.bulk_throttles);
+        self.statistic(
             "OnlineIndexConsumedWriteCapacity",
             dimension,
             &usage.online_write,

@@ -8,7 +8,7 @@ use super::data::{HeatLane, HeatMap, NamedKey};
 use super::render;
 use crate::model::metrics::{
     HashRange, HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionOrigin,
-    PartitionReport, PeakSecond, Period,
+    PartitionReport, PeakSecond, Period, RequestCounts,
 };
 use crate::model::schema::ProvisionedThroughput;
 
@@ -157,6 +157,10 @@ fn picture(case: &Case) -> HeatMap {
         table: format!("{}Table", case.name),
         span: case.window.span(NOW_MS),
         limits: limits(),
+        requests: RequestCounts {
+            requests: case.throttles * 3,
+            throttled: case.throttles / 10,
+        },
         lanes,
     }
 }
@@ -431,6 +435,7 @@ fn many_partitions_and_many_indexes_stay_bounded() {
         ..PLAIN
     });
     assert!(text.len() < 600_000, "{}", text.len());
+    assert!(text.contains(">0 of 9 requests throttled ("), "{text}");
     // The hottest and the largest are the last ones here.
     assert!(text.contains(">p299</text>") && !text.contains(">p04</text>"));
 }

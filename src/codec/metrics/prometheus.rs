@@ -70,6 +70,18 @@ const SOURCE_METRICS: &[SourceMetric] = &[
         |r| Some(number(r.usage.write_throttles)),
     ),
     (
+        "bulk_load_consumed_write_capacity_units_total",
+        "counter",
+        "write units of bulk loads, which are no part of ConsumedWriteCapacityUnits",
+        |r| Some(r.usage.bulk_write.sum),
+    ),
+    (
+        "bulk_load_throttle_events_total",
+        "counter",
+        "throttle events of bulk loads",
+        |r| Some(number(r.usage.bulk_throttles)),
+    ),
+    (
         "online_index_percentage_progress",
         "gauge",
         "OnlineIndexPercentageProgress; 100 after a backfill",

@@ -142,16 +142,14 @@ impl Layout for LocalDatabase {
     ) -> Result<Vec<HotKey>, Error> {
         let of = self.partitioned(source)?;
         let hot = self.engine.hot_keys(&of, window, count)?.into_iter();
-        hot.map(|(digest, heat, total)| {
-            let key = self.partition_by_digest(source, digest)?;
-            let partition = partition_of(&of, &digest);
+        hot.map(|hot| {
             Ok(HotKey {
-                digest,
-                key,
-                partition,
-                load: heat.load,
-                peak: heat.peak,
-                total,
+                digest: hot.digest,
+                key: self.partition_by_digest(source, hot.digest)?,
+                partition: hot.partition,
+                load: hot.load,
+                peak: hot.peak,
+                total: hot.total,
             })
         })
         .collect()

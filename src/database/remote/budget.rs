@@ -513,7 +513,8 @@ impl RemoteLayout {
         };
         let (state, nothing) = (self.meter.state.lock(), TableUsage::default());
         let of = state.tables.get(table).unwrap_or(&nothing);
-        let counts = of.operations.history().series(now_ms, |sums| {
+        let history = of.operations.history();
+        let counts = history.series(now_ms, |sums| {
             sums.counts.as_deref().cloned().unwrap_or_default()
         });
         let sources = all_sources(&described, &of.sources, now_ms);
@@ -521,6 +522,7 @@ impl RemoteLayout {
             table: table.clone(),
             sources,
             counts,
+            requests: history.requests(now_ms),
             since_ms: self.meter.since_ms,
         }))
     }

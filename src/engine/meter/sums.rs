@@ -7,7 +7,7 @@ use super::pyramid::{MergeRecord, OpenSlotRecords, Pyramid, TimeLevel};
 use crate::engine::{base::stored_form::is_default, prelude::*};
 use crate::model::{
     error::{Cancellation, CancellationReason},
-    metrics::{CapacityUsage, MeteredOperation, Period, Series, TableCounts},
+    metrics::{CapacityUsage, MeteredOperation, Period, RequestCounts, Series, TableCounts},
 };
 
 /// The number of minutes reported: three hours, as long as CloudWatch keeps its finest points.
@@ -90,6 +90,15 @@ impl History {
                 .map(|(minute, sums)| (*minute, value_of(sums)))
                 .collect(),
         }
+    }
+
+    /// Returns the requests of each period.
+    #[must_use]
+    pub fn requests(&self, now_ms: u64) -> [RequestCounts; 3] {
+        Period::ALL.map(|window| {
+            let counts = self.within(window, now_ms).counts;
+            counts.map(|counts| counts.requests()).unwrap_or_default()
+        })
     }
 
     /// Returns the sums of a window.

@@ -17,8 +17,8 @@ use crate::engine::{
     runtime::{EngineOptions, prelude::*},
 };
 use crate::model::metrics::{
-    Billing, HashRange, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, Period,
-    PeriodLoad, SourceMetrics, SplitCandidate, TableMetrics, TimeSpan,
+    Billing, HashRange, HotKey, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport,
+    Period, PeriodLoad, SourceMetrics, SplitCandidate, TableMetrics, TimeSpan,
 };
 
 impl Engine {
@@ -93,6 +93,7 @@ fn table_metrics(view: &ReadView<'_>, table: &TableEntry) -> Result<TableMetrics
         table: name,
         sources,
         counts,
+        requests: history.requests(now_ms),
         since_ms,
     })
 }
@@ -272,22 +273,35 @@ impl Engine {
     }
 
     /// Returns the most accessed keys of a table or global index in a window, the hottest first,
-    /// with their load of the day.
+    /// with their load of the day. The partition of a key that is cut into several is the one with
+    /// the most load in the last minute, or else in the window.
     pub fn hot_keys(
         &self,
         source: &PartitionedSource,
         window: Period,
         count: usize,
-    ) -> Result<Vec<(Digest, PeriodLoad, Load)>, Error> {
+    ) -> Result<Vec<HotKey<()>>, Error> {
         let (heat, day) = (self.heat(source, window)?, self.heat(source, Period::Day)?);
+        let now = self.heat(source, Period::Minute)?;
+        let weight = |of: &HeatRecord, id: u32| {
+            let load = of.partitions.get(&id).map(|of| of.load).unwrap_or_default();
+            load.weight() + load.throttles() as f64
+        };
+        let rank = |part: &Partition| (weight(&now, part.id), weight(&heat, part.id));
+        // The first of equals.
+        let hottest_part = |digest: &Digest| {
+            let parts = source.map.parts_of(digest);
+            parts.reduce(|best, part| if rank(part) > rank(best) { part } else { best })
+        };
         let hottest = stored::hottest(&heat.keys).into_iter().take(count);
         Ok(hottest
-            .map(|(digest, heat)| {
-                (
-                    digest,
-                    heat,
-                    day.keys.get(&digest).map_or(heat.load, |day| day.load),
-                )
+            .map(|(digest, PeriodLoad { load, peak })| HotKey {
+                digest,
+                key: None,
+                partition: hottest_part(&digest).map_or(0, |part| part.id),
+                load,
+                peak,
+                total: day.keys.get(&digest).map_or(load, |day| day.load),
             })
             .collect())
     }

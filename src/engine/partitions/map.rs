@@ -118,6 +118,15 @@ impl PartitionMap {
         &self.partitions[first..=self.position_of(to).max(first)]
     }
 
+    /// Returns the partitions of one collection, which may be cut into several, in order.
+    pub fn parts_of(&self, digest: &Digest) -> impl Iterator<Item = &Partition> {
+        let from = self.position_of(digest);
+        let parts = self.partitions[from..].iter().enumerate();
+        let is_part =
+            |(place, part): &(usize, &Partition)| *place == 0 || part.from.starts_with(digest);
+        parts.take_while(is_part).map(|(_, part)| part)
+    }
+
     /// Returns the position of the partition with that number.
     #[must_use]
     pub fn position_of_id(&self, id: u32) -> Option<usize> {

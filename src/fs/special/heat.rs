@@ -367,7 +367,13 @@ pub fn picture(mount: &Mount, node: &Special, window: Period) -> Result<Vec<u8>,
     }
     let layout = mount.layout()?;
     let (span, limits) = (layout.time_span(window), layout.partition_limits());
+    let metrics = layout.metrics(std::slice::from_ref(&source.table))?;
+    let requests = metrics
+        .tables
+        .first()
+        .map(|of| of.requests[window as usize]);
     let picture = HeatMap {
+        requests: requests.unwrap_or_default(),
         table: source.table.as_str().to_owned(),
         span,
         limits,

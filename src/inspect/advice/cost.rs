@@ -4,7 +4,7 @@
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceCost, AdviceLevel};
 use super::format::{minute, percent, units};
-use crate::codec::count::plural;
+use crate::codec::count::throttled;
 use crate::model::metrics::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
@@ -231,7 +231,7 @@ pub fn load(facts: &TableFacts) -> Option<String> {
         minute(traffic.since_ms),
         units(all.read),
         units(all.write),
-        plural(all.throttles(), "throttle event"),
+        throttled(&traffic.metrics.counts.total.requests(), all.throttles()),
     );
     if traffic.seconds() < SECONDS_MIN {
         return Some(format!(

@@ -141,10 +141,26 @@ fn projection_remedy(facts: &TableFacts, index: &IndexFacts) -> String {
         return format!("List the attributes that its queries read. {LOCAL_STAYS}");
     }
     format!(
-        "List the attributes that its queries read. Make a second index with these alone: `gsi NAME key:S include=a,b` into `{}/ctl`. A definition written to `{0}/schema.plan` tells its cost before. When queries use the new one: `rmdir {}`.",
+        "List the attributes that its queries read. Make a second index with these alone, a and b here: `gsi {} include=a,b` into `{}/ctl`. A definition written to `{1}/schema.plan` tells its cost before. When queries use the new one: `rmdir {}`.",
+        second_index(index),
         facts.name(),
         path(facts, index)
     )
+}
+
+/// Returns the words of a second index with the same key, as `ctl` takes them.
+fn second_index(index: &IndexFacts) -> String {
+    let schema = &index.schema;
+    let is_word = |name: &str| {
+        name.chars()
+            .all(|letter| letter.is_alphanumeric() || "_-.".contains(letter))
+    };
+    if schema.partition.len() > 1 || !schema.attributes().all(|key| is_word(&key.name)) {
+        return "NAME key:S".to_owned();
+    }
+    let keys = schema.attributes();
+    let keys = keys.map(|key| format!(" {}:{:?}", key.name, key.attribute_type));
+    format!("{}-2{}", schema.name, keys.collect::<String>())
 }
 
 fn projected(projection: &Projection) -> String {

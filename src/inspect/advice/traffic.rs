@@ -88,7 +88,7 @@ fn hot_key(keyed: &KeySource<'_>, of: &SourceTraffic, hot: &HotLoad<'_>) -> Advi
         },
         subject: keyed.subject.clone(),
         finding: format!(
-            "{} {} takes {} of the {kind} units of the last {}: {} of {}. In its busiest second it took {}, {} of the {limit} that a partition gives. With this share {whole} serves at most {} {kind} units a second.",
+            "{} {} takes {} of the {kind} units of the last {}: {} of {}. In its busiest second it took {}, {} of the {limit} that a partition gives. With this share {whole} serves at most {} {kind} units a second. Its load is in partition {}.",
             keyed.key,
             key_name(hot.key),
             percent(hot.share(), 1.0),
@@ -97,7 +97,8 @@ fn hot_key(keyed: &KeySource<'_>, of: &SourceTraffic, hot: &HotLoad<'_>) -> Advi
             units(hot.all),
             units(hot.peak),
             percent(hot.of_limit(), 1.0),
-            units(hot.limit / hot.share())
+            units(hot.limit / hot.share()),
+            partition(hot.key.partition)
         ),
         cost: AdviceCost::default()
             .throttles(throttles)
@@ -153,11 +154,19 @@ fn throttled(facts: &TableFacts, keyed: &KeySource<'_>, of: &SourceTraffic, day:
         )
     });
     let (cause, remedy) = throttle_cause(facts, of, access, hot);
+    let requests = facts.traffic.as_ref().map_or_else(String::new, |traffic| {
+        let sent = traffic.metrics.requests[Period::Day as usize];
+        format!(
+            " {} of {} to the table were throttled as a whole.",
+            sent.throttled,
+            plural(sent.requests, "request")
+        )
+    });
     Advice {
         level: AdviceLevel::Warning,
         subject: keyed.subject.clone(),
         finding: format!(
-            "{} in the last day: {} of reads and {} of writes. A batch has one for each item that it could not read or write.{on} {cause}",
+            "{} in the last day: {} of reads and {} of writes.{requests} A batch has an event for each item that it could not read or write.{on} {cause}",
             plural(day.throttles(), "throttle event"),
             day.read_throttles,
             day.write_throttles
@@ -302,10 +311,11 @@ fn wasted(
         level: AdviceLevel::Hint,
         subject: facts.subject(source.index.as_ref()),
         finding: format!(
-            "{kind} evaluated {} in the last day and returned {}, {}. About {} of the {} read units that they took were for nothing.",
+            "{kind} of {} evaluated {} in the last day and returned {}: {} read for each one returned. About {} of the {} read units that they took were for nothing.",
+            facts.subject(source.index.as_ref()),
             plural(reads.evaluated, "item"),
             reads.returned,
-            percent(reads.returned as f64, reads.evaluated as f64),
+            reads.evaluated / reads.returned.max(1),
             units(for_nothing),
             units(reads.units)
         ),

@@ -3,7 +3,7 @@
 
 use crate::model::metrics::{
     HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, Period,
-    TimeSpan,
+    RequestCounts, TimeSpan,
 };
 use crate::model::schema::ProvisionedThroughput;
 
@@ -17,6 +17,8 @@ pub struct HeatMap {
     /// The window in which the load is counted.
     pub span: TimeSpan,
     pub limits: PartitionLimits,
+    /// The requests to the table in the window.
+    pub requests: RequestCounts,
     /// The lanes, the base first.
     pub lanes: Vec<HeatLane>,
 }

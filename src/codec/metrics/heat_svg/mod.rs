@@ -14,7 +14,7 @@ mod strip;
 #[path = "../heat_svg_tests.rs"]
 mod tests;
 
-use canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT, plural, rate};
+use canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT, count, plural, rate};
 use data::{HeatMap, STEPS, rates};
 
 use crate::codec::calendar::iso;
@@ -88,8 +88,13 @@ fn head(canvas: &mut Canvas, picture: &HeatMap) {
             MARGIN + 16.0,
             100.0,
             "loud",
-            400.0,
-            &plural(load.throttles(), "throttle event"),
+            500.0,
+            &format!(
+                "{} of {} throttled ({})",
+                count(picture.requests.throttled),
+                plural(picture.requests.requests, "request"),
+                plural(load.throttles(), "throttle event")
+            ),
         );
     }
 }
