@@ -32,6 +32,7 @@ mod over_servers;
 mod pairs;
 mod programs;
 mod proofs;
+mod remedies;
 #[cfg(feature = "remote")]
 mod remote;
 mod scratch_files;

@@ -1,5 +1,6 @@
 //! Shared parts of the engine's tests.
 pub mod bed;
+pub mod corpus;
 
 use std::sync::Arc;
 
