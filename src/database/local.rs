@@ -120,9 +120,10 @@ impl Database for LocalDatabase {
 
 impl LocalDatabase {
     /// Wraps a call so that it is timed and counted under the tables it names, before its caller
-    /// gets the outcome.
+    /// gets the outcome. The requests of a bulk load are no traffic.
     fn timed(&self, call: Call) -> Call {
-        let Some(operation) = MeteredOperation::named(call.name()) else {
+        let Some(operation) = MeteredOperation::named(call.name()).filter(|_| !call.is_bulk())
+        else {
             return call;
         };
         let timer = self.engine.timer(operation);

@@ -13,7 +13,7 @@ use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, markdown};
 use ddbfs::model::api::CallContext;
 use ddbfs::model::error::Error;
-use ddbfs::model::metrics::Period;
+use ddbfs::model::metrics::{Period, RequestCounts};
 
 const SIZES: [u32; 2] = [100, 1_500];
 const FAULTY_SIZES: [u32; 2] = [200, 1_000];
@@ -104,6 +104,8 @@ fn bulk_loads_are_counted_apart_and_counting_can_begin_anew() {
         assert_eq!(usage(place).load(), Default::default());
         assert_eq!(usage(place).bulk_write.sum, 200.0);
     }
+    let requests = bed.table_metrics().requests;
+    assert_eq!(requests, [RequestCounts::default(); 3]);
     let rendered = prometheus::render(&bed.metrics());
     for index in ["", ",index=\"by-sk\""] {
         let line = format!(

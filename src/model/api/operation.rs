@@ -99,6 +99,12 @@ macro_rules! call_enum {
                 match self { $(Self::$name(_, done) => done.complete(Err(error)),)* }
             }
 
+            /// True for a part of a bulk load.
+            #[must_use]
+            pub fn is_bulk(&self) -> bool {
+                match self { $(Self::$name(_, done) => done.context.is_bulk,)* }
+            }
+
             /// Returns the same call with an observer: `hear` gets the error, if the call fails,
             /// before the caller gets the outcome.
             #[must_use]
