@@ -9,7 +9,7 @@ use super::entries::{EntryKey, SourceName};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::metrics::{
-    BoundKey, CollectionWarning, HotKey, LargeCollection, Metrics, PartitionContent,
+    AccessPattern, BoundKey, CollectionWarning, HotKey, LargeCollection, Metrics, PartitionContent,
     PartitionLimits, PartitionReport, Period, SplitCandidate, ThrottleWarning, TimeSpan,
 };
 use crate::model::prices::{MountSpending, PriceTable};
@@ -115,6 +115,13 @@ pub trait Layout: Send + Sync {
         _count: usize,
     ) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
         Err(PARTITIONS_UNAVAILABLE)
+    }
+
+    /// Returns the access patterns of a table, by the units of the last day.
+    fn access_patterns(&self, _table: &TableName) -> Result<Vec<AccessPattern>, Error> {
+        Err(Error::Unavailable(
+            "access patterns are counted where the data is: the service does not tell of them, and a mount sees only its own requests",
+        ))
     }
 
     /// Returns the largest item collections, the largest first.

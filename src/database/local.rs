@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 use super::layout::Layout;
 use super::prelude::*;
 use super::{BatchRowSink, RowSink};
+use crate::engine::runtime::Timer;
 use crate::engine::{Engine, EngineOptions};
-use crate::expr::partiql;
+use crate::expr::normal_form::RequestParts;
+use crate::model::api::items::item_operations;
 use crate::model::api::operation::operations;
+use crate::model::api::statements::statement_operations;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, QueryRequest,
+    BatchGetItemPage, BatchGetItemRequest, Call, Consumption, MeasuredResponse, QueryRequest,
     ScanRequest,
 };
 use crate::model::metrics::MeteredOperation;
@@ -90,27 +93,26 @@ impl Database for LocalDatabase {
         request: &BatchGetItemRequest,
         rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
-        let timer = self.engine.timer(MeteredOperation::BatchGetItem);
-        let tables = request.request_items.iter().map(|table| &table.table_name);
-        timer.finish(tables, self.engine.batch_get_item(request, rows), |_| None)
+        let timer = self.timer(MeteredOperation::BatchGetItem, request);
+        let mut returned = vec![0; request.request_items.len()];
+        let page = self.engine.batch_get_item(request, &mut |place, row| {
+            let takes_more = rows(place, row);
+            returned[place] += 1;
+            takes_more
+        });
+        timer.finish(page, |page| {
+            Consumption::in_order(&page.consumed_capacity, returned.clone())
+        })
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
-        let timer = self.engine.timer(MeteredOperation::Query);
-        timer.finish(
-            [&request.table_name],
-            self.engine.query(request, rows),
-            |page| Some(page.count),
-        )
+        let timer = self.timer(MeteredOperation::Query, request);
+        timer.finish(self.engine.query(request, rows), Page::consumption)
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
-        let timer = self.engine.timer(MeteredOperation::Scan);
-        timer.finish(
-            [&request.table_name],
-            self.engine.scan(request, rows),
-            |page| Some(page.count),
-        )
+        let timer = self.timer(MeteredOperation::Scan, request);
+        timer.finish(self.engine.scan(request, rows), Page::consumption)
     }
 
     fn layout(&self) -> Option<&dyn Layout> {
@@ -118,43 +120,32 @@ impl Database for LocalDatabase {
     }
 }
 
+/// Starts the timer of an operation on items or statements.
+macro_rules! timer_of_call {
+    ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+        fn timer_of_call(engine: &Engine, call: &Call) -> Option<Timer> {
+            match call {
+                $(Call::$name(request, done) => {
+                    Some(engine.timer(MeteredOperation::$name, &request.parts(), done.context.is_bulk))
+                })*
+                _ => None,
+            }
+        }
+    };
+}
+item_operations! { [[statement_operations] [timer_of_call]] }
+
 impl LocalDatabase {
     /// Wraps a call so that it is timed and counted under the tables it names, before its caller
     /// gets the outcome. The requests of a bulk load are no traffic.
     fn timed(&self, call: Call) -> Call {
-        let Some(operation) = MeteredOperation::named(call.name()).filter(|_| !call.is_bulk())
-        else {
-            return call;
-        };
-        let timer = self.engine.timer(operation);
-        if let Call::ExecuteStatement(request, done) = call {
-            let statement = request.statement.clone();
-            let timed = done.after(move |outcome: Result<ExecuteStatementResponse, Error>| {
-                // A failed statement is parsed again for its table.
-                let table = match &outcome {
-                    Ok(response) => Some(response.table_name.clone()),
-                    Err(_) => partiql::table_of(&statement),
-                };
-                timer.finish(&table, outcome, |response| {
-                    u64::try_from(response.items.len()).ok()
-                })
-            });
-            return Call::ExecuteStatement(request, timed);
+        match timer_of_call(&self.engine, &call).filter(|_| !call.is_bulk()) {
+            Some(timer) => call.measured(move |outcome| timer.count(outcome)),
+            None => call,
         }
-        let of_items = call.accesses().into_iter().map(|one| one.table.clone());
-        let of_statements = call.statements().into_iter().filter_map(partiql::table_of);
-        let tables = distinct(of_items.chain(of_statements));
-        call.heard(move |failure| timer.count(&tables, failure, None))
     }
-}
 
-/// Returns each table once, in order of first use.
-fn distinct(names: impl Iterator<Item = TableName>) -> Vec<TableName> {
-    let mut distinct = Vec::new();
-    for name in names {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
+    fn timer(&self, operation: MeteredOperation, request: &impl RequestParts) -> Timer {
+        self.engine.timer(operation, &request.parts(), false)
     }
-    distinct
 }

@@ -315,6 +315,14 @@ impl KeyConditionShape {
             .map(|condition| (condition.name.as_str(), condition.range.as_ref()))
     }
 
+    /// Returns the value that an attribute must have.
+    pub(super) fn equality(&self, attribute: &str) -> Option<&AttributeValue> {
+        self.conditions().find_map(|(name, range)| match range {
+            Some(SortRange::Equal(value)) if name == attribute => Some(value),
+            _ => None,
+        })
+    }
+
     /// True if the condition could find the item, as far as its attributes exist.
     #[must_use]
     pub fn matches(&self, item: &Item) -> bool {

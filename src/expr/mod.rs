@@ -17,7 +17,7 @@
 //! conditions and projections again. [`evaluate`] evaluates a condition against an item.
 //! [`partiql`] makes the same types of statements. [`literals`] turns expressions with values in
 //! the text, as users of the mount write them, into those of the API. [`read_request`] is a Query
-//! or Scan made of these types.
+//! or Scan made of these types. [`normal_form`] has requests without their values.
 
 pub mod condition;
 pub mod evaluate;
@@ -26,6 +26,7 @@ pub mod key_condition;
 pub mod legacy;
 pub mod lexer;
 pub mod literals;
+pub mod normal_form;
 pub mod order;
 pub mod parse;
 pub mod partiql;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::condition::{Condition, Operand};
 use super::key_condition::KeyConditionShape;
+use super::predicate::Predicate;
 use super::projection::ProjectionPaths;
 use crate::model::api::Placeholders;
 use crate::model::{AttributeValue, DocumentPath, Error};
@@ -19,9 +20,19 @@ pub struct ExpressionWriter {
     /// Numbers by name.
     names: BTreeMap<String, usize>,
     values: Vec<AttributeValue>,
+    /// True for a normal form: names are written as they are, and each value as `?`.
+    is_normal: bool,
 }
 
 impl ExpressionWriter {
+    /// Makes a writer of normal forms.
+    pub(super) fn normal() -> Self {
+        Self {
+            is_normal: true,
+            ..Self::default()
+        }
+    }
+
     /// Makes a writer for placeholders that stand beside those of others: `mark` is in all of them.
     #[must_use]
     pub fn with_mark(mark: &'static str) -> Self {
@@ -49,17 +60,23 @@ impl ExpressionWriter {
     }
 
     fn name(&mut self, name: &str) -> String {
+        if self.is_normal {
+            return name.to_owned();
+        }
         let next = self.names.len();
         let number = *self.names.entry(name.to_owned()).or_insert(next);
         format!("#{}n{number}", self.mark)
     }
 
     fn value(&mut self, value: &AttributeValue) -> String {
+        if self.is_normal {
+            return "?".to_owned();
+        }
         self.values.push(value.clone());
         format!(":{}v{}", self.mark, self.values.len() - 1)
     }
 
-    fn path(&mut self, path: &DocumentPath) -> String {
+    pub(super) fn path(&mut self, path: &DocumentPath) -> String {
         path.to_text_with(|name| self.name(name))
     }
 
@@ -94,10 +111,14 @@ impl ExpressionWriter {
     pub fn condition(&mut self, condition: &Condition) -> Result<String, Error> {
         Ok(match condition {
             Condition::Test(predicate, operands) => {
-                let operands = operands
+                let mut operands = operands
                     .iter()
                     .map(|operand| self.operand(operand))
                     .collect::<Result<Vec<_>, _>>()?;
+                if self.is_normal && *predicate == Predicate::In {
+                    // Lists of any length are one form.
+                    operands.dedup();
+                }
                 predicate.text(&operands)
             }
             Condition::And(list) => {
@@ -141,6 +162,9 @@ impl ExpressionWriter {
             Operand::Path(path) => self.path(path),
             Operand::Value(value) => self.value(value),
             Operand::Size(inner) => format!("size({})", self.operand(inner)?),
+            Operand::Truth(condition) if self.is_normal => {
+                format!("({})", self.condition(condition)?)
+            }
             Operand::Truth(_) => {
                 return Err(Error::Unavailable("only PartiQL compares with a condition"));
             }

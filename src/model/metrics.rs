@@ -662,3 +662,167 @@ pub struct CollectionWarning {
     /// Milliseconds since the epoch.
     pub time_ms: u64,
 }
+
+/// The normal form of a request: attribute names in place of placeholders, `?` in place of values.
+/// Requests of one form are one access pattern, through whichever interface they came. A long text
+/// is cut, with `…` at its end.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccessForm {
+    /// The API's name: a PartiQL statement has that of the operation that it stands for. Empty for
+    /// the sum of the patterns beyond those that are kept.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub operation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<String>,
+    /// The key of a read, update or delete: `pk = ? AND begins_with(sk, ?)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_condition: Option<String>,
+    /// The filter of a Query or Scan, the condition of a write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// The changes of an UpdateItem, or the distinct actions of a batch or transaction on the
+    /// table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actions: Option<String>,
+    /// The document paths that are read, or `COUNT`; `None`: all attributes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projection: Option<String>,
+}
+
+impl AccessForm {
+    /// True for the sum of the patterns beyond those that are kept.
+    #[must_use]
+    pub fn is_others(&self) -> bool {
+        self.operation.is_empty()
+    }
+}
+
+/// The requests of an access pattern in a window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccessCounts {
+    /// Requests, or pages of Query and Scan: successful, throttled, and with failed conditions.
+    pub requests: u64,
+    /// Read units of the table and its indexes.
+    pub read: f64,
+    /// Write units of the table and its indexes.
+    pub write: f64,
+    /// Items or entries read, before a filter; 0 for writes.
+    pub evaluated: u64,
+    /// Items returned; 0 for writes without returned items.
+    pub returned: u64,
+    /// Requests that were refused by a simulated throttle.
+    pub throttled: u64,
+    /// Writes that were refused by their condition.
+    pub failed_conditions: u64,
+    pub latency: LatencyHistogram,
+    /// Requests by the entity of their partition key: the letters before the first separator
+    /// (`USER` of `USER#17`), `?` for a key without them, `…` for entities beyond those that are
+    /// kept.
+    pub entities: BTreeMap<String, u64>,
+}
+
+/// The entities of an access pattern that are kept.
+const ENTITIES_MAX: usize = 8;
+/// The entity that stands for those beyond the kept ones.
+pub const OTHER_ENTITIES: &str = "…";
+
+impl AccessCounts {
+    /// Returns read and write units.
+    #[must_use]
+    pub fn units(&self) -> f64 {
+        self.read + self.write
+    }
+
+    /// Compares by units, then by requests.
+    #[must_use]
+    pub fn rank(&self, other: &Self) -> std::cmp::Ordering {
+        let by_units = self.units().total_cmp(&other.units());
+        by_units.then(self.requests.cmp(&other.requests))
+    }
+
+    /// Counts requests of an entity.
+    pub fn add_entity(&mut self, entity: &str, requests: u64) {
+        let is_kept = self.entities.contains_key(entity) || self.entities.len() < ENTITIES_MAX;
+        let name = if is_kept { entity } else { OTHER_ENTITIES };
+        match self.entities.get_mut(name) {
+            Some(count) => *count += requests,
+            None => drop(self.entities.insert(name.to_owned(), requests)),
+        }
+    }
+
+    /// Adds the counts of another period or process.
+    pub fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.read += other.read;
+        self.write += other.write;
+        self.evaluated += other.evaluated;
+        self.returned += other.returned;
+        self.throttled += other.throttled;
+        self.failed_conditions += other.failed_conditions;
+        self.latency.merge(&other.latency);
+        for (entity, requests) in &other.entities {
+            self.add_entity(entity, *requests);
+        }
+    }
+
+    /// True if a read of at least a hundred items returned less than a tenth of them.
+    #[must_use]
+    pub fn throws_away(&self) -> bool {
+        self.evaluated >= 100 && self.returned.saturating_mul(10) < self.evaluated
+    }
+}
+
+/// Counts of latencies in classes that grow by a fifth.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LatencyHistogram(BTreeMap<u8, u64>);
+
+/// The classes in a doubling of the latency.
+const LATENCY_CLASSES: f64 = 4.0;
+
+impl LatencyHistogram {
+    /// Counts a latency.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn add(&mut self, ms: f64) {
+        let class = (1e3 * ms).max(1.0).log2() * LATENCY_CLASSES;
+        *self.0.entry(class.clamp(0.0, 127.0) as u8).or_default() += 1;
+    }
+
+    /// Adds other latencies.
+    pub fn merge(&mut self, other: &Self) {
+        for (class, count) in &other.0 {
+            *self.0.entry(*class).or_default() += count;
+        }
+    }
+
+    /// Returns the upper bound, in milliseconds, of the class that the share of the latencies ends
+    /// in (0.99 for p99); `None` without latencies.
+    #[must_use]
+    pub fn percentile_ms(&self, share: f64) -> Option<f64> {
+        let wanted = share * self.0.values().sum::<u64>() as f64;
+        let mut counted = 0;
+        let class = self.0.iter().find(|(_, count)| {
+            counted += **count;
+            counted as f64 >= wanted
+        });
+        class.map(|(class, _)| (f64::from(*class + 1) / LATENCY_CLASSES).exp2() / 1e3)
+    }
+}
+
+/// An access pattern of a table with its requests.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AccessPattern {
+    pub form: AccessForm,
+    /// One for each period, in the order of [`Period::ALL`].
+    pub windows: [AccessCounts; 3],
+}
+
+impl AccessPattern {
+    /// Returns the requests of a window.
+    #[must_use]
+    pub fn within(&self, window: Period) -> &AccessCounts {
+        &self.windows[window as usize]
+    }
+}

@@ -8,6 +8,7 @@
     clippy::cast_sign_loss
 )]
 
+mod access;
 mod advice;
 mod advice_corpus;
 mod advice_faults;

@@ -22,6 +22,7 @@ use crate::engine::index_life::violations;
 use crate::engine::read::source;
 use crate::engine::read::source::ReadSource;
 use crate::engine::runtime::ReadView;
+use crate::expr::normal_form::RequestPart;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::CommitObserver;
 use crate::model::api::table_control::{
@@ -30,8 +31,8 @@ use crate::model::api::table_control::{
 };
 use crate::model::api::tables::{AbsentEntry, IndexEstimate};
 use crate::model::api::{
-    CreateTableRequest, DeleteItemResponse, IndexDefinition, Segment, TableDescription,
-    UpdateTableRequest,
+    CreateTableRequest, DeleteItemResponse, IndexDefinition, MeasuredResponse, Segment,
+    TableDescription, UpdateTableRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::metrics::{HashRange, MeteredOperation};
@@ -109,11 +110,19 @@ impl Browse for LocalDatabase {
         view.admit_item(&source.table, &address)?;
         // A global index has no consistent reads.
         let is_consistent = !source.is_index(IndexKind::Global);
-        Ok(view.charge_item(
-            &source.table,
-            &address,
-            read_units(item_bytes as usize, is_consistent),
-        )?)
+        let units = read_units(item_bytes as usize, is_consistent);
+        view.charge_item(&source.table, &address, units)?;
+        let partition = key
+            .index
+            .as_ref()
+            .and_then(|(partition, _)| partition.first());
+        let (table, index) = (
+            &source.table.schema.name,
+            source.index().map(|index| &index.name),
+        );
+        let part = RequestPart::entry(table, index, partition.unwrap_or(&key.base.partition));
+        self.engine.count_get(&part, units);
+        Ok(())
     }
 
     fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
@@ -338,26 +347,25 @@ impl Browse for LocalDatabase {
             ReadRange::Query { .. } => MeteredOperation::Query,
             ReadRange::Scan { .. } => MeteredOperation::Scan,
         };
-        let table = &request.table_name;
-        let (timer, started) = (self.engine.timer(operation), Instant::now());
+        let (timer, started) = (self.timer(operation, request), Instant::now());
         let read = self.engine.read_page_unbilled(request.clone(), rows);
         let (page, charge) = match read {
             Ok(read) => read,
-            Err(error) => return timer.finish([table], Err(error), |_| None),
+            Err(error) => {
+                timer.count(Err(&error));
+                return Err(error);
+            }
         };
-        let (engine, table, took, count) = (
-            Arc::clone(&self.engine),
-            table.clone(),
-            started.elapsed(),
-            page.count,
-        );
         // Timed by the read, however much later the page is delivered.
+        let (engine, took, consumed) = (
+            Arc::clone(&self.engine),
+            started.elapsed(),
+            page.consumption(),
+        );
         let apply = move || {
             let settled = engine.view().and_then(|view| charge.spend(&view));
-            engine
-                .timer(operation)
-                .with_elapsed(took)
-                .finish([&table], settled, |()| Some(count))
+            timer.count_at(took, settled.as_ref().map(|()| consumed.clone()));
+            settled
         };
         Ok((page, DeferredCharge::new(apply)))
     }
@@ -380,12 +388,10 @@ impl Browse for LocalDatabase {
     }
 
     fn trash_item(&self, request: TrashRequest, done: Completion<DeleteItemResponse>) {
-        let timer = self.engine.timer(MeteredOperation::DeleteItem);
-        let tables = vec![request.delete.table_name.clone()];
-        self.engine.trash_item(
-            request,
-            done.after(move |outcome| timer.finish(&tables, outcome, |_| None)),
-        );
+        let timer = self.timer(MeteredOperation::DeleteItem, &request.delete);
+        let timed =
+            done.after(move |outcome| timer.finish(outcome, DeleteItemResponse::consumption));
+        self.engine.trash_item(request, timed);
     }
 
     fn trashed(

@@ -14,7 +14,7 @@ use crate::engine::base::keys::Space;
 use crate::engine::ops::metrics::PartitionedSource;
 use crate::model::error::StoreError;
 use crate::model::metrics::{
-    BoundKey, CollectionWarning, HotKey, LargeCollection, Metrics, PartitionContent,
+    AccessPattern, BoundKey, CollectionWarning, HotKey, LargeCollection, Metrics, PartitionContent,
     PartitionLimits, PartitionReport, PeakSecond, Period, SplitCandidate, ThrottleWarning,
     TimeSpan,
 };
@@ -175,6 +175,10 @@ impl Layout for LocalDatabase {
             })
         });
         hot.collect::<Result<_, _>>().map(Some)
+    }
+
+    fn access_patterns(&self, table: &TableName) -> Result<Vec<AccessPattern>, Error> {
+        self.engine.access_patterns(table)
     }
 
     fn big_collections(

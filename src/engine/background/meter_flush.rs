@@ -74,7 +74,8 @@ fn store_of_source(
     let since_ms = transaction.shared.started_ms.max(table.created_ms);
     stored::add_total(transaction.batch, source, &flush.sums.total, since_ms)?;
     stored::add(transaction.batch, source, &flush.sums.by_time, now_ms)?;
-    stored::add(transaction.batch, source, &flush.heat, now_ms)
+    stored::add(transaction.batch, source, &flush.heat, now_ms)?;
+    stored::add(transaction.batch, source, &flush.access, now_ms)
 }
 
 /// Removes, once an hour, records older than a day and records without a table, which an earlier

@@ -4,7 +4,8 @@
 //!
 //! Two hooks feed them. Below the operations, where the bytes of each item are known, [`Charges`]
 //! record capacity by source and place; above them, in `database::local::operations`, `Timer`
-//! counts outcome and latency by table and operation.
+//! counts outcome and latency by table and operation, and the request by its access pattern
+//! ([`access`]).
 //!
 //! The cost: a request writes nothing. A read copies its place, takes a shared lock on the map of
 //! sources and a lock of its own source, twice, and adds to some 20 numbers there; a place is
@@ -16,6 +17,7 @@
 //! so that they are durable and are reported with the counts of other processes on the same data
 //! directory. Counts since the last flush are lost when the process is killed.
 
+pub mod access;
 pub mod pyramid;
 pub mod stored;
 pub mod sums;
@@ -39,6 +41,7 @@ use super::{
 use crate::codec::digest::digest;
 use crate::model::metrics::{Load, ReadCounts};
 
+use access::{AccessForms, AccessRecord};
 use pyramid::{OpenSlotRecords, Pyramid};
 use stored::HeatRecord;
 use sums::{History, SumSlots};
@@ -54,6 +57,8 @@ pub struct EngineMeter {
     sources: RwLock<BTreeMap<SourceId, Arc<SourceMeter>>>,
     tables: RwLock<HashMap<TableName, Arc<Mutex<SumSlots>>>>,
     user_errors: Mutex<u64>,
+    /// The access patterns.
+    pub forms: AccessForms,
     /// Locked while counts are flushed to the store: a reader sees them in exactly one of the two
     /// places.
     flush_lock: RwLock<()>,
@@ -74,6 +79,7 @@ pub struct SourceFlush {
     pub source: Option<SourceId>,
     pub sums: History,
     pub heat: Pyramid<HeatRecord>,
+    pub access: Pyramid<AccessRecord>,
 }
 
 /// The longest time a reader waits for a flush.
@@ -157,18 +163,19 @@ impl EngineMeter {
             .map(|(source, meter)| meter.take_flush(*source, now_ms, is_end))
             .collect::<Vec<_>>();
         let tables = self.tables.read();
-        let of_table = tables.iter().map(|(table, meter)| {
-            let (table, sums) = (table.clone(), meter.lock().take(now_ms, is_end));
-            SourceFlush {
-                table,
-                source: None,
-                sums,
-                heat: Pyramid::default(),
-            }
+        let of_table = tables.iter().map(|(table, meter)| SourceFlush {
+            sums: meter.lock().take(now_ms, is_end),
+            ..SourceFlush::new(table, None)
+        });
+        let of_patterns = self.forms.take(now_ms, is_end).into_iter();
+        let of_patterns = of_patterns.map(|(table, source, access)| SourceFlush {
+            access,
+            ..SourceFlush::new(&table, Some(source))
         });
         let sources = sources
             .into_iter()
             .chain(of_table)
+            .chain(of_patterns)
             .filter(|taken| !taken.is_empty())
             .collect();
         MeterFlush {
@@ -184,6 +191,7 @@ impl EngineMeter {
             match of.source {
                 None => self.table(&of.table).lock().restore(&of.sums),
                 Some(source) => {
+                    self.forms.restore(source, &of.access);
                     if let Some(meter) = self.known_source(source) {
                         meter.restore(of);
                     }
@@ -203,6 +211,7 @@ impl EngineMeter {
 
     /// Forgets the counted load of a table and its indexes.
     pub fn forget(&self, table: &TableName) {
+        self.forms.forget(table);
         for source in self.sources.read().values() {
             if source.table == *table {
                 source.forget();
@@ -216,6 +225,7 @@ impl EngineMeter {
     /// Removes sources that belong to no table any more.
     pub fn retain(&self, is_live: impl Fn(SourceId) -> bool) {
         self.sources.write().retain(|source, _| is_live(*source));
+        self.forms.retain(is_live);
     }
 }
 
@@ -261,8 +271,19 @@ pub enum PageReads {
 }
 
 impl SourceFlush {
+    /// Makes a flush without counts.
+    fn new(table: &TableName, source: Option<SourceId>) -> Self {
+        Self {
+            table: table.clone(),
+            source,
+            sums: History::default(),
+            heat: Pyramid::default(),
+            access: Pyramid::default(),
+        }
+    }
+
     fn is_empty(&self) -> bool {
-        self.heat.0.is_empty() && self.sums == History::default()
+        self.heat.0.is_empty() && self.access.0.is_empty() && self.sums == History::default()
     }
 }
 
@@ -394,10 +415,9 @@ impl SourceMeter {
         }
         let (sums, heat) = (counts.sums.take(now_ms, is_end), counts.slots.take());
         SourceFlush {
-            table: self.table.clone(),
-            source: Some(source),
             sums,
             heat,
+            ..SourceFlush::new(&self.table, Some(source))
         }
     }
 

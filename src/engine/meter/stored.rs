@@ -2,12 +2,13 @@
 //! that a day takes bounded space. Each process adds its part, so the records are the sums of all
 //! processes.
 //!
-//! A source has two kinds of records: sums, from which metrics are made, and the heat of partitions
-//! and keys. Beside the sums by time is their total, at level 0.
+//! A source has up to three kinds of records: sums, from which metrics are made, the heat of
+//! partitions and keys, and with a table's base its access patterns. Beside the sums by time is their total, at level 0.
 
 use std::collections::BTreeMap;
 
 use super::{
+    access::AccessRecord,
     pyramid::{MergeRecord, Pyramid, RecordTime, TimeLevel},
     sums::{History, Sums},
 };
@@ -35,6 +36,10 @@ impl MeterRecord for Sums {
 
 impl MeterRecord for HeatRecord {
     const KIND: u8 = 2;
+}
+
+impl MeterRecord for AccessRecord {
+    const KIND: u8 = 3;
 }
 
 fn level_tag(level: TimeLevel) -> u8 {
@@ -207,7 +212,7 @@ pub fn add_total(
 /// Fails with errors of the store.
 pub fn restart(batch: &mut dyn Write, source: SourceId, since_ms: u64) -> Result<(), StoreError> {
     let mut old = Vec::new();
-    for kind in [Sums::KIND, HeatRecord::KIND] {
+    for kind in [Sums::KIND, HeatRecord::KIND, AccessRecord::KIND] {
         for level in [TOTAL_LEVEL]
             .into_iter()
             .chain(TimeLevel::ALL.map(level_tag))
@@ -244,6 +249,7 @@ pub fn is_readable(key: &[u8], value: &[u8]) -> bool {
     match StoreKey::parse(key) {
         Some(StoreKey::Counted(_, Sums::KIND, ..)) => decode::<Sums>(value).is_ok(),
         Some(StoreKey::Counted(_, HeatRecord::KIND, ..)) => decode::<HeatRecord>(value).is_ok(),
+        Some(StoreKey::Counted(_, AccessRecord::KIND, ..)) => decode::<AccessRecord>(value).is_ok(),
         _ => false,
     }
 }
@@ -251,6 +257,11 @@ pub fn is_readable(key: &[u8], value: &[u8]) -> bool {
 impl StoredForm for Sums {
     const VERSION: u8 = 1;
     const NAME: &'static str = "counted units";
+}
+
+impl StoredForm for AccessRecord {
+    const VERSION: u8 = 1;
+    const NAME: &'static str = "access patterns";
 }
 
 impl StoredForm for HeatRecord {

@@ -1,11 +1,12 @@
 //! Reports of metrics: the load and sizes of tables, from the meters (`engine::meter`) and the
 //! stored counters, and the reports on partitions.
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::engine::{
     index_life::backfill::BackfillState,
     meter::{
+        access::AccessRecord,
         pyramid::MergeRecord,
         stored::{self, HeatRecord},
         top_keys::ItemCounter,
@@ -17,8 +18,9 @@ use crate::engine::{
     runtime::{EngineOptions, prelude::*},
 };
 use crate::model::metrics::{
-    Billing, HashRange, HotKey, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport,
-    Period, PeriodLoad, SourceMetrics, SplitCandidate, TableMetrics, TimeSpan,
+    AccessForm, AccessPattern, Billing, HashRange, HotKey, Load, Metrics, PartitionContent,
+    PartitionOrigin, PartitionReport, Period, PeriodLoad, SourceMetrics, SplitCandidate,
+    TableMetrics, TimeSpan,
 };
 
 impl Engine {
@@ -40,6 +42,39 @@ impl Engine {
             }
         }
         Ok(metrics)
+    }
+
+    /// Returns the access patterns of a table, by the units of the last day.
+    ///
+    /// # Errors
+    /// Fails with `ResourceNotFound`, or with an error of the store.
+    pub fn access_patterns(&self, table: &TableName) -> Result<Vec<AccessPattern>, Error> {
+        let _reading = self.shared.meter.read_lock();
+        let view = self.view()?;
+        let source = view.table(table)?.ok_or(Error::ResourceNotFound)?.source;
+        let mut records = stored::since::<AccessRecord>(view.read(), source, 0)?;
+        let fresh = self.shared.meter.forms.records(source);
+        fresh
+            .0
+            .iter()
+            .for_each(|(time, record)| records.add(*time, record));
+        let mut patterns = BTreeMap::<Arc<AccessForm>, AccessPattern>::new();
+        for window in Period::ALL {
+            let mut record = records.since(window.span(view.now_ms()).from_ms);
+            record.trim();
+            for (form, counts) in record.0 {
+                let pattern = patterns
+                    .entry(Arc::clone(&form))
+                    .or_insert_with(|| AccessPattern {
+                        form: (*form).clone(),
+                        ..AccessPattern::default()
+                    });
+                pattern.windows[window as usize] = counts;
+            }
+        }
+        let mut patterns: Vec<AccessPattern> = patterns.into_values().collect();
+        patterns.sort_by(|one, other| other.within(Period::Day).rank(one.within(Period::Day)));
+        Ok(patterns)
     }
 
     /// Counts a request that was refused before it reached the engine.

@@ -79,6 +79,7 @@ impl Engine {
                 .map(|next| statements::encode_token(&digest, &next)),
             last_evaluated_key: page.last_evaluated_key,
             table_name: statement.table.clone(),
+            evaluated: page.evaluated,
             consumed_capacity: page.consumed_capacity,
         })
     }
@@ -96,6 +97,7 @@ fn write(
         next_token: None,
         last_evaluated_key: None,
         table_name: statement.table.clone(),
+        evaluated: 0,
         consumed_capacity: written.consumed_capacity,
     })
 }

@@ -12,11 +12,12 @@ use super::{
     view::ReadView,
 };
 use crate::engine::{
-    meter::{OperationOutcome, sums::count_operation},
+    meter::{OperationOutcome, access::Access, sums::count_operation},
     prelude::*,
 };
+use crate::expr::normal_form::RequestPart;
 use crate::model::{
-    api::CommitObserver,
+    api::{CommitObserver, Consumption},
     metrics::{CollectionWarning, MeteredOperation, ThrottleWarning},
 };
 use crate::store::StoreInfo;
@@ -97,76 +98,107 @@ impl Engine {
 
 // The measurement of operations for the meters.
 
-/// A timer of one operation, from its start to [`Timer::end`].
+/// A timer of one operation, from its start to [`Timer::count`].
 #[derive(Debug)]
 pub struct Timer {
     shared: Arc<EngineShared>,
     operation: MeteredOperation,
+    /// The request on each of its tables.
+    accesses: Vec<Access>,
+    /// True for a part of a bulk load, which is no access pattern.
+    is_bulk: bool,
     started: Instant,
 }
 
 impl Engine {
-    /// Starts to measure an operation.
+    /// Starts to measure an operation of these parts.
     #[must_use]
-    pub fn timer(&self, operation: MeteredOperation) -> Timer {
+    pub fn timer(
+        &self,
+        operation: MeteredOperation,
+        parts: &[RequestPart<'_>],
+        is_bulk: bool,
+    ) -> Timer {
+        let started = Instant::now();
         Timer {
             shared: Arc::clone(&self.shared),
             operation,
-            started: Instant::now(),
+            accesses: self.accesses(operation, parts),
+            is_bulk,
+            started,
         }
+    }
+
+    fn accesses(&self, operation: MeteredOperation, parts: &[RequestPart<'_>]) -> Vec<Access> {
+        let table_of = |name: &TableName| self.table(name).ok().flatten();
+        self.shared
+            .meter
+            .forms
+            .accesses(operation.name(), parts, table_of)
+    }
+
+    /// Counts the read of an entry by its key that no operation made: the read of a file.
+    pub fn count_get(&self, part: &RequestPart<'_>, units: f64) {
+        let accesses = self.accesses(MeteredOperation::GetItem, &[*part]);
+        let consumed = Consumption::of_table(&ConsumedCapacity::of_table(units), 1);
+        let (now_ms, outcome) = (self.shared.now_ms(), OperationOutcome::Success);
+        self.shared
+            .meter
+            .forms
+            .count(&accesses, now_ms, None, outcome, &consumed);
     }
 }
 
 impl Timer {
-    /// Adds the time that the operation took before the timer was started.
-    #[must_use]
-    pub fn with_elapsed(self, took: Duration) -> Self {
-        let now = Instant::now();
-        Self {
-            started: now.checked_sub(took).unwrap_or(now),
-            ..self
-        }
-    }
-
     /// Counts the outcome for each table that the operation names, and returns it unchanged.
-    pub fn finish<'t, T>(
+    pub fn finish<T>(
         self,
-        tables: impl IntoIterator<Item = &'t TableName>,
         outcome: Result<T, Error>,
-        returned: impl Fn(&T) -> Option<u64>,
+        consumed: impl Fn(&T) -> Consumption,
     ) -> Result<T, Error> {
-        self.count(
-            tables,
-            outcome.as_ref().err(),
-            outcome.as_ref().ok().and_then(returned),
-        );
+        self.count(outcome.as_ref().map(consumed));
         outcome
     }
 
-    /// Counts the end of the operation for each table that it names, with its failure or its number
-    /// of items.
-    pub fn count<'t>(
-        self,
-        tables: impl IntoIterator<Item = &'t TableName>,
-        failure: Option<&Error>,
-        returned: Option<u64>,
-    ) {
-        let kind = failure.map_or(OperationOutcome::Success, OperationOutcome::of);
+    /// Counts the end of the operation for each table that it names: what it consumed, or its
+    /// failure.
+    pub fn count(&self, outcome: Result<Consumption, &Error>) {
+        self.count_at(self.started.elapsed(), outcome);
+    }
+
+    /// Counts the end of the operation, which took this long, however much later it is counted.
+    pub fn count_at(&self, took: Duration, outcome: Result<Consumption, &Error>) {
+        let (kind, consumed) = match outcome {
+            Ok(consumed) => (OperationOutcome::Success, consumed),
+            Err(error) => (OperationOutcome::of(error), Consumption::default()),
+        };
+        let meter = &self.shared.meter;
         // CloudWatch counts user errors for the account, not by table.
         if kind == OperationOutcome::UserError {
-            return self.shared.meter.count_user_error();
+            return meter.count_user_error();
         }
-        let latency_ms = self.started.elapsed().as_secs_f64() * 1e3;
+        let latency_ms = took.as_secs_f64() * 1e3;
         let now_ms = self.shared.now_ms();
-        for table in tables {
-            let meter = self.shared.meter.table(table);
+        let returns_items = matches!(
+            self.operation,
+            MeteredOperation::Query | MeteredOperation::Scan | MeteredOperation::ExecuteStatement
+        );
+        let returned = returns_items.then(|| consumed.returned.iter().sum());
+        for access in &self.accesses {
+            let table = meter.table(&access.table);
+            let mut sums = table.lock();
             count_operation(
-                meter.lock().counts(now_ms),
+                sums.counts(now_ms),
                 self.operation,
                 kind,
                 latency_ms,
                 returned,
             );
+        }
+        if !self.is_bulk {
+            meter
+                .forms
+                .count(&self.accesses, now_ms, Some(latency_ms), kind, &consumed);
         }
     }
 }

@@ -18,7 +18,7 @@ mod warnings;
 
 pub use crate::codec::record::{BatchRowSink, RowSink};
 pub use crate::model::api::Completion;
-pub use engine::{Background, Engine, Round};
+pub use engine::{Background, Engine, Round, Timer};
 pub use options::{BACKGROUND_PERIOD, EngineOptions};
 pub use shared::EngineShared;
 pub use transaction::Transaction;

@@ -34,6 +34,8 @@ pub struct PageOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectPage {
     pub items: Vec<Item>,
+    /// The items read before the filter.
+    pub evaluated: u64,
     pub consumed_capacity: ConsumedCapacity,
     pub last_evaluated_key: Option<Item>,
     /// The position of the next page, if there may be one.
@@ -261,6 +263,7 @@ fn read_ranges(
 ) -> Result<SelectPage, Error> {
     let mut selected = SelectPage {
         items: Vec::new(),
+        evaluated: 0,
         consumed_capacity: ConsumedCapacity::default(),
         last_evaluated_key: None,
         next: None,
@@ -301,6 +304,7 @@ fn read_ranges(
             return Err(error);
         }
         selected.consumed_capacity.add(&part.page.consumed_capacity);
+        selected.evaluated += part.page.scanned_count;
         bytes = part.bytes;
         // Nothing is left of a single item once it was evaluated.
         if part.is_cut && (plan.restartable || part.page.scanned_count == 0) {

@@ -82,7 +82,7 @@ pub fn of_read(
 }
 
 /// Collects the conditions that must all hold.
-fn conjuncts<'c>(condition: &'c Condition, into: &mut Vec<&'c Condition>) {
+pub(in crate::expr) fn conjuncts<'c>(condition: &'c Condition, into: &mut Vec<&'c Condition>) {
     match condition {
         Condition::And(list) => list.iter().for_each(|part| conjuncts(part, into)),
         other => into.push(other),

@@ -189,6 +189,80 @@ impl ConsumedCapacity {
     }
 }
 
+/// The consumption of a successful request, for its meters.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Consumption {
+    /// Units by table; without its name in the order in which the request first names its tables.
+    pub units: Vec<(Option<TableName>, f64)>,
+    /// The returned items of each part of the request: an item, a statement, a table of a
+    /// BatchGetItem; empty if none returns any.
+    pub returned: Vec<u64>,
+    /// The items read before a filter; `None`: those returned.
+    pub evaluated: Option<u64>,
+    /// True if a request that may write consumed the units of reads.
+    pub is_read: bool,
+}
+
+impl Consumption {
+    /// Returns what a request to tables in the order of the request consumed.
+    #[must_use]
+    pub fn in_order(units: &[ConsumedCapacity], returned: Vec<u64>) -> Self {
+        Self {
+            units: units.iter().map(|units| (None, units.total())).collect(),
+            returned,
+            ..Self::default()
+        }
+    }
+
+    /// Returns what a request consumed of tables by their names; `found` is what its parts
+    /// returned.
+    pub(super) fn named(
+        units: &[(TableName, ConsumedCapacity)],
+        found: impl Iterator<Item = bool>,
+    ) -> Self {
+        let units = units.iter();
+        Self {
+            units: units
+                .map(|(table, units)| (Some(table.clone()), units.total()))
+                .collect(),
+            returned: found.map(u64::from).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns what a request to one table consumed.
+    #[must_use]
+    pub fn of_table(units: &ConsumedCapacity, returned: u64) -> Self {
+        Self::in_order(std::slice::from_ref(units), vec![returned])
+    }
+}
+
+/// A response of an operation on items or statements. Each row of these families needs one: meters
+/// know from it what a request consumed.
+pub trait MeasuredResponse {
+    /// Returns what the request consumed.
+    fn consumption(&self) -> Consumption;
+}
+
+macro_rules! measured {
+    ($($response:ty, $it:ident => $consumption:expr;)*) => {
+        $(impl MeasuredResponse for $response {
+            fn consumption(&self) -> Consumption {
+                let $it = self;
+                $consumption
+            }
+        })*
+    };
+}
+pub(super) use measured;
+
+measured! {
+    Page, it => Consumption {
+        evaluated: Some(it.scanned_count),
+        ..Consumption::of_table(&it.consumed_capacity, it.count)
+    };
+}
+
 declare! { $ common
     /// `ItemCollectionMetrics` of a write to a table with local indexes.
     ItemCollectionMetrics {
@@ -274,7 +348,7 @@ pub struct LegacyConditions {
 
 api_enums! {
     /// The action of AttributeUpdates on an attribute.
-    #[derive(Default)]
+    #[derive(Default, Hash)]
     AttributeAction {
         Add = "ADD",
         #[default]
@@ -297,7 +371,7 @@ declare! { $ legacy
     }
 
     /// An entry of AttributeUpdates.
-    #[derive(Eq, Default)]
+    #[derive(Eq, Default, Hash)]
     AttributeUpdate = "AttributeValueUpdate" {
         local attribute: String,
         always action: AttributeAction,

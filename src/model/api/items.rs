@@ -3,8 +3,9 @@
 //! the rows. `codec/wire/items.rs`, `batches.rs` and `transactions.rs` complete their JSON form.
 
 use super::common::{
-    AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders,
-    Precondition, ReturnConsumedCapacity, ReturnValues, UpdateReturnValues, Version,
+    AttributeUpdate, ConditionParameter, ConsumedCapacity, Consumption, ItemCollectionMetrics,
+    MeasuredResponse, Placeholders, Precondition, ReturnConsumedCapacity, ReturnValues,
+    UpdateReturnValues, Version, measured,
 };
 use super::declare::{declare, operation_rows};
 use crate::model::{Error, Item, TableName};
@@ -380,8 +381,8 @@ impl<'r> ItemAccess<'r> {
     }
 }
 
-/// A request of an operation on items. Each row of this file needs one: meters, caches and remote
-/// mounts know the items of a call from it.
+/// A request of an operation on items. Each row of this file needs one: caches and remote mounts
+/// know the items of a call from it.
 pub trait ItemRequest {
     /// Returns the items that the request names.
     fn accesses(&self) -> Vec<ItemAccess<'_>>;
@@ -447,4 +448,19 @@ impl TransactAction {
             Self::Update { key, .. } => (key, ItemEffect::Update),
         }
     }
+}
+
+measured! {
+    GetItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.item.is_some().into());
+    PutItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.attributes.is_some().into());
+    UpdateItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.attributes.is_some().into());
+    DeleteItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.attributes.is_some().into());
+    BatchWriteItemResponse, it => Consumption::in_order(&it.consumed_capacity, Vec::new());
+    TransactGetItemsResponse, it => {
+        Consumption::named(&it.consumed_capacity, it.responses.iter().map(Option::is_some))
+    };
+    TransactWriteItemsResponse, it => Consumption {
+        is_read: it.is_replay,
+        ..Consumption::named(&it.consumed_capacity, std::iter::empty())
+    };
 }

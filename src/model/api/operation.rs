@@ -147,6 +147,29 @@ item_operations! { [[answered_by_requests]]
     /// Returns the items that an operation on items names.
     accesses -> ItemAccess<'_>;
 }
+macro_rules! measured_by_responses {
+    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+        impl Call {
+            /// Returns the same call with an observer of what it consumed or why it failed, before
+            /// the caller gets the outcome. Only operations on items and statements are observed.
+            #[must_use]
+            pub fn measured(self, hear: impl FnOnce(Result<Consumption, &Error>) + Send + 'static) -> Self {
+                match self {
+                    $(Self::$name(request, done) => {
+                        let heard = done.after(move |outcome: Result<$response, Error>| {
+                            hear(outcome.as_ref().map(MeasuredResponse::consumption));
+                            outcome
+                        });
+                        Self::$name(request, heard)
+                    })*
+                    other => other,
+                }
+            }
+        }
+    };
+}
+item_operations! { [[statement_operations] [measured_by_responses]] }
+
 statement_operations! { [[answered_by_requests]]
     /// Returns the statements of PartiQL that the call runs.
     statements -> &str;

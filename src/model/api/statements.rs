@@ -2,7 +2,9 @@
 //! ExecuteTransaction (docs/dynamodb.md 19.1). `expr::partiql` parses the statements;
 //! `engine/statements/` carries them out.
 
-use super::common::{ConsumedCapacity, ReturnConsumedCapacity};
+use super::common::{
+    ConsumedCapacity, Consumption, MeasuredResponse, ReturnConsumedCapacity, measured,
+};
 use super::declare::{declare, operation_rows};
 use crate::model::error::ValueError;
 use crate::model::{AttributeValue, Error, Item, TableName};
@@ -36,6 +38,8 @@ declare! { $ statements
         optional last_evaluated_key: Item,
         /// The table of the statement.
         later table_name: TableName as ChargedTable,
+        // The items read before the filter of a SELECT.
+        local evaluated: u64,
         later consumed_capacity: ConsumedCapacity as ChargedTable,
         + "ConsumedCapacity" = |it| Some((it.table_name.clone(), it.consumed_capacity.clone())),
     }
@@ -130,4 +134,19 @@ impl StatementRequest for ExecuteTransactionRequest {
     fn statements(&self) -> Vec<&str> {
         self.statements.iter().map(|one| &*one.statement).collect()
     }
+}
+
+measured! {
+    ExecuteStatementResponse, it => Consumption {
+        evaluated: Some(it.evaluated),
+        ..Consumption::of_table(&it.consumed_capacity, it.items.len() as u64)
+    };
+    BatchExecuteStatementResponse, it => {
+        let found = it.responses.iter().map(|one| matches!(one.outcome, Ok(Some(_))));
+        Consumption::named(&it.consumed_capacity, found)
+    };
+    ExecuteTransactionResponse, it => Consumption {
+        is_read: it.is_read,
+        ..Consumption::named(&it.consumed_capacity, it.responses.iter().map(Option::is_some))
+    };
 }

@@ -321,6 +321,7 @@ proptest! {
             next_token: flag.then(|| "next".to_owned()),
             last_evaluated_key: flag.then(|| item.clone()),
             table_name: table("Orders"),
+            evaluated: 0,
             consumed_capacity: consumed(),
         };
         check_response(&response);
