@@ -126,7 +126,7 @@ macro_rules! timer_of_call {
         fn timer_of_call(engine: &Engine, call: &Call) -> Option<Timer> {
             match call {
                 $(Call::$name(request, done) => {
-                    Some(engine.timer(MeteredOperation::$name, &request.parts(), done.context.is_bulk))
+                    Some(engine.timer(MeteredOperation::$name, &request.parts()))
                 })*
                 _ => None,
             }
@@ -139,13 +139,16 @@ impl LocalDatabase {
     /// Wraps a call so that it is timed and counted under the tables it names, before its caller
     /// gets the outcome. The requests of a bulk load are no traffic.
     fn timed(&self, call: Call) -> Call {
-        match timer_of_call(&self.engine, &call).filter(|_| !call.is_bulk()) {
+        if call.is_bulk() {
+            return call;
+        }
+        match timer_of_call(&self.engine, &call) {
             Some(timer) => call.measured(move |outcome| timer.count(outcome)),
             None => call,
         }
     }
 
     fn timer(&self, operation: MeteredOperation, request: &impl RequestParts) -> Timer {
-        self.engine.timer(operation, &request.parts(), false)
+        self.engine.timer(operation, &request.parts())
     }
 }

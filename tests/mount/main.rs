@@ -8,6 +8,7 @@
     clippy::cast_sign_loss
 )]
 
+mod access;
 mod basics;
 mod batch;
 mod coherence;

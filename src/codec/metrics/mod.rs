@@ -1,7 +1,8 @@
 //! Measurements as text: metrics in the Prometheus form, points by minute as CloudWatch names them,
-//! capacity and its cost as JSON, heat as an SVG picture; and the price table, read from JSON.
+//! capacity and its cost as JSON, access patterns, heat as an SVG picture; and the price table, read from JSON.
 //! `model::metrics` has the types.
 
+pub mod access;
 pub mod capacity;
 pub mod cloudwatch;
 pub mod heat_svg;

@@ -105,26 +105,18 @@ pub struct Timer {
     operation: MeteredOperation,
     /// The request on each of its tables.
     accesses: Vec<Access>,
-    /// True for a part of a bulk load, which is no access pattern.
-    is_bulk: bool,
     started: Instant,
 }
 
 impl Engine {
     /// Starts to measure an operation of these parts.
     #[must_use]
-    pub fn timer(
-        &self,
-        operation: MeteredOperation,
-        parts: &[RequestPart<'_>],
-        is_bulk: bool,
-    ) -> Timer {
+    pub fn timer(&self, operation: MeteredOperation, parts: &[RequestPart<'_>]) -> Timer {
         let started = Instant::now();
         Timer {
             shared: Arc::clone(&self.shared),
             operation,
             accesses: self.accesses(operation, parts),
-            is_bulk,
             started,
         }
     }
@@ -195,11 +187,9 @@ impl Timer {
                 returned,
             );
         }
-        if !self.is_bulk {
-            meter
-                .forms
-                .count(&self.accesses, now_ms, Some(latency_ms), kind, &consumed);
-        }
+        meter
+            .forms
+            .count(&self.accesses, now_ms, Some(latency_ms), kind, &consumed);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::{absence, heat, info, schema, scratch, table_files};
 use crate::codec::definitions::export;
-use crate::codec::metrics::{capacity, cloudwatch, prometheus};
+use crate::codec::metrics::{access, capacity, cloudwatch, prometheus};
 use crate::fs::{
     mount::text_cache::pretty_json,
     node::special::{Feature, ReadCost},
@@ -21,7 +21,7 @@ use crate::inspect::shapes;
 use crate::model::metrics::Period::{Day, Hour, Minute};
 
 /// Files in the directory of a table or a draft; listed if the mount shows all.
-pub static TABLE_FILES: [DerivedFile; 15] = [
+pub static TABLE_FILES: [DerivedFile; 17] = [
     DerivedFile::text("describe.json", table_files::describe),
     DerivedFile::text("schema.cfn.yaml", |mount, at| {
         table_files::exported(mount, at, export::cloudformation)
@@ -41,6 +41,22 @@ pub static TABLE_FILES: [DerivedFile; 15] = [
         .in_drafts()
         .with_command(CommandThread::Long, table_files::run_command),
     DerivedFile::text("advice.md", table_files::advice).volatile(),
+    DerivedFile::text("access.md", |mount, at| {
+        info::access(mount, at, |table, layout| {
+            let title = table.0.as_str();
+            access::markdown(title, std::slice::from_ref(table), |of| {
+                layout.time_span(of)
+            })
+            .into()
+        })
+    })
+    .since_mount(),
+    DerivedFile::text("access.json", |mount, at| {
+        info::access(mount, at, |table, layout| {
+            pretty_json(&access::json(table, |of| layout.time_span(of)))
+        })
+    })
+    .since_mount(),
     DerivedFile::text("shapes.md", |mount, at| {
         Ok(
             shapes::markdown(&*mount.shapes.get(&*mount.db, at.try_table()?)?, item_path)
@@ -105,7 +121,8 @@ pub static ALL_ADVICE: DerivedFile = DerivedFile::text(".ddb/advice.md", table_f
     .with_cost(ReadCost::Table);
 
 /// Files below `.ddb/`, by their paths; listed.
-pub static SERVICE_FILES: [DerivedFile; 13] = [
+pub static SERVICE_FILES: [DerivedFile; 14] = [
+    DerivedFile::text(".ddb/access.md", info::all_access),
     DerivedFile::text(".ddb/capacity.json", info::capacity),
     DerivedFile::text(".ddb/config.json", info::config),
     DerivedFile::text(".ddb/ctl", |_, _| Ok(info::CTL_USAGE.into()))

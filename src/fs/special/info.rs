@@ -1,8 +1,14 @@
 //! Statistics of the store, the mount and the tables: `stats.json`, `config.json`, `capacity.json`,
-//! `metrics.ndjson`. Consumption is counted by every process on the data directory since the
+//! `metrics.ndjson`, `access.md`, `access.json`. Consumption is counted by every process on the data directory since the
 //! counting of the table began. `.ddb/ctl` takes commands to the mount: one write is one command.
 
-use crate::codec::{calendar, metrics::capacity::render_all};
+use crate::codec::{
+    calendar,
+    metrics::{
+        access::{self as report, TablePatterns},
+        capacity::render_all,
+    },
+};
 use crate::database::layout::Layout;
 use crate::fs::{
     mount::text_cache::pretty_json,
@@ -102,6 +108,31 @@ pub fn metrics(
     let metrics = layout.metrics(std::slice::from_ref(table))?;
     let table = metrics.tables.first().ok_or(FsError::NotFound)?;
     Ok(render(&metrics, table, layout))
+}
+
+/// Returns the access patterns of a table as text.
+pub fn access(
+    mount: &Mount,
+    node: &Special,
+    render: impl FnOnce(&TablePatterns, &dyn Layout) -> Vec<u8>,
+) -> Result<Vec<u8>> {
+    let (layout, table) = (mount.layout()?, node.try_table()?);
+    let patterns = layout.access_patterns(table)?;
+    Ok(render(&(table.clone(), patterns), layout))
+}
+
+/// Returns the text of `.ddb/access.md`.
+pub fn all_access(mount: &Mount, _node: &Special) -> Result<Vec<u8>> {
+    let layout = mount.layout()?;
+    let mut all = Vec::new();
+    for table in mount.db.table_names()? {
+        match layout.access_patterns(&table) {
+            // The table is gone.
+            Err(Error::ResourceNotFound) => {}
+            patterns => all.push((table, patterns?)),
+        }
+    }
+    Ok(report::markdown("all tables", &all, |window| layout.time_span(window)).into_bytes())
 }
 
 /// The text of `.ddb/ctl`.
