@@ -138,6 +138,9 @@ impl AccessSlots {
 /// The form of a part and the table's source.
 type KnownForm = (NormalForm, SourceId);
 
+/// A known form with the hash of its text.
+type HashedForm = (u64, Arc<KnownForm>);
+
 /// The forms of requests by the hash of their texts.
 #[derive(Debug, Default)]
 pub struct AccessForms {
@@ -248,7 +251,7 @@ impl AccessForms {
         parts: &[RequestPart<'_>],
         table_of: impl Fn(&TableName) -> Option<Arc<TableEntry>>,
     ) -> Vec<Access> {
-        let mut accesses: Vec<(Access, Vec<(u64, Arc<KnownForm>)>)> = Vec::new();
+        let mut accesses: Vec<(Access, Vec<HashedForm>)> = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             let hash = self.hasher.hash_one(part);
             let Some(known) = self.known(hash, part, &table_of) else {
@@ -313,7 +316,7 @@ impl AccessForms {
     }
 
     /// Returns the form of a request with these different parts on one table.
-    fn form(&self, operation: &str, mut parts: Vec<(u64, Arc<KnownForm>)>) -> Arc<AccessForm> {
+    fn form(&self, operation: &str, mut parts: Vec<HashedForm>) -> Arc<AccessForm> {
         parts.sort_by_key(|(hash, _)| *hash);
         let hashes: Vec<u64> = parts.iter().map(|(hash, _)| *hash).collect();
         let hash = self.hasher.hash_one((operation, hashes));
