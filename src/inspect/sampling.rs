@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use crate::codec::record::ResultRow;
+use crate::codec::record::{Record, ResultRow};
 use crate::database::{Browse, SourceName};
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::Segment;
@@ -82,6 +82,40 @@ fn pages(
             return Ok(());
         }
     }
+}
+
+/// The maximum of items read in one snapshot of the store: a write that needs a larger data file
+/// waits for the end of every snapshot.
+const VIEW_ITEMS_MAX: u64 = 20_000;
+
+/// Calls `visit` with at most `items_max` stored records of a source or of a strip of it, in several
+/// snapshots. Consumes nothing.
+pub fn records(
+    database: &dyn Browse,
+    source: &SourceName,
+    strip: Option<Segment>,
+    items_max: u64,
+    visit: &mut dyn FnMut(&Record<'_>) -> Result<(), StoreError>,
+) -> Result<(), Error> {
+    let (mut last, mut read) = (None, 0);
+    while read < items_max {
+        let end_of_view = items_max.min(read + VIEW_ITEMS_MAX);
+        let mut outcome = Ok(());
+        last = database.records(source, strip, last.as_ref(), &mut |record| {
+            outcome = visit(record);
+            read += 1;
+            if outcome.is_ok() && read < end_of_view {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        outcome?;
+        if last.is_none() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// A distribution: the count of things by their size. The different sizes of `n` things with the

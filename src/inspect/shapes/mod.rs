@@ -19,7 +19,6 @@ mod report;
 mod shape;
 mod tree;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use report::{json, markdown};
@@ -27,13 +26,11 @@ pub use shape::{ItemShape, Pattern};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 
 use crate::database::{Browse, SourceName, SourceStats};
+use crate::inspect::sampling;
 use crate::model::api::Segment;
 use crate::model::{Error, Key, TableName, TableSchema};
 use learn::Learner;
 
-/// The maximum of items read in one snapshot of the store: a write that needs a larger data file
-/// waits for the end of every snapshot.
-const VIEW_ITEMS_MAX: u64 = 20_000;
 /// The strips of hash space from which a sample is taken.
 const STRIPS: u32 = 256;
 
@@ -85,7 +82,9 @@ pub fn read(
     let stats = database.stats(&source)?;
     let mut learner = Learner::new(&schema);
     if stats.entries <= items_max {
-        read_part(database, &source, None, u64::MAX, &mut learner)?;
+        sampling::records(database, &source, None, u64::MAX, &mut |record| {
+            learner.add(record)
+        })?;
     } else {
         read_strips(database, &source, items_max, &mut learner)?;
     }
@@ -115,43 +114,10 @@ fn read_strips(
             index,
             total: STRIPS,
         };
-        read_part(
-            database,
-            source,
-            Some(strip),
-            left.div_ceil(u64::from(STRIPS - index)),
-            learner,
-        )?;
-    }
-    Ok(())
-}
-
-/// Reads at most `items_max` items of the table or of a strip, in several snapshots.
-fn read_part(
-    database: &dyn Browse,
-    source: &SourceName,
-    strip: Option<Segment>,
-    items_max: u64,
-    learner: &mut Learner,
-) -> Result<(), Error> {
-    let end = learner.items().saturating_add(items_max);
-    let mut last = None;
-    while learner.items() < end {
-        let end_of_view = end.min(learner.items() + VIEW_ITEMS_MAX);
-        let mut learnt = Ok(());
-        last = database.records(source, strip, last.as_ref(), &mut |record| {
-            learnt = learner.add(record);
-            let goes_on = learnt.is_ok() && learner.items() < end_of_view;
-            if goes_on {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
+        let wanted = left.div_ceil(u64::from(STRIPS - index));
+        sampling::records(database, source, Some(strip), wanted, &mut |record| {
+            learner.add(record)
         })?;
-        learnt?;
-        if last.is_none() {
-            return Ok(());
-        }
     }
     Ok(())
 }
