@@ -37,6 +37,7 @@ mod top;
 mod umount;
 mod violations;
 mod watchdog;
+mod what_if;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -110,6 +111,9 @@ enum Command {
     Index(index::IndexArgs),
     /// Advise on the design of keys and indexes, of one table or all, from data and load.
     Advise(inspect::AdviseArgs),
+    /// Try another key, index or billing mode on a table's items and load, side by side with it as
+    /// it is; nothing is changed.
+    WhatIf(Box<what_if::WhatIfArgs>),
     /// Show the shapes of a table's items: patterns of keys, sizes, attributes, indexes.
     Shapes(inspect::ShapesArgs),
     /// Write the items of a key range to a directory and, on request, delete them from the table.
@@ -188,6 +192,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Man(args) => generate::man(&args, Cli::command()),
         Command::Index(args) => index::run(args),
         Command::Advise(args) => inspect::advise(args),
+        Command::WhatIf(args) => what_if::run(*args),
         Command::Shapes(args) => inspect::shapes(args),
         Command::Archive(args) => archive::run(args),
         Command::Autoscale(args) => autoscale::run(args),

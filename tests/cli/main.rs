@@ -17,3 +17,4 @@ mod readme_tour;
 #[path = "../support/mod.rs"]
 mod support;
 mod violations;
+mod what_if;

@@ -56,3 +56,4 @@ mod transactions;
 mod transfer;
 mod update_table;
 mod updates;
+mod what_if;

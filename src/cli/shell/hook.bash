@@ -19,7 +19,7 @@ __ddbfs_command() {
   local at=2
   [[ ${COMP_WORDS[1]} == index ]] && at=3
   case ${COMP_WORDS[1]} in
-    load | dump | push | advise | archive | violations | index)
+    load | dump | push | advise | what-if | archive | violations | index)
       if [[ $COMP_CWORD -eq $at && $2 != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$__ddbfs_program" shell --tables 2> /dev/null)" -- "$2")
       fi

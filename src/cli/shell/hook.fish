@@ -15,7 +15,7 @@ end
 __ddbfs_tell quiet
 
 # Completes table names for the commands that take one.
-complete -c ddbfs -n '__fish_seen_subcommand_from load dump push advise archive violations; and test (count (commandline -opc)) -eq 2' -f -a '(ddbfs shell --tables 2>/dev/null)'
+complete -c ddbfs -n '__fish_seen_subcommand_from load dump push advise what-if archive violations; and test (count (commandline -opc)) -eq 2' -f -a '(ddbfs shell --tables 2>/dev/null)'
 complete -c ddbfs -n '__fish_seen_subcommand_from index; and test (count (commandline -opc)) -eq 3' -f -a '(ddbfs shell --tables 2>/dev/null)'
 
 # Completes names that no listing shows: query/ and similar directories, clauses, values, results; and then nothing else.

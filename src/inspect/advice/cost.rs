@@ -9,7 +9,7 @@ use crate::model::metrics::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
 /// The minimum time of observation: a shorter one allows no conclusion on a month.
-const SECONDS_MIN: f64 = 3600.0;
+pub const SECONDS_MIN: f64 = 3600.0;
 /// The parts of the provisioned units that the busiest minute uses: from HIGH on the units are too
 /// few, below LOW too many.
 const HIGH_UTILIZATION: f64 = 0.8;
@@ -45,7 +45,9 @@ fn throughput_for(source: &SourceTraffic) -> ProvisionedThroughput {
     }
 }
 
-fn mode_costs(traffic: &Traffic) -> ModeCosts {
+/// Returns the cost of a month, at present or with another billing: then indexes get the units of
+/// their busiest minute if the table is provisioned.
+pub fn month(traffic: &Traffic, billing: Option<Billing>) -> f64 {
     let rate = |source: &SourceMetrics| {
         let of = traffic
             .source(source.index.as_ref())
@@ -57,23 +59,29 @@ fn mode_costs(traffic: &Traffic) -> ModeCosts {
             ..of
         }
     };
-    let billed = |billing: &dyn Fn(&SourceMetrics) -> Billing| {
-        let mut table = traffic.metrics.clone();
-        table
-            .sources
-            .iter_mut()
-            .for_each(|source| source.billing = billing(source));
-        traffic.prices.month_of_table(&table, rate).total()
-    };
+    let mut table = traffic.metrics.clone();
+    for source in &mut table.sources {
+        let of = traffic.source(source.index.as_ref());
+        source.billing = match (billing, of) {
+            (None, _) => source.billing,
+            (Some(Billing::Provisioned(_)), Some(of)) if source.index.is_some() => {
+                match source.is_local {
+                    true => Billing::WithTable,
+                    false => Billing::Provisioned(throughput_for(of)),
+                }
+            }
+            (Some(billing), _) => billing,
+        };
+    }
+    traffic.prices.month_of_table(&table, rate).total()
+}
+
+fn mode_costs(traffic: &Traffic) -> ModeCosts {
+    let busiest = traffic.source(None).map(throughput_for);
     ModeCosts {
-        now: billed(&|source| source.billing),
-        on_demand: billed(&|_| Billing::OnDemand),
-        provisioned: billed(
-            &|source| match (source.is_local, traffic.source(source.index.as_ref())) {
-                (false, Some(of)) => Billing::Provisioned(throughput_for(of)),
-                _ => Billing::WithTable,
-            },
-        ),
+        now: month(traffic, None),
+        on_demand: month(traffic, Some(Billing::OnDemand)),
+        provisioned: month(traffic, busiest.map(Billing::Provisioned)),
     }
 }
 

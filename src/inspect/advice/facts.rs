@@ -459,7 +459,7 @@ impl Traffic {
 }
 
 /// Reads the load; returns `None` if the database counts none.
-fn read_traffic(
+pub fn read_traffic(
     database: &dyn Browse,
     description: &TableDescription,
 ) -> Result<Option<Traffic>, Error> {

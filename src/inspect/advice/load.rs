@@ -233,7 +233,7 @@ pub fn hot_loads<'f>(
     })
 }
 
-const DAY_SECONDS: f64 = 86_400.0;
+pub const DAY_SECONDS: f64 = 86_400.0;
 
 /// Returns the cost of a month in which every day takes this many units. Units that are provisioned
 /// cost their price by the hour.

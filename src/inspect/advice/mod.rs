@@ -15,6 +15,7 @@
 //! format.rs      one point of advice, its cost; numbers, values and paths in text
 //! report.rs      the advice as Markdown, and the facts that are no advice
 //! overview.rs    the advice on all tables, as Markdown and JSON; that on one index
+//! what_if/       another key, index or billing mode, tried on items and load
 //! ```
 //! A rule is a function of the facts. It never changes anything. It reads a bounded part of a large
 //! table, and says how much.
@@ -31,6 +32,7 @@ mod report;
 mod sizes;
 mod traffic;
 mod values;
+pub mod what_if;
 
 pub use facts::TableFacts;
 pub use format::{Advice, AdviceLevel, incomplete_note};

@@ -1,0 +1,90 @@
+//! `ddbfs what-if` on a table with a known load.
+
+use crate::support::engine::bed::*;
+use crate::support::engine::*;
+use ddbfs::inspect::advice::what_if::{KeyExpression, WhatIf, markdown, try_on};
+use ddbfs::model::schema::ProvisionedThroughput;
+
+const DAY_MS: u64 = 86_400_000;
+
+/// 100 writes of `hot` in one second, and a write of each of 100 others a second later; all two days
+/// after items of an old date.
+fn bed() -> Bed {
+    let bed = Bed::new("pk:S sk:S", &[]);
+    let write = |pk: &str, sk: u32, date: &str| {
+        let item = format!(
+            r#""pk":"{pk}","sk":"{sk:03}","date":"{date}","half":"{}""#,
+            sk % 2
+        );
+        drop(put(&bed.database, "Tab", json(&item)).unwrap());
+    };
+    (0..100).for_each(|n| write("hot", n, "2026-01-01"));
+    bed.clock.advance_ms(2 * DAY_MS);
+    bed.background();
+    (100..200).for_each(|n| write("hot", n, "2026-01-03"));
+    bed.clock.advance_ms(1_000);
+    (0..100).for_each(|n| write(&format!("k{n}"), n, "2026-01-03"));
+    bed.clock.advance_ms(1_000);
+    bed
+}
+
+/// Returns the cells of a row.
+fn row(bed: &Bed, change: &WhatIf, title: &str) -> Vec<String> {
+    let trial = try_on(&bed.database, &table("Tab"), change)
+        .unwrap()
+        .unwrap();
+    let text = markdown(&trial);
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(&format!("| {title}")));
+    let line = line.unwrap_or_else(|| panic!("no {title} in {text}"));
+    let cells = line.trim_matches('|').split(" | ").skip(1);
+    cells.map(|cell| cell.trim().to_owned()).collect()
+}
+
+fn partition(text: &str) -> WhatIf {
+    WhatIf {
+        partition: Some(KeyExpression::parse(text).unwrap()),
+        ..WhatIf::default()
+    }
+}
+
+#[test]
+fn the_load_of_a_key_follows_its_items() {
+    let bed = bed();
+    let hottest = |text: &str| row(&bed, &partition(text), "hottest key, write units a second");
+    // Each part of the hot key has about half of its writes.
+    let found = hottest("{pk}#{0..1}");
+    assert_eq!(found[0], "100 of 1000 `hot`");
+    assert!(found[1].contains(" of 1000 `hot#"), "{found:?}");
+    let rate: f64 = found[1].split(' ').next().unwrap().parse().unwrap();
+    assert!((35.0..65.0).contains(&rate), "{found:?}");
+    // Writes go to the date of today, not to the old one.
+    let found = hottest("date");
+    assert!(found[1].starts_with("about "), "{found:?}");
+    assert!(found[1].ends_with("`2026-01-03`"), "{found:?}");
+    let rate: f64 = found[1].split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(rate >= 100.0, "{found:?}");
+}
+
+#[test]
+fn provisioned_units_are_tried_on_the_kept_minutes() {
+    let bed = bed();
+    let change = WhatIf {
+        billing: Some(Some(ProvisionedThroughput {
+            read_capacity_units: 1,
+            write_capacity_units: 2,
+        })),
+        ..WhatIf::default()
+    };
+    // 200 writes in the last minute, and 2 a second are 120; the 100 of two days ago are not kept.
+    assert_eq!(
+        row(&bed, &change, "beyond provisioned units in 3 hours"),
+        ["", "0 read, 80 write units"]
+    );
+    assert!(
+        try_on(&bed.database, &table("Absent"), &change)
+            .unwrap()
+            .is_none()
+    );
+}
