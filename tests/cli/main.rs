@@ -9,6 +9,7 @@
 )]
 
 mod commands;
+mod diff;
 mod imports;
 mod load;
 mod one_liners;
