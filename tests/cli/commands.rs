@@ -240,7 +240,7 @@ fn the_examples_of_help_run_as_they_stand() {
         std::env::var("PATH").unwrap()
     );
     let mut ran = 0;
-    for command in ["index", "shapes", "archive", "shards", "violations"] {
+    for command in "index shapes what-if archive shards violations".split(' ') {
         let text = help(command);
         let examples = text.lines().skip_while(|line| *line != "Examples:").skip(1);
         for line in examples.take_while(|line| line.starts_with("  ")) {
