@@ -125,7 +125,7 @@ macro_rules! timer_of_call {
     ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn timer_of_call(engine: &Engine, call: &Call) -> Option<Timer> {
             match call {
-                $(Call::$name(request, done) => {
+                $(Call::$name(request, _) => {
                     Some(engine.timer(MeteredOperation::$name, &request.parts()))
                 })*
                 _ => None,
