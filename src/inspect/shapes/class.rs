@@ -99,7 +99,7 @@ fn is_structural(byte: u8) -> bool {
 /// True for a separator that may also be within a name: `ORDER_ITEM`, `in-progress`, `Meteor
 /// Blasters`.
 #[must_use]
-fn may_be_in_name(byte: u8) -> bool {
+pub fn may_be_in_name(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.' | b' ')
 }
 
@@ -245,6 +245,9 @@ fn phone(bytes: &[u8]) -> Option<(PartClass, usize)> {
 /// Recognizes random bytes as letters of both cases and digits: unlike names, they change from one
 /// kind to another all the time.
 fn base64(bytes: &[u8]) -> Option<(PartClass, usize)> {
+    if has_prefix(bytes) {
+        return None;
+    }
     let letters = count(bytes, |byte| {
         byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte)
     });
@@ -255,6 +258,7 @@ fn base64(bytes: &[u8]) -> Option<(PartClass, usize)> {
         has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase());
     let within = |pair: &&[u8]| pair.iter().all(u8::is_ascii_alphanumeric);
+    let is_padded = length > letters && length.is_multiple_of(4);
     let changes = run
         .windows(2)
         .filter(within)
@@ -265,7 +269,17 @@ fn base64(bytes: &[u8]) -> Option<(PartClass, usize)> {
         .filter(|word| word.first().is_some_and(u8::is_ascii_uppercase));
     // A capital at the beginning of a word is no change.
     let is_random = changes.saturating_sub(words.count()) * 20 >= letters * 7;
-    (letters >= BASE64_BYTES_MIN && has_all && is_random).then_some((PartClass::Base64, length))
+    (letters >= BASE64_BYTES_MIN && (is_padded || has_all && is_random))
+        .then_some((PartClass::Base64, length))
+}
+
+/// True if the bytes begin with a word of one case and a separator: `cus_` of `cus_NffrFeUfNV2Hib`.
+fn has_prefix(bytes: &[u8]) -> bool {
+    let is_word = |is: fn(&u8) -> bool| {
+        let letters = count(bytes, |byte| is(&byte));
+        letters > 1 && matches!(bytes.get(letters), Some(b'_' | b'-'))
+    };
+    is_word(u8::is_ascii_lowercase) || is_word(u8::is_ascii_uppercase)
 }
 
 /// Recognizes letters and digits up to another byte.
@@ -333,19 +347,27 @@ pub enum KeySegment<'a> {
     Name(&'a str),
 }
 
-/// Calls `each` with every part and the separator after it; the text beyond `parts_max` parts is
-/// one part.
-pub fn split_parts<'a>(text: &'a str, parts_max: usize, mut each: impl FnMut(KeySegment<'a>, u8)) {
-    let mut rest = text;
+/// Calls `each` with every part, with the text up to its end since the last structural separator,
+/// and the separator after it; the text beyond `parts_max` parts is one part.
+pub fn split_parts<'a>(
+    text: &'a str,
+    parts_max: usize,
+    mut each: impl FnMut(KeySegment<'a>, &'a str, u8),
+) {
+    let (mut rest, mut chunk) = (text, text);
     for _ in 0..parts_max {
         let (part, length) = first_part(rest);
+        let end = chunk.len() - rest.len() + length;
         let Some(&separator) = rest.as_bytes().get(length) else {
-            return each(part, END);
+            return each(part, chunk, END);
         };
-        each(part, separator);
+        each(part, &chunk[..end], separator);
         rest = &rest[length + 1..];
+        if !may_be_in_name(separator) {
+            chunk = rest;
+        }
     }
-    each(KeySegment::Class(PartClass::Rest), END);
+    each(KeySegment::Class(PartClass::Rest), chunk, END);
 }
 
 fn first_part(text: &str) -> (KeySegment<'_>, usize) {
@@ -471,7 +493,7 @@ mod tests {
     fn a_key_in_parts() {
         let check = |key: &str, expected: &str| {
             let mut shown = String::new();
-            split_parts(key, 5, |part, separator| {
+            split_parts(key, 5, |part, _, separator| {
                 match part {
                     KeySegment::Class(class) => shown.push_str(class.text()),
                     KeySegment::Name(name) => shown.push_str(&format!("({name})")),

@@ -40,6 +40,21 @@ impl ItemShape {
         }
     }
 
+    /// True unless there is an attribute that nearly all items of one have, and nearly none of the
+    /// other.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.has_attributes_of(other) && other.has_attributes_of(self)
+    }
+
+    fn has_attributes_of(&self, other: &Self) -> bool {
+        other.attributes.iter().all(|(name, attribute)| {
+            let own = self.attributes.iter().find(|(known, _)| *known == name);
+            let own = own.map_or(0, |(_, own)| own.types.total());
+            attribute.types.total() * 10 < other.sizes.count * 9 || own * 10 > self.sizes.count
+        })
+    }
+
     /// Adds the items of another pattern.
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);

@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 
 use super::class::PartClass;
-use super::class::{END, KeySegment, kind_of_name, split_parts, without_number};
+use super::class::{END, KeySegment, kind_of_name, may_be_in_name, split_parts, without_number};
 use super::shape::ItemShape;
 
 /// The maximum of paths kept while reading.
@@ -81,8 +81,27 @@ const STEPS: [GeneralizeStep; 8] = [
 /// key, and before a separator.
 const ITEMS_PER_LAST_NAME: u64 = 20;
 const ITEMS_PER_NAME: u64 = 3;
+/// The same for a few names, at any place.
+const ITEMS_PER_FEW_NAMES: u64 = 4;
+const FEW_NAMES_MAX: usize = 3;
 /// The factor by which a class must be rarer than a wider class to be merged into it.
 const CHANCE_FACTOR: u64 = 4;
+
+/// The factors by which texts must be rarer than ids to be some of them by chance: of the one length
+/// that the ids have, and of any.
+const FIXED_FACTOR: u64 = 2;
+const VARIABLE_FACTOR: u64 = 16;
+/// The further factor by which texts of several parts must be rarer if their letters are others.
+const ODD_FACTOR: u64 = 16;
+/// The minimum of names with the same first word, and their part of the names of a place, at which
+/// the word is a constant: `office` of `office_rome`.
+const PREFIXED_MIN: usize = 2;
+const PREFIXED_PART: usize = 4;
+/// The minimum of names at which names of the same items are values: after a constant, and elsewhere.
+const VALUES_MIN: usize = 2;
+const VALUES_MIN_ELSEWHERE: usize = 3;
+/// The maximum bytes of a text that is kept as the only one.
+const SOLE_BYTES_MAX: usize = 48;
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,8 +151,77 @@ pub struct PatternTree {
 struct PatternNode {
     /// Items with keys that pass through here.
     items: u64,
+    form: ChunkForm,
     edges: Vec<Edge>,
     shape: Option<Box<ItemShape>>,
+}
+
+/// The form of the texts from the last structural separator to a node.
+#[derive(Debug)]
+struct ChunkForm {
+    bytes_min: usize,
+    bytes_max: usize,
+    /// True if there is a separator within.
+    has_parts: bool,
+    has_lower: bool,
+    has_upper: bool,
+    /// The text, if it is the same in all keys and short.
+    sole: Option<Box<str>>,
+}
+
+impl Default for ChunkForm {
+    fn default() -> Self {
+        Self {
+            bytes_min: usize::MAX,
+            bytes_max: 0,
+            has_parts: false,
+            has_lower: false,
+            has_upper: false,
+            sole: None,
+        }
+    }
+}
+
+impl ChunkForm {
+    fn add(&mut self, text: &str) {
+        if self.bytes_max == 0 && text.len() <= SOLE_BYTES_MAX {
+            self.sole = Some(text.into());
+        } else if self.sole.as_deref() != Some(text) {
+            self.sole = None;
+        }
+        self.bytes_min = self.bytes_min.min(text.len());
+        self.bytes_max = self.bytes_max.max(text.len());
+        self.has_parts |= text.bytes().any(may_be_in_name);
+        self.has_lower |= text.bytes().any(|byte| byte.is_ascii_lowercase());
+        self.has_upper |= text.bytes().any(|byte| byte.is_ascii_uppercase());
+    }
+
+    fn include(&mut self, other: &Self) {
+        if self.bytes_max == 0 {
+            self.sole.clone_from(&other.sole);
+        } else if self.sole != other.sole {
+            self.sole = None;
+        }
+        self.bytes_min = self.bytes_min.min(other.bytes_min);
+        self.bytes_max = self.bytes_max.max(other.bytes_max);
+        self.has_parts |= other.has_parts;
+        self.has_lower |= other.has_lower;
+        self.has_upper |= other.has_upper;
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.bytes_min == self.bytes_max
+    }
+
+    /// True if texts of the other form, as long as these, may be of this one too; with `any_letters`
+    /// whatever their letters are.
+    fn includes(&self, other: &Self, any_letters: bool) -> bool {
+        let is_no_letter = any_letters || !other.has_lower && !other.has_upper;
+        self.bytes_min <= other.bytes_min
+            && other.bytes_max <= self.bytes_max
+            && (is_no_letter
+                || (self.has_lower, self.has_upper) == (other.has_lower, other.has_upper))
+    }
 }
 
 #[derive(Debug)]
@@ -171,8 +259,15 @@ impl PatternTree {
     /// Merges paths until there are at most `paths_max`.
     fn generalize(&mut self, paths_max: usize, is_last: bool) {
         loop {
-            self.root.generalize(STEPS[self.step], 0, is_last);
-            self.paths = self.root.paths();
+            // What joins the parts of a key makes the parts before them alike.
+            loop {
+                let before = self.paths;
+                self.root.generalize(STEPS[self.step], 0, false, is_last);
+                self.paths = self.root.paths();
+                if self.paths >= before {
+                    break;
+                }
+            }
             if self.paths <= paths_max || self.step + 1 == STEPS.len() {
                 return;
             }
@@ -210,19 +305,19 @@ impl PatternNode {
                 // The borrow of a node passes to the next one, so the path is walked by positions.
                 let mut node = self;
                 let mut path = Vec::with_capacity(8);
-                split_parts(text, parts_max, |part, separator| {
-                    path.push((part, separator))
+                split_parts(text, parts_max, |part, chunk, separator| {
+                    path.push((part, chunk, separator))
                 });
-                for (part, separator) in path {
-                    node = node.enter(part, separator);
+                for (part, chunk, separator) in path {
+                    node = node.enter(part, chunk, separator);
                 }
                 return node;
             }
         };
-        self.enter(KeySegment::Class(class), END)
+        self.enter(KeySegment::Class(class), "", END)
     }
 
-    fn enter(&mut self, part: KeySegment<'_>, separator: u8) -> &mut Self {
+    fn enter(&mut self, part: KeySegment<'_>, chunk: &str, separator: u8) -> &mut Self {
         let place = self.find_edge(part, separator).unwrap_or_else(|| {
             let token = match part {
                 KeySegment::Class(class) => PatternToken::Class(class),
@@ -237,6 +332,7 @@ impl PatternNode {
         });
         let node = &mut self.edges[place].node;
         node.items += 1;
+        node.form.add(chunk);
         node
     }
 
@@ -271,6 +367,7 @@ impl PatternNode {
 
     fn merge(&mut self, other: Self) {
         self.items += other.items;
+        self.form.include(&other.form);
         for edge in other.edges {
             self.add(edge);
         }
@@ -300,18 +397,181 @@ impl PatternNode {
         }
     }
 
-    fn generalize(&mut self, step: GeneralizeStep, depth: usize, is_last: bool) {
+    /// Generalizes the tree below; `is_value` if the part before is a constant, so that what stands
+    /// here is its value.
+    fn generalize(&mut self, step: GeneralizeStep, depth: usize, is_value: bool, is_last: bool) {
         if depth >= step.parts {
             self.merge_rest();
         }
+        self.split_names();
         self.join_numbered();
-        self.join_random();
+        self.join_ids();
         self.join_names(step, is_last);
+        self.join_alike(is_value);
         self.join_classes();
         for edge in &mut self.edges {
-            let depth = if edge.separator == END { 0 } else { depth + 1 };
-            edge.node.generalize(step, depth, is_last);
+            let is_end = edge.separator == END;
+            let is_value = !is_end && matches!(edge.token, PatternToken::Name(_));
+            let depth = if is_end { 0 } else { depth + 1 };
+            edge.node.generalize(step, depth, is_value, is_last);
         }
+    }
+
+    /// Cuts names after a first word that many have: `office_rome`, `office_paris`.
+    fn split_names(&mut self) {
+        let mut words: HashMap<(Box<str>, u8), usize> = HashMap::new();
+        for edge in &self.edges {
+            if let PatternToken::Name(word) = &edge.token
+                && !ends_chunk(edge.separator)
+            {
+                words.insert((word.clone(), edge.separator), usize::MAX);
+            }
+        }
+        let mut names = 0;
+        for edge in &self.edges {
+            let word = edge.first_word();
+            let count = word.map(|(word, separator, _)| words.entry((word.into(), separator)));
+            let count = count.map(|entry| entry.or_default());
+            names += usize::from(count.as_ref().is_none_or(|count| **count < usize::MAX));
+            if let Some(count) = count {
+                *count = count.saturating_add(1);
+            }
+        }
+        words.retain(|_, count| *count >= PREFIXED_MIN && *count >= names.div_ceil(PREFIXED_PART));
+        for mut edge in std::mem::take(&mut self.edges) {
+            let cut = edge.first_word().and_then(|(word, separator, rest)| {
+                let (known, _) = words.get_key_value(&(word.into(), separator))?;
+                let rest = match rest {
+                    "" => PatternToken::Class(PartClass::Empty),
+                    _ => PatternToken::Name(rest.into()),
+                };
+                Some((known.0.clone(), separator, rest))
+            });
+            if let Some((word, separator, rest)) = cut {
+                edge.token = rest;
+                edge = Edge {
+                    token: PatternToken::Name(word),
+                    separator,
+                    node: Self {
+                        items: edge.node.items,
+                        edges: vec![edge],
+                        ..Self::default()
+                    },
+                };
+            }
+            self.add(edge);
+        }
+    }
+
+    /// Merges texts into ids that they look like by chance only, by their length and letters: a name
+    /// without digits, or what a separator within an id divides.
+    fn join_ids(&mut self) {
+        let ids = |class| {
+            let of_class = move |edge: &&Edge| edge.token.is(class) && ends_chunk(edge.separator);
+            self.edges.iter().filter(of_class)
+        };
+        let items = |class: &PartClass| ids(*class).map(|edge| edge.node.items).sum::<u64>();
+        let classes = [PartClass::Hex, PartClass::Id, PartClass::Base64];
+        let Some(class) = classes.into_iter().max_by_key(items) else {
+            return;
+        };
+        let (mut form, mut separators) = (ChunkForm::default(), Vec::new());
+        for edge in ids(class) {
+            form.include(&edge.node.form);
+            separators.push(edge.separator);
+        }
+        let factor = if form.is_fixed() {
+            FIXED_FACTOR
+        } else {
+            VARIABLE_FACTOR
+        };
+        let items_max = items(&class) / factor;
+        let (members, others): (Vec<Edge>, Vec<Edge>) = std::mem::take(&mut self.edges)
+            .into_iter()
+            .partition(|edge| {
+                let is_id = edge.token.is(class) && ends_chunk(edge.separator);
+                !is_id
+                    && edge.node.items <= items_max
+                    && edge.is_within(&separators, &form, items_max / ODD_FACTOR)
+            });
+        self.edges = others;
+        for edge in members {
+            edge.each_end(&ends_chunk, &mut |end| {
+                self.add(Edge {
+                    token: PatternToken::Class(class),
+                    ..end
+                });
+            });
+        }
+    }
+
+    /// Turns names into words if the items below them are alike: values, as `acme` and `globex`, and
+    /// not types of items.
+    fn join_alike(&mut self, is_value: bool) {
+        let is_candidate = |edge: &Edge| match &edge.token {
+            PatternToken::Name(name) => is_value || !is_capital(name),
+            token => token.is_any_word(),
+        };
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (place, edge) in self.edges.iter().enumerate() {
+            if !is_candidate(edge) {
+                continue;
+            }
+            let is_like = |group: &&mut Vec<usize>| {
+                let first = &self.edges[group[0]];
+                first.separator == edge.separator && first.node.is_like(&edge.node)
+            };
+            match groups.iter_mut().find(is_like) {
+                Some(group) => group.push(place),
+                None => groups.push(vec![place]),
+            }
+        }
+        let least = if is_value {
+            VALUES_MIN
+        } else {
+            VALUES_MIN_ELSEWHERE
+        };
+        let is_word = |place: &usize| self.edges[*place].token.is_any_word();
+        groups.retain(|group| group.len() >= least || group.len() > 1 && group.iter().any(is_word));
+        let mut values = vec![false; self.edges.len()];
+        groups
+            .iter()
+            .flatten()
+            .for_each(|place| values[*place] = true);
+        let mut values = values.into_iter();
+        for mut edge in std::mem::take(&mut self.edges) {
+            if let (Some(true), Some(name)) = (values.next(), edge.token.name()) {
+                edge.token = PatternToken::Class(kind_of_name(name));
+            }
+            self.add(edge);
+        }
+    }
+
+    /// True if the items below both are of the same kinds: the commoner keys of the smaller are also
+    /// in the other, with about the same attributes.
+    fn is_like(&self, other: &Self) -> bool {
+        let (few, many) = if self.items < other.items {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        let is_in_both = |edge: &&Edge| {
+            let is_same = |other: &Edge| {
+                (other.separator, &other.token) == (edge.separator, &edge.token)
+                    && other.node.is_like(&edge.node)
+            };
+            many.edges.iter().any(is_same)
+        };
+        let items = |edge: &Edge| edge.node.items;
+        let (all, both): (u64, u64) = (
+            few.edges.iter().map(items).sum(),
+            few.edges.iter().filter(is_in_both).map(items).sum(),
+        );
+        let same_shape = match (&few.shape, &many.shape) {
+            (Some(one), Some(other)) => one.is_like(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        same_shape && both * 2 >= all
     }
 
     /// Merges the rest of the key into one part.
@@ -322,7 +582,11 @@ impl PatternNode {
             let mut rest = Self::default();
             std::mem::take(&mut self.edges)
                 .into_iter()
-                .for_each(|edge| edge.collect_ends(&mut rest));
+                .for_each(|edge| {
+                    edge.each_end(&|separator| separator == END, &mut |end| {
+                        rest.merge(end.node)
+                    });
+                });
             self.edges = vec![Edge {
                 token: PatternToken::Class(PartClass::Rest),
                 separator: END,
@@ -352,35 +616,6 @@ impl PatternNode {
         });
     }
 
-    /// Merges names such as `f17` into hexadecimal numbers that they are by chance.
-    fn join_random(&mut self) {
-        let items = self.items_by(|edge| matches!(edge.token, PatternToken::Numbered(_)));
-        let random = [PartClass::Hex, PartClass::Id, PartClass::Base64]
-            .map(|class| (class, self.items_by(|edge| edge.token.is(class))));
-        self.rename(|edge| {
-            let numbered = items
-                .get(&edge.separator)
-                .filter(|_| matches!(edge.token, PatternToken::Numbered(_)))?;
-            let is_rare = |of: &HashMap<u8, u64>| {
-                of.get(&edge.separator)
-                    .is_some_and(|items| numbered * CHANCE_FACTOR <= *items)
-            };
-            random
-                .iter()
-                .find(|(_, of)| is_rare(of))
-                .map(|(class, _)| PatternToken::Class(*class))
-        });
-    }
-
-    /// Returns the items of the selected edges, by separator.
-    fn items_by(&self, is_counted: impl Fn(&Edge) -> bool) -> HashMap<u8, u64> {
-        let mut items = HashMap::new();
-        for edge in self.edges.iter().filter(|edge| is_counted(edge)) {
-            *items.entry(edge.separator).or_default() += edge.node.items;
-        }
-        items
-    }
-
     /// Turns names that are no constants into words. Names in capitals are treated apart from
     /// others: most often they are types of items.
     fn join_names(&mut self, step: GeneralizeStep, is_last: bool) {
@@ -402,7 +637,9 @@ impl PatternNode {
             } else {
                 ITEMS_PER_NAME
             };
-            let is_certain = !is_last || is_capital(name) || of_family >= often * names as u64;
+            let are_few = names <= FEW_NAMES_MAX && of_family >= ITEMS_PER_FEW_NAMES * names as u64;
+            let is_certain =
+                !is_last || is_capital(name) || are_few || of_family >= often * names as u64;
             let is_heavy =
                 edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
             let is_constant = names <= step.names_max && is_certain || is_heavy;
@@ -497,21 +734,53 @@ impl PatternNode {
 }
 
 impl Edge {
-    /// Merges everything after the end of the key into `into`.
-    fn collect_ends(self, into: &mut PatternNode) {
-        if self.separator == END {
-            into.merge(self.node);
+    /// Calls `each` with each first edge below, or this one, with a separator that is an end.
+    fn each_end(self, is_end: &impl Fn(u8) -> bool, each: &mut impl FnMut(Self)) {
+        if is_end(self.separator) {
+            each(self);
         } else {
             self.node
                 .edges
                 .into_iter()
-                .for_each(|edge| edge.collect_ends(into));
+                .for_each(|edge| edge.each_end(is_end, each));
         }
+    }
+
+    /// True if all texts up to the next structural separator, one of these, are of the form; in at
+    /// most this many items a text of parts may have other letters.
+    fn is_within(&self, separators: &[u8], form: &ChunkForm, odd_max: u64) -> bool {
+        if ends_chunk(self.separator) {
+            let own = &self.node.form;
+            let is_odd = self.node.items <= odd_max && own.has_parts;
+            separators.contains(&self.separator) && form.includes(own, is_odd)
+        } else {
+            let is_within = |edge: &Self| edge.is_within(separators, form, odd_max);
+            self.node.edges.iter().all(is_within)
+        }
+    }
+
+    /// Returns the first word of a name of several, unless it is in capitals, its separator, and the
+    /// rest.
+    fn first_word(&self) -> Option<(&str, u8, &str)> {
+        let PatternToken::Name(name) = &self.token else {
+            return None;
+        };
+        let end = name
+            .bytes()
+            .position(may_be_in_name)
+            .filter(|end| *end > 0 && !is_capital(name))?;
+        Some((&name[..end], name.as_bytes()[end], &name[end + 1..]))
     }
 
     fn write(&self, pattern: &mut String) {
         match &self.token {
-            PatternToken::Class(class) => pattern.push_str(class.text()),
+            PatternToken::Class(class) => match &self.node.form.sole {
+                // `tasks_1`: a version.
+                Some(text) if *class == PartClass::Digits && pattern.ends_with('_') => {
+                    pattern.push_str(text.rsplit('_').next().unwrap_or_default());
+                }
+                _ => pattern.push_str(class.text()),
+            },
             PatternToken::Name(name) => pattern.push_str(name),
             PatternToken::Numbered(stem) => {
                 pattern.push_str(stem);
@@ -524,6 +793,11 @@ impl Edge {
     }
 }
 
+/// True for what ends a part of the structure of a key: no separator that may be within a name.
+fn ends_chunk(separator: u8) -> bool {
+    !may_be_in_name(separator)
+}
+
 /// True for `USER`, `ORDER_ITEM`.
 fn is_capital(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -533,3 +807,7 @@ fn is_capital(name: &str) -> bool {
 #[cfg(test)]
 #[path = "tree_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "corpus_tests.rs"]
+mod corpus_tests;
