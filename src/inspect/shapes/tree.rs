@@ -34,47 +34,25 @@ struct GeneralizeStep {
     parts: usize,
 }
 
+impl GeneralizeStep {
+    const fn new(names_max: usize, percent: u64, parts: usize) -> Self {
+        Self {
+            names_max,
+            percent,
+            parts,
+        }
+    }
+}
+
 const STEPS: [GeneralizeStep; 8] = [
-    GeneralizeStep {
-        names_max: 16,
-        percent: 10,
-        parts: 12,
-    },
-    GeneralizeStep {
-        names_max: 8,
-        percent: 10,
-        parts: 12,
-    },
-    GeneralizeStep {
-        names_max: 4,
-        percent: 20,
-        parts: 8,
-    },
-    GeneralizeStep {
-        names_max: 0,
-        percent: 50,
-        parts: 6,
-    },
-    GeneralizeStep {
-        names_max: 0,
-        percent: 101,
-        parts: 4,
-    },
-    GeneralizeStep {
-        names_max: 0,
-        percent: 101,
-        parts: 2,
-    },
-    GeneralizeStep {
-        names_max: 0,
-        percent: 101,
-        parts: 1,
-    },
-    GeneralizeStep {
-        names_max: 0,
-        percent: 101,
-        parts: 0,
-    },
+    GeneralizeStep::new(16, 10, 12),
+    GeneralizeStep::new(8, 10, 12),
+    GeneralizeStep::new(4, 20, 8),
+    GeneralizeStep::new(0, 50, 6),
+    GeneralizeStep::new(0, 101, 4),
+    GeneralizeStep::new(0, 101, 2),
+    GeneralizeStep::new(0, 101, 1),
+    GeneralizeStep::new(0, 101, 0),
 ];
 
 /// The minimum mean number of items for each name at which names are constants: at the end of a
@@ -101,7 +79,7 @@ const PREFIXED_PART: usize = 4;
 const VALUES_MIN: usize = 2;
 const VALUES_MIN_ELSEWHERE: usize = 3;
 /// The maximum bytes of a text that is kept as the only one.
-const SOLE_BYTES_MAX: usize = 48;
+const SOLE_BYTES_MAX: usize = 32;
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,70 +135,55 @@ struct PatternNode {
 }
 
 /// The form of the texts from the last structural separator to a node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ChunkForm {
-    bytes_min: usize,
-    bytes_max: usize,
-    /// True if there is a separator within.
-    has_parts: bool,
-    has_lower: bool,
-    has_upper: bool,
+    /// The fewest and the most.
+    bytes: Option<[usize; 2]>,
+    kinds: u8,
     /// The text, if it is the same in all keys and short.
     sole: Option<Box<str>>,
 }
 
-impl Default for ChunkForm {
-    fn default() -> Self {
-        Self {
-            bytes_min: usize::MAX,
-            bytes_max: 0,
-            has_parts: false,
-            has_lower: false,
-            has_upper: false,
-            sole: None,
-        }
-    }
-}
+/// Bits of [`ChunkForm::kinds`]: letters of either case, and a separator within.
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const PARTS: u8 = 4;
 
 impl ChunkForm {
-    fn add(&mut self, text: &str) {
-        if self.bytes_max == 0 && text.len() <= SOLE_BYTES_MAX {
-            self.sole = Some(text.into());
-        } else if self.sole.as_deref() != Some(text) {
-            self.sole = None;
+    fn of(text: &str) -> Self {
+        let kind = |byte| match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            _ => u8::from(may_be_in_name(byte)) * PARTS,
+        };
+        Self {
+            bytes: Some([text.len(); 2]),
+            kinds: text.bytes().fold(0, |kinds, byte| kinds | kind(byte)),
+            sole: (text.len() <= SOLE_BYTES_MAX).then(|| text.into()),
         }
-        self.bytes_min = self.bytes_min.min(text.len());
-        self.bytes_max = self.bytes_max.max(text.len());
-        self.has_parts |= text.bytes().any(may_be_in_name);
-        self.has_lower |= text.bytes().any(|byte| byte.is_ascii_lowercase());
-        self.has_upper |= text.bytes().any(|byte| byte.is_ascii_uppercase());
     }
 
     fn include(&mut self, other: &Self) {
-        if self.bytes_max == 0 {
-            self.sole.clone_from(&other.sole);
-        } else if self.sole != other.sole {
-            self.sole = None;
+        match (&mut self.bytes, other.bytes) {
+            (Some([min, max]), Some([other_min, other_max])) => {
+                (*min, *max) = (other_min.min(*min), other_max.max(*max));
+                self.sole
+                    .take_if(|sole| Some(&*sole) != other.sole.as_ref());
+            }
+            (None, _) => (self.bytes, self.sole) = (other.bytes, other.sole.clone()),
+            (Some(_), None) => {}
         }
-        self.bytes_min = self.bytes_min.min(other.bytes_min);
-        self.bytes_max = self.bytes_max.max(other.bytes_max);
-        self.has_parts |= other.has_parts;
-        self.has_lower |= other.has_lower;
-        self.has_upper |= other.has_upper;
-    }
-
-    fn is_fixed(&self) -> bool {
-        self.bytes_min == self.bytes_max
+        self.kinds |= other.kinds;
     }
 
     /// True if texts of the other form, as long as these, may be of this one too; with `any_letters`
     /// whatever their letters are.
     fn includes(&self, other: &Self, any_letters: bool) -> bool {
-        let is_no_letter = any_letters || !other.has_lower && !other.has_upper;
-        self.bytes_min <= other.bytes_min
-            && other.bytes_max <= self.bytes_max
-            && (is_no_letter
-                || (self.has_lower, self.has_upper) == (other.has_lower, other.has_upper))
+        let letters = |form: &Self| form.kinds & (LOWER | UPPER);
+        let is_within =
+            |([min, max], [least, most]): ([usize; 2], [usize; 2])| min <= least && most <= max;
+        self.bytes.zip(other.bytes).is_some_and(is_within)
+            && (any_letters || [0, letters(self)].contains(&letters(other)))
     }
 }
 
@@ -332,7 +295,7 @@ impl PatternNode {
         });
         let node = &mut self.edges[place].node;
         node.items += 1;
-        node.form.add(chunk);
+        node.form.include(&ChunkForm::of(chunk));
         node
     }
 
@@ -390,7 +353,7 @@ impl PatternNode {
     }
 
     /// Gives edges other tokens; edges with the same token are merged.
-    fn rename(&mut self, token: impl Fn(&Edge) -> Option<PatternToken>) {
+    fn rename(&mut self, mut token: impl FnMut(&Edge) -> Option<PatternToken>) {
         for mut edge in std::mem::take(&mut self.edges) {
             edge.token = token(&edge).unwrap_or(edge.token);
             self.add(edge);
@@ -419,31 +382,31 @@ impl PatternNode {
 
     /// Cuts names after a first word that many have: `office_rome`, `office_paris`.
     fn split_names(&mut self) {
+        const KNOWN: usize = 1 << 30;
         let mut words: HashMap<(Box<str>, u8), usize> = HashMap::new();
         for edge in &self.edges {
-            if let PatternToken::Name(word) = &edge.token
-                && !ends_chunk(edge.separator)
-            {
-                words.insert((word.clone(), edge.separator), usize::MAX);
+            if let Some((word, separator, rest)) = edge.first_word() {
+                *words.entry((word.into(), separator)).or_default() += rest.map_or(KNOWN, |_| 1);
             }
         }
-        let mut names = 0;
-        for edge in &self.edges {
-            let word = edge.first_word();
-            let count = word.map(|(word, separator, _)| words.entry((word.into(), separator)));
-            let count = count.map(|entry| entry.or_default());
-            names += usize::from(count.as_ref().is_none_or(|count| **count < usize::MAX));
-            if let Some(count) = count {
-                *count = count.saturating_add(1);
-            }
-        }
-        words.retain(|_, count| *count >= PREFIXED_MIN && *count >= names.div_ceil(PREFIXED_PART));
+        let known: usize = words
+            .values()
+            .filter(|count| **count > KNOWN)
+            .map(|count| count % KNOWN)
+            .sum();
+        let names = self
+            .edges
+            .iter()
+            .filter(|edge| edge.token.name().is_some())
+            .count()
+            - known;
+        words.retain(|_, count| *count >= PREFIXED_MIN.max(names.div_ceil(PREFIXED_PART)));
         for mut edge in std::mem::take(&mut self.edges) {
             let cut = edge.first_word().and_then(|(word, separator, rest)| {
                 let (known, _) = words.get_key_value(&(word.into(), separator))?;
-                let rest = match rest {
+                let rest = match rest? {
                     "" => PatternToken::Class(PartClass::Empty),
-                    _ => PatternToken::Name(rest.into()),
+                    rest => PatternToken::Name(rest.into()),
                 };
                 Some((known.0.clone(), separator, rest))
             });
@@ -480,10 +443,9 @@ impl PatternNode {
             form.include(&edge.node.form);
             separators.push(edge.separator);
         }
-        let factor = if form.is_fixed() {
-            FIXED_FACTOR
-        } else {
-            VARIABLE_FACTOR
+        let factor = match form.bytes {
+            Some([min, max]) if min == max => FIXED_FACTOR,
+            _ => VARIABLE_FACTOR,
         };
         let items_max = items(&class) / factor;
         let (members, others): (Vec<Edge>, Vec<Edge>) = std::mem::take(&mut self.edges)
@@ -512,39 +474,28 @@ impl PatternNode {
             PatternToken::Name(name) => is_value || !is_capital(name),
             token => token.is_any_word(),
         };
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for (place, edge) in self.edges.iter().enumerate() {
-            if !is_candidate(edge) {
-                continue;
-            }
-            let is_like = |group: &&mut Vec<usize>| {
-                let first = &self.edges[group[0]];
-                first.separator == edge.separator && first.node.is_like(&edge.node)
-            };
-            match groups.iter_mut().find(is_like) {
-                Some(group) => group.push(place),
-                None => groups.push(vec![place]),
-            }
-        }
         let least = if is_value {
             VALUES_MIN
         } else {
             VALUES_MIN_ELSEWHERE
         };
-        let is_word = |place: &usize| self.edges[*place].token.is_any_word();
-        groups.retain(|group| group.len() >= least || group.len() > 1 && group.iter().any(is_word));
-        let mut values = vec![false; self.edges.len()];
-        groups
-            .iter()
-            .flatten()
-            .for_each(|place| values[*place] = true);
-        let mut values = values.into_iter();
-        for mut edge in std::mem::take(&mut self.edges) {
-            if let (Some(true), Some(name)) = (values.next(), edge.token.name()) {
-                edge.token = PatternToken::Class(kind_of_name(name));
-            }
-            self.add(edge);
-        }
+        let is_one_of_many = |edge: &Edge| {
+            let is_like = |other: &&Edge| {
+                other.separator == edge.separator
+                    && is_candidate(other)
+                    && other.node.is_like(&edge.node)
+            };
+            let mut like = self.edges.iter().filter(is_like);
+            is_candidate(edge)
+                && (like.clone().count() >= least || like.any(|edge| edge.token.is_any_word()))
+        };
+        let mut values: Vec<bool> = self.edges.iter().map(is_one_of_many).collect();
+        values.reverse();
+        self.rename(|edge| {
+            let is_value = values.pop()?;
+            let name = edge.token.name().filter(|_| is_value)?;
+            Some(PatternToken::Class(kind_of_name(name)))
+        });
     }
 
     /// True if the items below both are of the same kinds: the commoner keys of the smaller are also
@@ -751,7 +702,7 @@ impl Edge {
     fn is_within(&self, separators: &[u8], form: &ChunkForm, odd_max: u64) -> bool {
         if ends_chunk(self.separator) {
             let own = &self.node.form;
-            let is_odd = self.node.items <= odd_max && own.has_parts;
+            let is_odd = self.node.items <= odd_max && own.kinds & PARTS != 0;
             separators.contains(&self.separator) && form.includes(own, is_odd)
         } else {
             let is_within = |edge: &Self| edge.is_within(separators, form, odd_max);
@@ -760,16 +711,18 @@ impl Edge {
     }
 
     /// Returns the first word of a name of several, unless it is in capitals, its separator, and the
-    /// rest.
-    fn first_word(&self) -> Option<(&str, u8, &str)> {
+    /// rest of the name; of a name before a separator within names, itself.
+    fn first_word(&self) -> Option<(&str, u8, Option<&str>)> {
         let PatternToken::Name(name) = &self.token else {
             return None;
         };
-        let end = name
-            .bytes()
-            .position(may_be_in_name)
-            .filter(|end| *end > 0 && !is_capital(name))?;
-        Some((&name[..end], name.as_bytes()[end], &name[end + 1..]))
+        match name.bytes().position(may_be_in_name) {
+            Some(end) if end > 0 && !is_capital(name) => {
+                Some((&name[..end], name.as_bytes()[end], Some(&name[end + 1..])))
+            }
+            None if !ends_chunk(self.separator) => Some((name, self.separator, None)),
+            _ => None,
+        }
     }
 
     fn write(&self, pattern: &mut String) {
