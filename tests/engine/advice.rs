@@ -6,7 +6,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise, markdown};
 use ddbfs::model::TableName;
-use ddbfs::model::api::PutItemRequest;
+use ddbfs::model::api::{PutItemRequest, TimeToLiveSpecification, UpdateTimeToLiveRequest};
 use std::sync::Arc;
 
 fn facts(database: &LocalDatabase, table: &str) -> TableFacts {
@@ -396,6 +396,78 @@ fn l_08_a_local_index_is_not_removed() {
         remedy.contains("made and deleted with its table only") && !remedy.contains("rmdir"),
         "{remedy}"
     );
+}
+
+/// Items with times this many seconds from now, in an attribute.
+fn with_times(attribute: &str, unit: i64, from_now: impl Fn(i64) -> i64) -> Arc<LocalDatabase> {
+    let database = table("pk:S", "");
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    for n in 0..40 {
+        let time = (i64::try_from(now).unwrap() + from_now(n)) * unit;
+        put(
+            &*database,
+            "T00",
+            &format!(r#"{{"pk":"u{n}","{attribute}":{time},"name":"x"}}"#),
+        );
+    }
+    database
+}
+
+#[test]
+fn time_to_live_that_is_off_is_noted_with_the_items_that_are_over() {
+    let off = "docs/dynamodb.md 16";
+    let database = with_times("expires_at", 1, |n| n * 3600 - 36_000 + 60);
+    let notes: Vec<Advice> = advise(&facts(&database, "T00"));
+    let note = notes
+        .iter()
+        .find(|advice| advice.rule.contains(off))
+        .unwrap();
+    assert_eq!(
+        (note.level, note.finding.as_str(), note.remedy.as_str()),
+        (
+            AdviceLevel::Note,
+            "expires_at looks like an expiry, and time to live is off: 10 of 40 items are over.",
+            "`echo enable expires_at > T00/ttl` turns it on and deletes 10 items at once."
+        )
+    );
+    // Items that are over for longer than five years stay.
+    let years = 365 * 86_400;
+    let old = with_times("ttl", 1, |n| if n == 0 { -6 * years } else { years });
+    assert!(found(&old, off)[0].2.contains("off: 0 of 40 items"));
+
+    // It is on.
+    let request = UpdateTimeToLiveRequest {
+        table_name: TableName::new("T00").unwrap(),
+        specification: TimeToLiveSpecification {
+            enabled: true,
+            attribute_name: "expires_at".to_owned(),
+        },
+    };
+    database.update_time_to_live(request).unwrap();
+    assert_eq!(found(&database, off), []);
+    // Times of the past that are no expiry, milliseconds, durations, texts.
+    for (attribute, unit) in [
+        ("createdAt", 1),
+        ("updated_at", 1),
+        ("expiresAt", 1000),
+        ("battle", 1),
+    ] {
+        assert_eq!(
+            found(&with_times(attribute, unit, |n| -n), off),
+            [],
+            "{attribute}"
+        );
+    }
+    let durations = table("pk:S", "");
+    put(
+        &*durations,
+        "T00",
+        r#"{"pk":"a","ttl":3600,"expires":"1767225600","exp":null,"expiry; rm x":1767225600}"#,
+    );
+    assert_eq!(found(&durations, off), []);
 }
 
 #[test]

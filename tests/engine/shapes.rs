@@ -106,6 +106,7 @@ fn six_shapes_of_one_table() {
         (&json!(16.7), &json!({ "by-email": 100, "by-status": 0 }))
     );
     let address = json!({ "name": "address", "items": 25, "percent": 25.0, "types": { "M": 25 }, "more_members": false,
+        "bytes": 475, "percent_of_bytes": 11.2,
         "members": [{ "name": "city", "items": 25, "percent": 25.0, "types": { "S": 25 } }] });
     let attributes = profiles["attributes"].as_array().unwrap();
     assert_eq!(
@@ -150,11 +151,46 @@ fn the_text_has_the_patterns_and_their_attributes() {
         "\nIn indexes: by-email 100 (100.0 %).\n",
         "\nIn indexes: by-status 99 (99.0 %).\n",
         "\nIn no index.\n",
-        "\n| address | M | 25.0 |\n| address.city | S | 25.0 |\n",
-        "\n| count | N 90, S 10 | 100.0 |\n",
+        "\n| attribute | types | % of items | mean bytes | % of bytes |\n",
+        "\n| address | M | 25.0 | 19 | 11.2 |\n| address.city | S | 25.0 | | |\n",
+        "\n| count | N 90, S 10 | 100.0 |",
     ] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
+}
+
+/// The attributes of an item take all its bytes, and a heavy one is seen.
+#[test]
+fn bytes_by_attribute_are_those_of_the_items() {
+    let database = memory();
+    create_table(
+        &*database,
+        r#"{"TableName":"Kinds","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+            "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#,
+    );
+    for n in 0..50 {
+        let body = "b".repeat(500 + n);
+        let more =
+            r#""n":[-12.5,0,{"a":true,"b":null}],"m":{"x":{"y":[1,"zwei"]},"leer":""},"t":false"#;
+        put(
+            &*database,
+            "Kinds",
+            &format!(r#"{{"id":"i{n}","body":"{body}","price":{n}.25,{more}}}"#),
+        );
+    }
+    for (database, table) in [(&database, "Kinds"), (&shop(), "Shop")] {
+        let all = json(&shapes(database, table, u64::MAX), item_path);
+        for pattern in all["patterns"].as_array().unwrap() {
+            let attributes = pattern["attributes"].as_array().unwrap();
+            let sum: u64 = attributes
+                .iter()
+                .map(|attribute| attribute["bytes"].as_u64().unwrap())
+                .sum();
+            assert_eq!(pattern["bytes"], sum, "{pattern:#}");
+        }
+    }
+    let text = markdown(&shapes(&database, "Kinds", u64::MAX), item_path);
+    assert!(text.contains("\n| body | S | 100.0 | 528 | 8"), "{text}");
 }
 
 #[test]

@@ -271,6 +271,19 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
         ],
         "{all}"
     );
+    // The items that time to live would delete at once.
+    assert_eq!(all["steps"][3]["over"], 0, "{all}");
+    mount
+        .sh("for n in 1 2; do echo \"{\\\"at\\\":$(($(date +%s) - 100))}\" > Prov/items/$n.json; done")
+        .ok();
+    let expiring = plan(
+        ".TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}",
+        "Prov",
+    );
+    assert_eq!(expiring["steps"][0]["over"], 2, "{expiring}");
+    mount
+        .sh("for n in 1 2; do echo '{}' > Prov/items/$n.json; done")
+        .ok();
     let refused = plan(
         ".KeySchema[1].AttributeName=\"created\" | del(.GlobalSecondaryIndexes)",
         "Orders",

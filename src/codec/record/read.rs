@@ -111,14 +111,7 @@ impl<'a> RecordCursor<'a> {
     }
 
     fn number(&mut self) -> Result<Number, StoreError> {
-        let text = std::str::from_utf8(self.number_text()?).map_err(|_| NUMBER)?;
-        let number: Number = text.parse().map_err(|_| NUMBER)?;
-        // Only the canonical text: records are compared by their bytes.
-        if number.text(&mut [0; TEXT_BYTES_MAX]) == text {
-            Ok(number)
-        } else {
-            Err(NUMBER)
-        }
+        number(self.number_text()?)
     }
 
     /// Returns a cursor over the elements of a set, list or map.
@@ -177,6 +170,48 @@ impl<'a> StoredValue<'a> {
             visit(name, StoredValue::read(&mut inside)?);
         }
         Ok(())
+    }
+
+    /// Returns the value's size in bytes by DynamoDB's rules (docs/dynamodb.md 5.1).
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] in the elements.
+    pub fn size(&self) -> Result<usize, StoreError> {
+        self.size_in(NESTING_LEVELS_MAX)
+    }
+
+    fn size_in(&self, levels: usize) -> Result<usize, StoreError> {
+        let levels = inner_levels(levels)?;
+        let mut inside = RecordCursor::new(self.bytes);
+        let mut size = match self.kind {
+            AttributeType::S | AttributeType::B => return Ok(self.bytes.len()),
+            AttributeType::N => return Ok(number(self.bytes)?.size()),
+            AttributeType::Bool | AttributeType::Null => 1,
+            AttributeType::L | AttributeType::M => 3,
+            _ => 0,
+        };
+        while !inside.is_empty() {
+            size += match self.kind {
+                AttributeType::Ns => inside.number()?.size(),
+                AttributeType::L => 1 + Self::read(&mut inside)?.size_in(levels)?,
+                AttributeType::M => {
+                    1 + inside.bytes()?.len() + Self::read(&mut inside)?.size_in(levels)?
+                }
+                _ => inside.bytes()?.len(),
+            };
+        }
+        Ok(size)
+    }
+}
+
+/// Parses the canonical text of a number: records are compared by their bytes.
+fn number(text: &[u8]) -> Result<Number, StoreError> {
+    let text = std::str::from_utf8(text).map_err(|_| NUMBER)?;
+    let number: Number = text.parse().map_err(|_| NUMBER)?;
+    if number.text(&mut [0; TEXT_BYTES_MAX]) == text {
+        Ok(number)
+    } else {
+        Err(NUMBER)
     }
 }
 

@@ -18,10 +18,11 @@ use crate::fs::{
         Drafts,
         schema_change::{
             PlanTarget, PlannedRequest, SchemaChange, SchemaRefusal, SchemaRequest, SchemaTarget,
-            StepScope,
+            StepScope, ttl_attribute,
         },
     },
 };
+use crate::inspect::advice::expiry;
 use crate::model::{
     api::{
         CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest,
@@ -233,6 +234,11 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
         };
         if let Some(index) = forecast {
             json["index"] = index;
+        }
+        if let Some(attribute) = ttl_attribute(&step.request).filter(|_| items > 0)
+            && !mount.db.charges_peeks()
+        {
+            json["over"] = json!(expiry::items_over(&*mount.db, table, &attribute, now_ms())?);
         }
         Ok(json)
     });

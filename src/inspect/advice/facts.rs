@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow;
 
+use super::expiry::{self, IdleExpiry};
 use crate::database::layout::Layout;
 use crate::database::{
     Browse, Collection, EntryKey, EntryRange, PartitionKey, SourceName, SourceStats,
@@ -41,6 +42,8 @@ pub struct TableFacts {
     pub indexes: Vec<IndexFacts>,
     pub sizes: ItemSizes,
     pub sample: Vec<Item>,
+    /// Present if time to live is off, and an attribute looks like an expiry.
+    pub idle_expiry: Option<IdleExpiry>,
     /// Present for a table with local indexes and items.
     pub growth: Option<CollectionGrowth>,
     /// `None` if the database counts no load.
@@ -156,6 +159,7 @@ impl TableFacts {
             .unwrap_or(u32::MAX)
             .clamp(1, SAMPLE_ITEMS_MAX);
         let sample = sampling::sample(database, &source, sample_items)?;
+        let idle_expiry = expiry::find(database, &source.table, &sample, description.at_ms)?;
         let growth = read_growth(database, &description)?;
         let traffic = read_traffic(database, &description)?;
         Ok(Some(Self {
@@ -165,6 +169,7 @@ impl TableFacts {
             indexes,
             sizes,
             sample,
+            idle_expiry,
             growth,
             traffic,
         }))

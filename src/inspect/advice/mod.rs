@@ -10,6 +10,7 @@
 //! indexes.rs     rules on indexes: write capacity, projection, empty ones, violations
 //! sizes.rs       rules on the sizes of items, and on item collections that grow without end
 //! traffic.rs     rules on the load: hot keys, throttles, unused indexes, wasted reads, scans
+//! expiry.rs      the rule on time to live that is off
 //! cost.rs        rules on billing: the provisioned units, the mode
 //! values.rs      classification of key values
 //! format.rs      one point of advice, its cost; numbers, values and paths in text
@@ -21,6 +22,7 @@
 //! table, and says how much.
 
 mod cost;
+pub mod expiry;
 pub mod facts;
 mod format;
 mod indexes;
@@ -40,7 +42,7 @@ pub use report::markdown;
 
 type AdviceRule = fn(&TableFacts) -> Vec<Advice>;
 
-const RULES: [AdviceRule; 18] = [
+const RULES: [AdviceRule; 19] = [
     keys::value_share,
     keys::times_as_keys,
     keys::sequence,
@@ -59,6 +61,7 @@ const RULES: [AdviceRule; 18] = [
     cost::provisioned,
     cost::billing_mode,
     keys::write_shards,
+    expiry::off,
 ];
 
 /// Returns every point that applies, by level, and within a level the costly ones first.

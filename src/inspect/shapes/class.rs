@@ -64,22 +64,16 @@ impl PartClass {
         }
     }
 
-    /// True if a few parts of this class may be parts of the wider one by chance: digits among hex,
-    /// words among identifiers.
+    /// True for a class that an id may be of by chance: it has no form but its letters.
     #[must_use]
-    pub fn may_belong_to(self, wider: Self) -> bool {
+    pub fn is_by_letters(self) -> bool {
         use PartClass::{
-            Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid, Word,
+            Base64, Day, Digits, Empty, EpochMillis, EpochSeconds, Hex, Id, Text, Word,
         };
-        match self {
-            EpochSeconds | EpochMillis | Day => matches!(wider, Digits | Hex | Id | Base64),
-            Digits => matches!(wider, Hex | Id | Base64),
-            Hex => matches!(wider, Id | Base64),
-            Id => matches!(wider, Base64 | Word | Text),
-            Word => matches!(wider, Hex | Id | Base64),
-            Ulid => wider == Base64,
-            _ => false,
-        }
+        matches!(
+            self,
+            Empty | Digits | EpochSeconds | EpochMillis | Day | Hex | Base64 | Id | Word | Text
+        )
     }
 }
 
@@ -273,13 +267,10 @@ fn base64(bytes: &[u8]) -> Option<(PartClass, usize)> {
         .then_some((PartClass::Base64, length))
 }
 
-/// True if the bytes begin with a word of one case and a separator: `cus_` of `cus_NffrFeUfNV2Hib`.
+/// True if the bytes begin with a word and a separator: `cus_` of `cus_NffrFeUfNV2Hib`.
 fn has_prefix(bytes: &[u8]) -> bool {
-    let is_word = |is: fn(&u8) -> bool| {
-        let letters = count(bytes, |byte| is(&byte));
-        letters > 1 && matches!(bytes.get(letters), Some(b'_' | b'-'))
-    };
-    is_word(u8::is_ascii_lowercase) || is_word(u8::is_ascii_uppercase)
+    let letters = count(bytes, |byte| byte.is_ascii_lowercase());
+    letters > 1 && matches!(bytes.get(letters), Some(b'_' | b'-'))
 }
 
 /// Recognizes letters and digits up to another byte.

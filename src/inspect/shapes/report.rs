@@ -19,7 +19,7 @@ const ATTRIBUTES_SHOWN: usize = 40;
 const LEGEND: &str = "\
 A pattern is a key with `<n>` for digits, `<word>` for names that differ, `<text>` for those with spaces, `<id>` for letters and digits mixed, `<rest>` for
 the end of a very long key, and `<date>`, `<uuid>`, `<email>` and their like; text without brackets is the same in all keys. Bytes are as billed,
-100 more for each item. Median and p99 are exact to 1/16.
+100 more for each item; those of an attribute are name and value, the mean over the items that have it. Median and p99 are exact to 1/16.
 ";
 
 /// Returns the report.
@@ -124,7 +124,9 @@ fn details(out: &mut String, shapes: &Shapes, pattern: &Pattern, path_of: PathOf
         (false, true) => out.push_str("\nIn no index.\n"),
         (false, false) => out.push_str(&format!("\nIn indexes: {}.\n", entered.join(", "))),
     }
-    out.push_str("\n| attribute | types | % of items |\n|---|---|--:|\n");
+    out.push_str(
+        "\n| attribute | types | % of items | mean bytes | % of bytes |\n|---|---|--:|--:|--:|\n",
+    );
     attributes(out, pattern, items);
 }
 
@@ -133,13 +135,19 @@ fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
     // Keys, which are in all items, stay the first; the sort keeps the order of equals.
     all.sort_by_key(|(_, attribute)| std::cmp::Reverse(attribute.types.total()));
     for (name, attribute) in all.iter().take(ATTRIBUTES_SHOWN) {
-        line(out, &in_cell(name), &attribute.types, items);
+        let bytes = format!(
+            "{} | {}",
+            attribute.bytes / attribute.types.total().max(1),
+            share(attribute.bytes, shape.sizes.bytes)
+        );
+        line(out, &in_cell(name), &attribute.types, items, &bytes);
         for (member, types) in attribute.members.iter() {
             line(
                 out,
                 &format!("{}.{}", in_cell(name), in_cell(member)),
                 types,
                 items,
+                "|",
             );
         }
     }
@@ -150,11 +158,11 @@ fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
         ""
     };
     if more > 0 || !others.is_empty() {
-        let _ = writeln!(out, "| and {more} more{others} | | |");
+        let _ = writeln!(out, "| and {more} more{others} | | | | |");
     }
 }
 
-fn line(out: &mut String, name: &str, types: &TypeCounts, items: u64) {
+fn line(out: &mut String, name: &str, types: &TypeCounts, items: u64, bytes: &str) {
     let counted = types.counted();
     let of_one = |(tag, count): &(&str, u64)| {
         if counted.len() == 1 {
@@ -166,7 +174,7 @@ fn line(out: &mut String, name: &str, types: &TypeCounts, items: u64) {
     let types_text: Vec<String> = counted.iter().map(of_one).collect();
     let _ = writeln!(
         out,
-        "| {name} | {} | {} |",
+        "| {name} | {} | {} | {bytes} |",
         types_text.join(", "),
         share(types.total(), items)
     );
@@ -244,6 +252,8 @@ fn of_pattern(shapes: &Shapes, pattern: &Pattern, path_of: PathOf) -> Value {
             .iter()
             .map(|(name, types)| of_types(name, types, sizes.count));
         let mut out = of_types(name, &attribute.types, sizes.count);
+        out["bytes"] = json!(attribute.bytes);
+        out["percent_of_bytes"] = json!(percent(attribute.bytes, sizes.bytes));
         out["members"] = members.collect();
         out["more_members"] = json!(attribute.members.has_more);
         out

@@ -223,6 +223,8 @@ impl<T: Default, const MAX: usize> NameCounts<T, MAX> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attribute {
     pub types: TypeCounts,
+    /// The sum of names and values, by DynamoDB's rules.
+    pub bytes: u64,
     pub members: NameCounts<TypeCounts, MEMBERS_MAX>,
 }
 
@@ -234,7 +236,7 @@ impl Attributes {
     /// kept.
     ///
     /// # Errors
-    /// Fails with `Corrupt` for a map that cannot be parsed.
+    /// Fails with `Corrupt` for a value that cannot be parsed.
     pub fn add(
         &mut self,
         item: &[(&str, StoredValue<'_>)],
@@ -247,6 +249,7 @@ impl Attributes {
             };
             hint = place + 1;
             attribute.types.add(value.kind);
+            attribute.bytes += (name.len() + value.size()?) as u64;
             let mut member_hint = 0;
             value.each_member(|name, value| {
                 if let Some((place, types)) = attribute.members.entry(name, member_hint, budget) {
@@ -267,6 +270,7 @@ impl Attributes {
                 continue;
             };
             add_types(&mut own.types, &attribute.types);
+            own.bytes += attribute.bytes;
             own.members.has_more |= attribute.members.has_more;
             for (hint, (name, types)) in attribute.members.iter().enumerate() {
                 if let Some((_, own)) = own.members.entry(name, hint, &mut budget) {

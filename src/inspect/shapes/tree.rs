@@ -55,20 +55,12 @@ const STEPS: [GeneralizeStep; 8] = [
     GeneralizeStep::new(0, 101, 0),
 ];
 
-/// The minimum mean number of items for each name at which names are constants: at the end of a
-/// key, and before a separator.
-const ITEMS_PER_LAST_NAME: u64 = 20;
-const ITEMS_PER_NAME: u64 = 3;
-/// The same for a few names, at any place.
-const ITEMS_PER_FEW_NAMES: u64 = 4;
-const FEW_NAMES_MAX: usize = 3;
-/// The factor by which a class must be rarer than a wider class to be merged into it.
-const CHANCE_FACTOR: u64 = 4;
-
+/// The minimum mean number of items for each name at which names are constants.
+const ITEMS_PER_NAME: u64 = 4;
 /// The factors by which texts must be rarer than ids to be some of them by chance: of the one length
 /// that the ids have, and of any.
 const FIXED_FACTOR: u64 = 2;
-const VARIABLE_FACTOR: u64 = 16;
+const VARIABLE_FACTOR: u64 = 8;
 /// The further factor by which texts of several parts must be rarer if their letters are others.
 const ODD_FACTOR: u64 = 16;
 /// The minimum of names with the same first word, and their part of the names of a place, at which
@@ -366,12 +358,14 @@ impl PatternNode {
         if depth >= step.parts {
             self.merge_rest();
         }
+        // Without those after a known word the others are few.
+        self.split_names();
         self.split_names();
         self.join_numbered();
-        self.join_ids();
         self.join_names(step, is_last);
+        self.join_ids();
         self.join_alike(is_value);
-        self.join_classes();
+        self.join_words();
         for edge in &mut self.edges {
             let is_end = edge.separator == END;
             let is_value = !is_end && matches!(edge.token, PatternToken::Name(_));
@@ -382,47 +376,38 @@ impl PatternNode {
 
     /// Cuts names after a first word that many have: `office_rome`, `office_paris`.
     fn split_names(&mut self) {
-        const KNOWN: usize = 1 << 30;
-        let mut words: HashMap<(Box<str>, u8), usize> = HashMap::new();
-        for edge in &self.edges {
-            if let Some((word, separator, rest)) = edge.first_word() {
-                *words.entry((word.into(), separator)).or_default() += rest.map_or(KNOWN, |_| 1);
-            }
-        }
-        let known: usize = words
-            .values()
-            .filter(|count| **count > KNOWN)
-            .map(|count| count % KNOWN)
-            .sum();
-        let names = self
-            .edges
-            .iter()
-            .filter(|edge| edge.token.name().is_some())
-            .count()
-            - known;
-        words.retain(|_, count| *count >= PREFIXED_MIN.max(names.div_ceil(PREFIXED_PART)));
+        let words = self.edges.iter().filter_map(Edge::first_word);
+        let words: Vec<(Box<str>, u8, bool)> = words
+            .map(|(word, separator, rest)| (word.into(), separator, rest.is_none()))
+            .collect();
+        let least = PREFIXED_MIN.max(self.edges.len() / PREFIXED_PART);
+        let is_constant = |word: &str, separator: u8| {
+            let is_same = |known: &&(Box<str>, u8, bool)| (&*known.0, known.1) == (word, separator);
+            let mut same = words.iter().filter(is_same);
+            same.clone().count() >= least || same.any(|known| known.2)
+        };
         for mut edge in std::mem::take(&mut self.edges) {
-            let cut = edge.first_word().and_then(|(word, separator, rest)| {
-                let (known, _) = words.get_key_value(&(word.into(), separator))?;
-                let rest = match rest? {
+            if let Some((word, separator, Some(rest))) = edge.first_word()
+                && is_constant(word, separator)
+            {
+                let word = PatternToken::Name(word.into());
+                edge.token = match rest {
                     "" => PatternToken::Class(PartClass::Empty),
                     rest => PatternToken::Name(rest.into()),
                 };
-                Some((known.0.clone(), separator, rest))
-            });
-            if let Some((word, separator, rest)) = cut {
-                edge.token = rest;
-                edge = Edge {
-                    token: PatternToken::Name(word),
-                    separator,
-                    node: Self {
-                        items: edge.node.items,
-                        edges: vec![edge],
-                        ..Self::default()
-                    },
+                let node = Self {
+                    items: edge.node.items,
+                    edges: vec![edge],
+                    ..Self::default()
                 };
+                self.add(Edge {
+                    token: word,
+                    separator,
+                    node,
+                });
+            } else {
+                self.add(edge);
             }
-            self.add(edge);
         }
     }
 
@@ -434,7 +419,12 @@ impl PatternNode {
             self.edges.iter().filter(of_class)
         };
         let items = |class: &PartClass| ids(*class).map(|edge| edge.node.items).sum::<u64>();
-        let classes = [PartClass::Hex, PartClass::Id, PartClass::Base64];
+        let classes = [
+            PartClass::Digits,
+            PartClass::Hex,
+            PartClass::Id,
+            PartClass::Base64,
+        ];
         let Some(class) = classes.into_iter().max_by_key(items) else {
             return;
         };
@@ -548,22 +538,19 @@ impl PatternNode {
 
     /// Merges names that differ in a number: `user1`, `user2`.
     fn join_numbered(&mut self) {
-        let mut counts: HashMap<(u8, Box<str>), usize> = HashMap::new();
-        for edge in &self.edges {
-            let (stem, count) = match &edge.token {
-                PatternToken::Numbered(stem) => (Some(&**stem), 2),
-                PatternToken::Name(name) => (without_number(name), 1),
-                PatternToken::Class(_) => (None, 0),
+        let stem = |edge: &Edge| {
+            let stem = match &edge.token {
+                PatternToken::Numbered(stem) => &**stem,
+                PatternToken::Name(name) => without_number(name)?,
+                PatternToken::Class(_) => return None,
             };
-            if let Some(stem) = stem {
-                *counts.entry((edge.separator, stem.into())).or_default() += count;
-            }
-        }
+            Some((edge.separator, Box::from(stem)))
+        };
+        let stems: Vec<(u8, Box<str>)> = self.edges.iter().filter_map(stem).collect();
         self.rename(|edge| {
-            let stem = without_number(edge.token.name()?)?;
-            let is_one_of_many = counts.get(&(edge.separator, stem.into()))? > &1;
-            (is_one_of_many && !matches!(edge.token, PatternToken::Numbered(_)))
-                .then(|| PatternToken::Numbered(stem.into()))
+            let own = stem(edge)?;
+            let is_one_of_many = stems.iter().filter(|stem| **stem == own).count() > 1;
+            is_one_of_many.then_some(PatternToken::Numbered(own.1))
         });
     }
 
@@ -583,64 +570,31 @@ impl PatternNode {
         self.rename(|edge| {
             let name = edge.token.name()?;
             let (names, of_family) = families[&(edge.separator, is_capital(name))];
-            let often = if edge.separator == END {
-                ITEMS_PER_LAST_NAME
-            } else {
-                ITEMS_PER_NAME
-            };
-            let are_few = names <= FEW_NAMES_MAX && of_family >= ITEMS_PER_FEW_NAMES * names as u64;
-            let is_certain =
-                !is_last || is_capital(name) || are_few || of_family >= often * names as u64;
+            let are_often = of_family >= ITEMS_PER_NAME * names as u64;
+            let is_certain = !is_last || is_capital(name) || are_often;
             let is_heavy =
-                edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
+                edge.node.items * 100 >= items * step.percent && edge.node.items >= ITEMS_PER_NAME;
             let is_constant = names <= step.names_max && is_certain || is_heavy;
             (!is_constant).then(|| PatternToken::Class(kind_of_name(name)))
         });
     }
 
-    /// Merges a class with few parts into a wider class with many: they belong to the narrow class
-    /// by chance, for example hexadecimal ids that happen to have only digits.
-    fn join_classes(&mut self) {
-        let mut counts: Vec<(u8, PartClass, u64)> = Vec::new();
-        for edge in &self.edges {
-            if let PatternToken::Class(class) = edge.token {
-                counts.push((edge.separator, class, edge.node.items));
-            }
+    /// Makes words and texts one class: text if a part of them has spaces.
+    fn join_words(&mut self) {
+        let mut counts: HashMap<u8, [u64; 2]> = HashMap::new();
+        for edge in self.edges.iter().filter(|edge| edge.token.is_any_word()) {
+            let is_text = usize::from(edge.token.is(PartClass::Text));
+            counts.entry(edge.separator).or_default()[is_text] += edge.node.items;
         }
-        let items_of = |separator: u8, class: PartClass| {
-            counts
-                .iter()
-                .find(|count| (count.0, count.1) == (separator, class))
-                .map_or(0, |count| count.2)
-        };
         self.rename(|edge| {
-            let PatternToken::Class(class) = edge.token else {
-                return None;
+            let [words, texts] = *counts.get(&edge.separator)?;
+            let class = if texts * 9 >= words && texts > 0 {
+                PartClass::Text
+            } else {
+                PartClass::Word
             };
-            let (word, text) = (
-                items_of(edge.separator, PartClass::Word),
-                items_of(edge.separator, PartClass::Text),
-            );
-            // Words and texts are one class: text if a part of them has spaces.
-            match class {
-                PartClass::Word if text * 9 >= word && text > 0 => {
-                    return Some(PatternToken::Class(PartClass::Text));
-                }
-                PartClass::Text if text * 9 < word => {
-                    return Some(PatternToken::Class(PartClass::Word));
-                }
-                _ => {}
-            }
-            let wider = |count: &&(u8, PartClass, u64)| {
-                count.0 == edge.separator
-                    && class.may_belong_to(count.1)
-                    && edge.node.items * CHANCE_FACTOR <= count.2
-            };
-            counts
-                .iter()
-                .filter(wider)
-                .max_by_key(|count| count.2)
-                .map(|count| PatternToken::Class(count.1))
+            let is_any_word = edge.token.is_any_word();
+            is_any_word.then_some(PatternToken::Class(class))
         });
     }
 
@@ -703,7 +657,9 @@ impl Edge {
         if ends_chunk(self.separator) {
             let own = &self.node.form;
             let is_odd = self.node.items <= odd_max && own.kinds & PARTS != 0;
-            separators.contains(&self.separator) && form.includes(own, is_odd)
+            let has_form =
+                matches!(self.token, PatternToken::Class(class) if !class.is_by_letters());
+            !has_form && separators.contains(&self.separator) && form.includes(own, is_odd)
         } else {
             let is_within = |edge: &Self| edge.is_within(separators, form, odd_max);
             self.node.edges.iter().all(is_within)
