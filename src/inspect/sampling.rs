@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use crate::codec::record::{Record, ResultRow};
+use crate::codec::record::Record;
 use crate::database::{Browse, SourceName};
-use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::Segment;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -34,84 +33,57 @@ pub fn sample(database: &dyn Browse, source: &SourceName, count: u32) -> Result<
         if wanted == 0 {
             break;
         }
-        let end = items.len() + wanted;
         let held_bytes_end =
             held_bytes + SAMPLE_MEMORY_BYTES_MAX.saturating_sub(held_bytes) / parts;
-        let mut request = ReadRequest::scan(source.table.clone(), source.index.clone());
-        request.range = ReadRange::Scan {
-            segment: Some(Segment {
-                index,
-                total: segments,
-            }),
+        let segment = Segment {
+            index,
+            total: segments,
         };
-        // `wanted` is at most `count`; without a limit the whole part would be read.
-        request.limit = Some(u32::try_from(wanted).unwrap_or(count));
-        pages(database, request, &mut |row| {
-            let more_bytes = row.values_bytes()?;
-            if held_bytes + more_bytes > held_bytes_end && !items.is_empty() {
-                return Ok(ControlFlow::Break(()));
-            }
-            held_bytes += more_bytes;
-            items.push(row.to_item()?);
-            Ok(if items.len() < end {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            })
-        })?;
+        each_record(
+            database,
+            source,
+            Some(segment),
+            wanted as u64,
+            &mut |record| {
+                let more_bytes = record.values_bytes()?;
+                if held_bytes + more_bytes > held_bytes_end && !items.is_empty() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                held_bytes += more_bytes;
+                items.push(record.to_item()?);
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
     }
     Ok(items)
-}
-
-/// Calls `visit` with each stored item or entry until it breaks. Each page of 1 MB is its own
-/// snapshot, so that a long read keeps no old pages in the store.
-fn pages(
-    database: &dyn Browse,
-    mut request: ReadRequest,
-    visit: &mut dyn FnMut(ResultRow<'_>) -> Result<ControlFlow<()>, StoreError>,
-) -> Result<(), Error> {
-    loop {
-        let mut going = Ok(ControlFlow::Continue(()));
-        let page = database.peek_page(&request, &mut |row| {
-            if let Ok(ControlFlow::Continue(())) = going {
-                going = visit(row);
-            }
-        })?;
-        request.exclusive_start_key = page.last_evaluated_key;
-        if going?.is_break() || request.exclusive_start_key.is_none() {
-            return Ok(());
-        }
-    }
 }
 
 /// The maximum of items read in one snapshot of the store: a write that needs a larger data file
 /// waits for the end of every snapshot.
 const VIEW_ITEMS_MAX: u64 = 20_000;
 
-/// Calls `visit` with at most `items_max` stored records of a source or of a strip of it, in several
-/// snapshots. Consumes nothing.
-pub fn records(
+/// Calls `visit` with at most `items_max` records of the source or of a part of the hash range, until
+/// it breaks, in several snapshots. Fails if the database or `visit` fails.
+pub fn each_record(
     database: &dyn Browse,
     source: &SourceName,
-    strip: Option<Segment>,
+    part: Option<Segment>,
     items_max: u64,
-    visit: &mut dyn FnMut(&Record<'_>) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(&Record<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<(), Error> {
-    let (mut last, mut read) = (None, 0);
-    while read < items_max {
-        let end_of_view = items_max.min(read + VIEW_ITEMS_MAX);
-        let mut outcome = Ok(());
-        last = database.records(source, strip, last.as_ref(), &mut |record| {
-            outcome = visit(record);
-            read += 1;
-            if outcome.is_ok() && read < end_of_view {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
+    let (mut items, mut last) = (0, None);
+    while items < items_max {
+        let end = items_max.min(items + VIEW_ITEMS_MAX);
+        let mut going = Ok(ControlFlow::Continue(()));
+        last = database.records(source, part, last.as_ref(), &mut |record| {
+            going = visit(record);
+            items += 1;
+            match going {
+                Ok(ControlFlow::Continue(())) if items < end => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
             }
         })?;
-        outcome?;
-        if last.is_none() {
+        if going?.is_break() || last.is_none() {
             break;
         }
     }

@@ -1,30 +1,29 @@
-//! The rule of advice on time to live: an attribute that looks like the time at which an item
-//! expires while time to live is off; and the count of the items that turning it on deletes.
+//! The facts on time to live: an attribute that looks like the time at which an item expires while
+//! time to live is off, and the count of the items that turning it on deletes.
 
-use super::facts::{TableFacts, WALKED_MAX};
-use super::format::{Advice, AdviceCost, AdviceLevel};
-use crate::codec::count::plural;
+use std::ops::ControlFlow;
+
 use crate::database::{Browse, SourceName};
-use crate::inspect::sampling::records;
+use crate::inspect::sampling::each_record;
 use crate::model::api::DescribeTimeToLiveRequest;
+use crate::model::limits::TTL_PAST_MS_MAX;
 use crate::model::{AttributeValue, Error, Item, TableName};
 
-const YEAR_SECONDS: f64 = 365.25 * 86_400.0;
-/// An item that expired longer ago is not deleted (docs/dynamodb.md 16).
-const PAST_YEARS: f64 = -5.0;
-/// The future in which an expiry lies; a time in milliseconds does not.
-const FUTURE_YEARS: f64 = 50.0;
+/// The time from now in which an expiry lies; a time in milliseconds does not.
+const FUTURE_MS: u64 = 10 * TTL_PAST_MS_MAX;
 /// The part of an attribute's values, in percent, that are such times.
 const TIMES_PERCENT_MIN: usize = 90;
+/// The maximum of items that are counted.
+const WALKED_MAX: u64 = 1_000_000;
 /// The maximum of names that are looked at.
 const NAMES_MAX: usize = 1000;
 
 /// An attribute that looks like an expiry while time to live is off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleExpiry {
-    attribute: String,
+    pub attribute: String,
     /// Items that time to live would delete at once.
-    over: u64,
+    pub over: u64,
 }
 
 /// Returns the number of items that time to live by this attribute deletes at once, among the first
@@ -43,11 +42,11 @@ pub fn items_over(
         index: None,
     };
     let mut over = 0;
-    records(database, &source, None, WALKED_MAX, &mut |record| {
+    each_record(database, &source, None, WALKED_MAX, &mut |record| {
         let value = record.attribute(attribute)?;
-        let is_over = value.is_some_and(|at| is_within(&at, now_ms, 0.0));
+        let is_over = value.is_some_and(|at| is_within(&at, now_ms, 0));
         over += u64::from(is_over);
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(over)
 }
@@ -63,7 +62,7 @@ pub fn find(
     let mut names = names.filter(|name| is_name(name)).take(NAMES_MAX);
     let are_times = |name: &&String| {
         let values: Vec<_> = sample.iter().filter_map(|item| item.get(name)).collect();
-        let is_time = |value: &&&AttributeValue| is_within(value, now_ms, FUTURE_YEARS);
+        let is_time = |value: &&&AttributeValue| is_within(value, now_ms, FUTURE_MS);
         values.iter().filter(is_time).count() * 100 >= values.len() * TIMES_PERCENT_MIN
     };
     let Some(attribute) = names.find(are_times) else {
@@ -80,14 +79,15 @@ pub fn find(
     }))
 }
 
-/// True for seconds since the epoch that are not yet this many years from now, nor long ago.
-fn is_within(value: &AttributeValue, now_ms: u64, years: f64) -> bool {
-    let AttributeValue::N(number) = value else {
+/// True for seconds since the epoch that are less than this from now, and not too long ago for time
+/// to live (docs/dynamodb.md 16).
+fn is_within(value: &AttributeValue, now_ms: u64, future_ms: u64) -> bool {
+    let AttributeValue::N(seconds) = value else {
         return false;
     };
-    let seconds = number.to_string().parse().unwrap_or(f64::INFINITY);
-    let from_now = (seconds - now_ms as f64 / 1e3) / YEAR_SECONDS;
-    PAST_YEARS < from_now && from_now < years
+    let ms = seconds.to_string().parse().unwrap_or(0.0) * 1e3;
+    let [first, end] = [now_ms.saturating_sub(TTL_PAST_MS_MAX), now_ms + future_ms];
+    ms > first as f64 && ms < end as f64
 }
 
 /// True for `expiresAt`, `exp`, `sessionTTL`, `delete_at`: a shell takes each as it is.
@@ -97,25 +97,6 @@ fn is_name(name: &str) -> bool {
         && (plain.contains("expir")
             || name.ends_with("TTL")
             || ["ttl", "exp", "timetolive", "deleteat"].contains(&&*plain))
-}
-
-pub fn off(facts: &TableFacts) -> Vec<Advice> {
-    let off = |IdleExpiry { attribute, over }: &IdleExpiry| Advice {
-        level: AdviceLevel::Note,
-        subject: facts.subject(None),
-        finding: format!(
-            "{attribute} looks like an expiry, and time to live is off: {over} of {} are over.",
-            plural(facts.table.stats.entries, "item")
-        ),
-        cost: AdviceCost::default(),
-        rule: "Time to live deletes items whose time is over, and takes no write units (docs/dynamodb.md 16).",
-        remedy: format!(
-            "`echo enable {attribute} > {}/ttl` turns it on and deletes {} at once.",
-            facts.name(),
-            plural(*over, "item")
-        ),
-    };
-    facts.idle_expiry.iter().map(off).collect()
 }
 
 #[cfg(test)]

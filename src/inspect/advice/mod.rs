@@ -8,9 +8,9 @@
 //! load.rs        the load of one key value against the limits of a partition
 //! keys.rs        rules on partition keys: values with a large share, times, sequences
 //! indexes.rs     rules on indexes: write capacity, projection, empty ones, violations
-//! sizes.rs       rules on the sizes of items, and on item collections that grow without end
+//! sizes.rs       rules on the sizes of items, item collections that grow without end, and expiry
 //! traffic.rs     rules on the load: hot keys, throttles, unused indexes, wasted reads, scans
-//! expiry.rs      the rule on time to live that is off
+//! expiry.rs      facts on time to live that is off
 //! cost.rs        rules on billing: the provisioned units, the mode
 //! values.rs      classification of key values
 //! format.rs      one point of advice, its cost; numbers, values and paths in text
@@ -61,7 +61,7 @@ const RULES: [AdviceRule; 19] = [
     cost::provisioned,
     cost::billing_mode,
     keys::write_shards,
-    expiry::off,
+    sizes::idle_expiry,
 ];
 
 /// Returns every point that applies, by level, and within a level the costly ones first.

@@ -1,6 +1,7 @@
 //! Rules of advice on the sizes of items, and on item collections that grow without end. Each rule
 //! is a function from [`TableFacts`] to a list of [`Advice`].
 
+use super::expiry::IdleExpiry;
 use super::facts::{CollectionGrowth, DAY_MS, TableFacts};
 use super::format::{Advice, AdviceCost, AdviceLevel, bytes, collection, day, item_stem, value};
 use crate::codec::count::plural;
@@ -180,4 +181,24 @@ fn pace(growth: &CollectionGrowth) -> String {
             format!("Nothing was written to it in the last week; its oldest item is of {since}.")
         }
     }
+}
+
+/// Reports an attribute that looks like an expiry while time to live is off.
+pub fn idle_expiry(facts: &TableFacts) -> Vec<Advice> {
+    let off = |IdleExpiry { attribute, over }: &IdleExpiry| Advice {
+        level: AdviceLevel::Note,
+        subject: facts.subject(None),
+        finding: format!(
+            "{attribute} looks like an expiry, and time to live is off: {over} of {} are over.",
+            plural(facts.table.stats.entries, "item")
+        ),
+        cost: AdviceCost::default(),
+        rule: "Time to live deletes items whose time is over, and takes no write units (docs/dynamodb.md 16).",
+        remedy: format!(
+            "`echo enable {attribute} > {}/ttl` turns it on and deletes {} at once.",
+            facts.name(),
+            plural(*over, "item")
+        ),
+    };
+    facts.idle_expiry.iter().map(off).collect()
 }

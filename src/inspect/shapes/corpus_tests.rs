@@ -615,7 +615,7 @@ fn judge(
     (right, all)
 }
 
-const SIZES: [u64; 3] = [300, 3_000, 20_000];
+const SIZES: [u64; 2] = [300, 2_000];
 
 #[track_caller]
 fn check(designs: &[(&str, &[&str])], ids: &[IdKind], sizes: &[u64]) {
@@ -646,7 +646,7 @@ fn ids_of_every_kind() {
     check(DESIGNS_OF_IDS, IDS, &SIZES);
 }
 
-/// What hostile tables have: their patterns, and that many different literals end as one word.
+/// Hostile tables have patterns too, and many different literals end as one word.
 #[test]
 fn keys_that_are_no_design() {
     let rows = |keys: Vec<[String; 2]>| {
@@ -683,6 +683,9 @@ fn keys_that_are_no_design() {
 }
 
 #[test]
+#[ignore = "300,000 items take a minute"]
 fn a_table_of_many_items_is_named_as_a_small_one() {
     check(&DESIGNS_OF_IDS[..1], &IDS[..1], &[100, 300_000]);
+    check(PUBLISHED, &IDS[2..5], &[20_000]);
+    check(DESIGNS_OF_IDS, IDS, &[20_000]);
 }

@@ -19,6 +19,7 @@ mod report;
 mod shape;
 mod tree;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use report::{json, markdown};
@@ -82,8 +83,8 @@ pub fn read(
     let stats = database.stats(&source)?;
     let mut learner = Learner::new(&schema);
     if stats.entries <= items_max {
-        sampling::records(database, &source, None, u64::MAX, &mut |record| {
-            learner.add(record)
+        sampling::each_record(database, &source, None, u64::MAX, &mut |record| {
+            learner.add(record).map(ControlFlow::Continue)
         })?;
     } else {
         read_strips(database, &source, items_max, &mut learner)?;
@@ -114,9 +115,9 @@ fn read_strips(
             index,
             total: STRIPS,
         };
-        let wanted = left.div_ceil(u64::from(STRIPS - index));
-        sampling::records(database, source, Some(strip), wanted, &mut |record| {
-            learner.add(record)
+        let items_max = left.div_ceil(u64::from(STRIPS - index));
+        sampling::each_record(database, source, Some(strip), items_max, &mut |record| {
+            learner.add(record).map(ControlFlow::Continue)
         })?;
     }
     Ok(())

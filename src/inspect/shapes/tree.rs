@@ -214,7 +214,7 @@ impl PatternTree {
     /// Merges paths until there are at most `paths_max`.
     fn generalize(&mut self, paths_max: usize, is_last: bool) {
         loop {
-            // What joins the parts of a key makes the parts before them alike.
+            // Parts that are joined make the parts before them alike.
             loop {
                 let before = self.paths;
                 self.root.generalize(STEPS[self.step], 0, false, is_last);
@@ -581,18 +581,17 @@ impl PatternNode {
 
     /// Makes words and texts one class: text if a part of them has spaces.
     fn join_words(&mut self) {
-        let mut counts: HashMap<u8, [u64; 2]> = HashMap::new();
-        for edge in self.edges.iter().filter(|edge| edge.token.is_any_word()) {
-            let is_text = usize::from(edge.token.is(PartClass::Text));
-            counts.entry(edge.separator).or_default()[is_text] += edge.node.items;
-        }
+        let items = |class| {
+            let of_class = self.edges.iter().filter(|edge| edge.token.is(class));
+            of_class.map(|edge| edge.node.items).sum::<u64>()
+        };
+        let (words, texts) = (items(PartClass::Word), items(PartClass::Text));
+        let class = if texts * 9 >= words {
+            PartClass::Text
+        } else {
+            PartClass::Word
+        };
         self.rename(|edge| {
-            let [words, texts] = *counts.get(&edge.separator)?;
-            let class = if texts * 9 >= words && texts > 0 {
-                PartClass::Text
-            } else {
-                PartClass::Word
-            };
             let is_any_word = edge.token.is_any_word();
             is_any_word.then_some(PatternToken::Class(class))
         });

@@ -13,6 +13,7 @@ mod key;
 mod report;
 mod spread;
 
+use std::ops::ControlFlow;
 use std::collections::BTreeMap;
 
 pub use key::KeyExpression;
@@ -120,7 +121,7 @@ pub fn try_on(
     let mut designs = designs(&description.schema, change);
     let mut items = 0;
     let key = &description.schema.key;
-    sampling::records(database, &source, None, u64::MAX, &mut |record| {
+    sampling::each_record(database, &source, None, u64::MAX, &mut |record| {
         items += 1;
         let keys = key_text(record, key)?;
         let hash = u128::from_be_bytes(key_digest(&keys));
@@ -141,7 +142,7 @@ pub fn try_on(
                 *example = item.key(key).map(stem).unwrap_or_default();
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     let limits = database
         .layout()
