@@ -13,8 +13,8 @@ mod key;
 mod report;
 mod spread;
 
-use std::ops::ControlFlow;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 pub use key::KeyExpression;
 pub use report::markdown;
