@@ -308,16 +308,19 @@ fn title(state: &TopState, width: u16) -> Line<'static> {
         .map(|spent| Span::from(format!("  {}", spent.text())))
         .unwrap_or_default();
     let name = "ddbfs top ";
-    let others = line.width() + refused.width() + spent.width() + name.len();
-    let room = width.saturating_sub(u16::try_from(others).unwrap_or(u16::MAX));
-    let mut spans = vec![
-        Span::from(format!("{name}{}", tail(&state.mount, room))).bold(),
-        refused,
-        spent,
-    ];
-    // A narrow terminal cuts the end: the numbers of rows before money and throttles, no problem.
-    spans.insert(if state.problem.is_some() { 1 } else { 3 }, line);
-    Line::from(spans)
+    let mut spans = vec![refused, spent];
+    let used = name.len() + spans.iter().map(Span::width).sum::<usize>();
+    let width = usize::from(width);
+    // A problem comes first and may be cut. The number of rows is left out where it has no room.
+    if state.problem.is_some() {
+        spans.insert(0, line);
+    } else if used + line.width() < width {
+        spans.push(line);
+    }
+    let used = name.len() + spans.iter().map(Span::width).sum::<usize>();
+    let room = u16::try_from(width.saturating_sub(used)).unwrap_or(u16::MAX);
+    let mount = Span::from(format!("{name}{}", tail(&state.mount, room))).bold();
+    Line::from_iter([mount].into_iter().chain(spans))
 }
 
 fn help(state: &TopState, width: u16) -> Line<'static> {

@@ -193,7 +193,7 @@ pub fn idle_expiry(facts: &TableFacts) -> Vec<Advice> {
             plural(facts.table.stats.entries, "item")
         ),
         cost: AdviceCost::default(),
-        rule: "Time to live deletes items whose time is over, and takes no write units (docs/dynamodb.md 16).",
+        rule: "Time to live deletes items whose time is over, without write units (docs/dynamodb.md 16).",
         remedy: format!(
             "`echo enable {attribute} > {}/ttl` turns it on and deletes {} at once.",
             facts.name(),
