@@ -96,14 +96,11 @@ pub fn run(args: ImportArgs) -> Result<CommandResult, CliError> {
     if args.dry_run {
         for table in &planned {
             tell_notes(table);
-            let mut request = table.definition.request.clone();
-            if request.remove(TIME_TO_LIVE).is_some() {
-                warn(format_args!(
-                    "{}: UpdateTimeToLive follows",
-                    table.request.table_name
-                ));
+            if table.time_to_live.is_some() {
+                let name = &table.request.table_name;
+                warn(format_args!("{name}: UpdateTimeToLive follows"));
             }
-            print_line!("{}", serde_json::Value::Object(request))?;
+            print_line!("{}", table.definition.request)?;
         }
         return Ok(result);
     }
@@ -141,29 +138,25 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
 }
 
 /// Makes the requests of a definition; a fault is a sentence with the table's name.
-fn plan(definition: TableDefinition) -> Result<PlannedTable, String> {
-    let mut json = serde_json::Value::Object(definition.request.clone());
+fn plan(mut definition: TableDefinition) -> Result<PlannedTable, String> {
     let label = &definition.label;
-    let expiry = json
-        .as_object_mut()
-        .and_then(|members| members.remove(TIME_TO_LIVE));
-    let expiry = expiry.filter(|expiry| expiry["Enabled"] != serde_json::Value::Bool(false));
-    let time_to_live = match expiry {
-        None => None,
-        Some(expiry) => Some(TimeToLiveSpecification {
+    let members = definition.request.as_object_mut();
+    let expiry = members.and_then(|members| members.remove(TIME_TO_LIVE));
+    let expiry = expiry.filter(|expiry| expiry["Enabled"] != false);
+    let time_to_live = expiry.map(|expiry| match expiry["AttributeName"].as_str() {
+        Some(name) => Ok(TimeToLiveSpecification {
             enabled: true,
-            attribute_name: expiry["AttributeName"]
-                .as_str()
-                .ok_or_else(|| format!("{label}: {TIME_TO_LIVE} has no AttributeName"))?
-                .to_owned(),
+            attribute_name: name.to_owned(),
         }),
-    };
+        None => Err(format!("{label}: {TIME_TO_LIVE} has no AttributeName")),
+    });
+    let time_to_live = time_to_live.transpose()?;
     if definition.name().is_none() {
         return Err(format!(
             "{label}: the definition has no TableName; write it to the schema.json of a directory of that name instead"
         ));
     }
-    let request = wire::request(Document::from_value(&json).root())
+    let request = wire::request(Document::from_value(&definition.request).root())
         .map_err(|error| format!("{label}: {error}"))?;
     Ok(PlannedTable {
         definition,

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::table::{
-    FoundTables, Parameters, TIME_TO_LIVE, TableDefinition, boolean, found, key_element,
-    throughput, whole,
+    FoundTables, Parameters, TableDefinition, billing_mode, boolean, found, is_on_demand,
+    key_element, throughput, whole,
 };
 
 const TABLE: &str = "AWS::DynamoDB::Table";
@@ -43,20 +43,14 @@ const LEFT_OUT: &[&str] = &[
 
 /// Returns a template's resources: its `Resources`, or the members of a part of a template.
 pub(super) fn resources(value: &Value) -> Option<&Map<String, Value>> {
-    let has_types = |value: &'_ Value| {
-        value.as_object().is_some_and(|members| {
-            members.values().any(|resource| {
-                resource
-                    .get("Type")
-                    .is_some_and(|kind| kind.as_str().is_some_and(|kind| kind.contains("::")))
-            })
-        })
+    let has_types = |members: &&Map<String, Value>| {
+        let mut kinds = members.values().filter_map(|of| of["Type"].as_str());
+        kinds.any(|kind| kind.contains("::"))
     };
-    [value.get("Resources"), Some(value)]
+    let mut all = [&value["Resources"], value]
         .into_iter()
-        .flatten()
-        .find(|value| has_types(value))
-        .and_then(Value::as_object)
+        .filter_map(Value::as_object);
+    all.find(has_types)
 }
 
 pub(super) fn tables(template: &Value, parameters: &Parameters) -> FoundTables {
@@ -71,32 +65,25 @@ pub(super) fn tables(template: &Value, parameters: &Parameters) -> FoundTables {
         work_left: WORK_MAX,
     };
     let read = resources.iter().filter_map(|(label, resource)| {
-        let kind = resource.get("Type")?.as_str()?;
+        let kind = resource["Type"].as_str()?;
         let is_table = [TABLE, GLOBAL_TABLE, SIMPLE_TABLE].contains(&kind);
         is_table.then_some(())?;
         resolver.assumed.clear();
-        if let Some(condition) = resource.get("Condition").and_then(Value::as_str) {
-            match resolver.condition(condition, DEPTH_MAX) {
-                Ok(true) => {}
-                Ok(false) => {
-                    skipped.push(format!("{label}: its condition {condition} is false"));
-                    return None;
-                }
-                Err(why) => return Some((label.clone(), Err(why))),
+        let condition = resource["Condition"].as_str();
+        let table = match condition.map(|name| (name, resolver.condition(name, DEPTH_MAX))) {
+            Some((name, Ok(false))) => {
+                skipped.push(format!("{label}: its condition {name} is false"));
+                return None;
             }
-        }
-        let table = match kind {
-            SIMPLE_TABLE => resolver.simple_table(label, resource),
+            Some((_, Err(why))) => Err(why),
+            _ if kind == SIMPLE_TABLE => resolver.simple_table(label, resource),
             _ => resolver.table(label, resource),
         };
         let table = table.map(|mut table| {
-            let assumed = |name: &String| {
-                format!(
-                    "{name} is taken as {}; --parameter {name}=VALUE gives another",
-                    pseudo(name)
-                )
-            };
-            table.notes.extend(resolver.assumed.iter().map(assumed));
+            let assumed = resolver.assumed.iter().map(|(name, value)| {
+                format!("{name} is taken as {value}; --parameter {name}=VALUE gives another")
+            });
+            table.notes.extend(assumed);
             table
         });
         Some((label.clone(), table))
@@ -105,19 +92,12 @@ pub(super) fn tables(template: &Value, parameters: &Parameters) -> FoundTables {
     FoundTables { skipped, ..found }
 }
 
-fn pseudo(name: &str) -> &'static str {
-    PSEUDO_PARAMETERS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map_or("", |(_, value)| value)
-}
-
 /// The values of one template.
 struct Resolver<'t> {
     template: &'t Value,
     parameters: &'t Parameters,
-    /// The pseudo parameters that were used and not given.
-    assumed: BTreeSet<String>,
+    /// The pseudo parameters that were used and not given, with their values.
+    assumed: BTreeSet<(&'static str, &'static str)>,
     /// The rest of [`WORK_MAX`].
     work_left: usize,
 }
@@ -132,14 +112,12 @@ fn unresolved<T>(why: impl Into<String>) -> Result<T, String> {
 impl Resolver<'_> {
     fn table(&mut self, label: &str, resource: &Value) -> Result<TableDefinition, String> {
         let properties = Self::properties(resource)?;
-        let is_global = resource.get("Type").and_then(Value::as_str) == Some(GLOBAL_TABLE);
-        let mut request =
-            Map::from_iter([("TableName".to_owned(), self.table_name(label, properties)?)]);
         // CloudFormation's own default.
-        request.insert("BillingMode".to_owned(), "PROVISIONED".into());
+        let mode = billing_mode(false);
+        let mut request =
+            json!({ "TableName": self.table_name(label, properties)?, "BillingMode": mode });
         let mut notes = Vec::new();
         for (name, value) in properties {
-            let required = |value: Resolved| value.map_err(|why| format!("{name}: {why}"));
             let resolved = match name.as_str() {
                 "TableName" => continue,
                 "AttributeDefinitions"
@@ -149,7 +127,7 @@ impl Resolver<'_> {
                 | "BillingMode"
                 | "ProvisionedThroughput"
                 | "OnDemandThroughput"
-                | "WarmThroughput" => required(self.resolve(value, DEPTH_MAX))?,
+                | "WarmThroughput" => self.member(properties, name)?,
                 "WriteProvisionedThroughputSettings" | "WriteOnDemandThroughputSettings" => {
                     continue;
                 }
@@ -167,10 +145,10 @@ impl Resolver<'_> {
                 },
             };
             if let Some(value) = resolved {
-                request.insert(name.clone(), value);
+                request[name] = value;
             }
         }
-        if is_global {
+        if resource["Type"] == GLOBAL_TABLE && !is_on_demand(&request) {
             self.global_capacity(properties, &mut request, &mut notes);
         }
         adapt(&mut request);
@@ -181,8 +159,18 @@ impl Resolver<'_> {
     }
 
     fn properties(resource: &Value) -> Result<&Map<String, Value>, String> {
-        let properties = resource.get("Properties").and_then(Value::as_object);
+        let properties = resource["Properties"].as_object();
         properties.ok_or_else(|| "it has no Properties".to_owned())
+    }
+
+    /// Returns a property with its functions carried out.
+    fn member(&mut self, properties: &Map<String, Value>, name: &str) -> Resolved {
+        match properties.get(name) {
+            Some(value) => self
+                .resolve(value, DEPTH_MAX)
+                .map_err(|why| format!("{name}: {why}")),
+            None => Ok(None),
+        }
     }
 
     /// Returns the table's name; without one CloudFormation makes one of the logical id.
@@ -191,13 +179,8 @@ impl Resolver<'_> {
         label: &str,
         properties: &Map<String, Value>,
     ) -> Result<Value, String> {
-        let given = properties
-            .get("TableName")
-            .map(|name| self.resolve(name, DEPTH_MAX));
-        match given.transpose() {
-            Ok(name) => Ok(name.flatten().unwrap_or_else(|| label.into())),
-            Err(why) => unresolved(format!("TableName: {why}")),
-        }
+        let name = self.member(properties, "TableName")?;
+        Ok(name.unwrap_or_else(|| label.into()))
     }
 
     fn simple_table(&mut self, label: &str, resource: &Value) -> Result<TableDefinition, String> {
@@ -206,41 +189,24 @@ impl Resolver<'_> {
             Some(_) => Self::properties(resource)?,
             None => &empty,
         };
-        let key = match properties.get("PrimaryKey") {
-            Some(key) => self.resolve(key, DEPTH_MAX)?,
-            None => None,
-        };
-        let member = |name: &str| {
-            key.as_ref()
-                .and_then(|key| key.get(name)?.as_str())
-                .map(str::to_owned)
-        };
-        let name = member("Name").unwrap_or_else(|| "id".to_owned());
-        let kind = match member("Type").as_deref() {
+        let key = self.member(properties, "PrimaryKey")?.unwrap_or_default();
+        let name = key["Name"].as_str().unwrap_or("id");
+        let kind = match key["Type"].as_str() {
             None | Some("String") => "S",
             Some("Number") => "N",
             Some("Binary") => "B",
             Some(other) => return unresolved(format!("PrimaryKey has the type {other}")),
         };
-        let mut request = Map::from_iter([
-            ("TableName".to_owned(), self.table_name(label, properties)?),
-            (
-                "AttributeDefinitions".to_owned(),
-                json!([{ "AttributeName": name, "AttributeType": kind }]),
-            ),
-            ("KeySchema".to_owned(), json!([key_element(&name, "HASH")])),
-        ]);
-        let units = match properties.get("ProvisionedThroughput") {
-            Some(units) => self.resolve(units, DEPTH_MAX)?,
-            None => None,
-        };
-        let mode = if units.is_some() {
-            "PROVISIONED"
-        } else {
-            "PAY_PER_REQUEST"
-        };
-        request.insert("BillingMode".to_owned(), mode.into());
-        request.extend(units.map(|units| ("ProvisionedThroughput".to_owned(), throughput(&units))));
+        let units = self.member(properties, "ProvisionedThroughput")?;
+        let mut request = json!({
+            "TableName": self.table_name(label, properties)?,
+            "AttributeDefinitions": [{ "AttributeName": name, "AttributeType": kind }],
+            "KeySchema": [key_element(name, "HASH")],
+            "BillingMode": billing_mode(units.is_none()),
+        });
+        if let Some(units) = units {
+            request["ProvisionedThroughput"] = throughput(&units);
+        }
         Ok(TableDefinition::new(label, request))
     }
 
@@ -249,36 +215,23 @@ impl Resolver<'_> {
     fn global_capacity(
         &mut self,
         properties: &Map<String, Value>,
-        request: &mut Map<String, Value>,
+        request: &mut Value,
         notes: &mut Vec<String>,
     ) {
-        if request.get("BillingMode").and_then(Value::as_str) != Some("PROVISIONED") {
-            return;
-        }
-        let least = |settings: Option<Value>, fixed: &str, scaled: &str| {
-            let settings = settings?;
-            let scaling = settings.get(scaled);
-            let units = settings
-                .get(fixed)
-                .or_else(|| scaling?.get("SeedCapacity"))
-                .or_else(|| scaling?.get("MinCapacity"))?;
-            Some(whole(units))
+        let least = |settings: &Value, kind: &str| {
+            let scaling = &settings[format!("{kind}CapacityAutoScalingSettings")];
+            let fixed = &settings[format!("{kind}CapacityUnits")];
+            let mut all = [fixed, &scaling["SeedCapacity"], &scaling["MinCapacity"]].into_iter();
+            all.find(|units| !units.is_null()).map(whole)
         };
         let mut resolved = |value: Option<&Value>| {
-            value.and_then(|value| self.resolve(value, DEPTH_MAX).ok().flatten())
+            let value = value.and_then(|value| self.resolve(value, DEPTH_MAX).ok());
+            value.flatten().unwrap_or_default()
         };
         let write = resolved(properties.get("WriteProvisionedThroughputSettings"));
-        let replica = properties
-            .get("Replicas")
-            .and_then(|replicas| replicas.get(0));
-        let read =
-            resolved(replica.and_then(|replica| replica.get("ReadProvisionedThroughputSettings")));
-        let write = least(
-            write,
-            "WriteCapacityUnits",
-            "WriteCapacityAutoScalingSettings",
-        );
-        let read = least(read, "ReadCapacityUnits", "ReadCapacityAutoScalingSettings");
+        let replica = properties.get("Replicas").and_then(|all| all.get(0));
+        let read = resolved(replica.and_then(|of| of.get("ReadProvisionedThroughputSettings")));
+        let (read, write) = (least(&read, "Read"), least(&write, "Write"));
         if write.is_none() || read.is_none() {
             notes.push("a part of its throughput is taken as 5 units".to_owned());
         }
@@ -286,22 +239,15 @@ impl Resolver<'_> {
             "ReadCapacityUnits": read.unwrap_or_else(|| 5.into()),
             "WriteCapacityUnits": write.unwrap_or_else(|| 5.into()),
         });
-        if let Some(Value::Array(indexes)) = request.get_mut("GlobalSecondaryIndexes") {
-            for index in indexes.iter_mut().filter_map(Value::as_object_mut) {
-                let own = index.remove("WriteProvisionedThroughputSettings");
-                let own = least(
-                    own,
-                    "WriteCapacityUnits",
-                    "WriteCapacityAutoScalingSettings",
-                );
-                let mut units = units.clone();
-                if let Some(own) = own {
-                    units["WriteCapacityUnits"] = own;
-                }
-                index.insert("ProvisionedThroughput".to_owned(), units);
+        for index in global_indexes(request) {
+            let own = index.remove("WriteProvisionedThroughputSettings");
+            let mut units = units.clone();
+            if let Some(own) = own.and_then(|own| least(&own, "Write")) {
+                units["WriteCapacityUnits"] = own;
             }
+            index.insert("ProvisionedThroughput".to_owned(), units);
         }
-        request.insert("ProvisionedThroughput".to_owned(), units);
+        request["ProvisionedThroughput"] = units;
     }
 
     fn spend(&mut self, work: usize) -> Result<(), String> {
@@ -383,12 +329,8 @@ impl Resolver<'_> {
                     .iter()
                     .map(|key| text_of(key, name))
                     .collect::<Result<Vec<_>, _>>()?;
-                let found = path
-                    .iter()
-                    .try_fold(self.template.get("Mappings"), |map, key| {
-                        Some(map?.get(key))
-                    });
-                match found.flatten() {
+                let mappings = &self.template["Mappings"];
+                match path.iter().try_fold(mappings, |map, key| map.get(key)) {
                     Some(value) => self.resolve(value, depth),
                     None => unresolved(format!("Mappings have no {}", path.join("."))),
                 }
@@ -434,15 +376,10 @@ impl Resolver<'_> {
 
     /// Returns the value of a parameter.
     fn reference(&mut self, name: &str, depth: usize) -> Result<Value, String> {
-        let declared = self
-            .template
-            .get("Parameters")
-            .and_then(|parameters| parameters.get(name));
-        let kind = declared
-            .and_then(|declared| declared.get("Type"))
-            .and_then(Value::as_str);
-        let is_list =
-            kind.is_some_and(|kind| kind == "CommaDelimitedList" || kind.starts_with("List<"));
+        let declared = self.template["Parameters"].get(name);
+        let is_list = declared
+            .and_then(|declared| declared["Type"].as_str())
+            .is_some_and(|kind| kind == "CommaDelimitedList" || kind.starts_with("List<"));
         let listed = |value: &str| match is_list {
             true => value
                 .split(',')
@@ -468,27 +405,26 @@ impl Resolver<'_> {
                 )),
             };
         }
-        if PSEUDO_PARAMETERS.iter().any(|(known, _)| *known == name) {
-            self.assumed.insert(name.to_owned());
-            return Ok(pseudo(name).into());
+        let mut pseudo = PSEUDO_PARAMETERS.iter();
+        if let Some(assumed) = pseudo.find(|(known, _)| *known == name) {
+            self.assumed.insert(*assumed);
+            return Ok(assumed.1.into());
         }
         let is_resource = resources(self.template).is_some_and(|all| all.contains_key(name));
-        unresolved(if is_resource {
-            format!("{name} is another resource; give --parameter {name}=VALUE")
-        } else {
-            format!("the template has no parameter {name}; give --parameter {name}=VALUE")
-        })
+        let what = match is_resource {
+            true => format!("{name} is another resource"),
+            false => format!("the template has no parameter {name}"),
+        };
+        unresolved(format!("{what}; give --parameter {name}=VALUE"))
     }
 
     /// Carries out `Fn::Sub`: `${Name}` is a parameter, or a member of the second argument; `${!x}`
     /// stands for `${x}`.
     fn substitute(&mut self, argument: &Value, depth: usize) -> Result<Value, String> {
-        let (text, own) = match argument {
-            Value::String(text) => (text.as_str(), None),
-            Value::Array(list) => match list.as_slice() {
-                [Value::String(text), Value::Object(own)] => (text.as_str(), Some(own)),
-                _ => return unresolved("Fn::Sub has a text and its variables"),
-            },
+        let (text, own) = match (argument, argument.as_array().map(Vec::as_slice)) {
+            (Value::String(text), _) => (text.as_str(), &Value::Null),
+            (_, Some([Value::String(text), own @ Value::Object(_)])) => (text.as_str(), own),
+            (_, Some(_)) => return unresolved("Fn::Sub has a text and its variables"),
             _ => return unresolved("Fn::Sub has a text"),
         };
         let (mut out, mut rest) = (String::new(), text);
@@ -497,16 +433,18 @@ impl Resolver<'_> {
                 return unresolved("Fn::Sub has a ${ without its }");
             };
             out.push_str(before);
-            match (name.strip_prefix('!'), own.and_then(|own| own.get(name))) {
+            match (name.strip_prefix('!'), own.get(name)) {
                 (Some(literal), _) => out.push_str(&format!("${{{literal}}}")),
-                (None, Some(value)) => {
-                    let value = self.resolve(value, depth)?.unwrap_or_default();
-                    out.push_str(&text_of(&value, "Fn::Sub")?);
-                }
                 (None, None) if name.contains('.') => {
                     return unresolved(format!("{name} is an attribute of another resource"));
                 }
-                (None, None) => out.push_str(&text_of(&self.reference(name, depth)?, "Fn::Sub")?),
+                (None, value) => {
+                    let value = match value {
+                        Some(value) => self.resolve(value, depth)?.unwrap_or_default(),
+                        None => self.reference(name, depth)?,
+                    };
+                    out.push_str(&text_of(&value, "Fn::Sub")?);
+                }
             }
             rest = after;
             if out.len() > TEXT_BYTES_MAX {
@@ -519,11 +457,7 @@ impl Resolver<'_> {
 
     /// Returns the value of a named condition.
     fn condition(&mut self, name: &str, depth: usize) -> Result<bool, String> {
-        let declared = self
-            .template
-            .get("Conditions")
-            .and_then(|all| all.get(name));
-        match declared {
+        match self.template["Conditions"].get(name) {
             Some(declared) => self.test(declared, depth),
             None => unresolved(format!("the template has no condition {name}")),
         }
@@ -534,30 +468,29 @@ impl Resolver<'_> {
         let Some(depth) = depth.checked_sub(1) else {
             return unresolved("its conditions are nested too deeply");
         };
-        let (name, argument) = match condition
-            .as_object()
-            .and_then(|members| members.iter().next())
-        {
-            Some((name, argument)) => (name.as_str(), argument),
-            None => return unresolved("a condition without a function"),
+        let function = condition.as_object().and_then(|all| all.iter().next());
+        let Some((name, argument)) = function else {
+            return unresolved("a condition without a function");
         };
-        let all = |argument: &Value| argument.as_array().cloned().unwrap_or_default();
-        match name {
+        let list = argument.as_array().map_or(&[][..], Vec::as_slice);
+        match name.as_str() {
             "Condition" => self.condition(&text_of(argument, name)?, depth),
             "Fn::Equals" => {
                 let [a, b] = self.arguments(name, argument, depth)?;
                 Ok(text_of(&a, name)? == text_of(&b, name)?)
             }
-            "Fn::Not" => match all(argument).as_slice() {
+            "Fn::Not" => match list {
                 [one] => Ok(!self.test(one, depth)?),
                 _ => unresolved("Fn::Not has one condition"),
             },
-            "Fn::And" => all(argument)
-                .iter()
-                .try_fold(true, |so_far, one| Ok(so_far && self.test(one, depth)?)),
-            "Fn::Or" => all(argument)
-                .iter()
-                .try_fold(false, |so_far, one| Ok(so_far || self.test(one, depth)?)),
+            // The first that is different decides.
+            "Fn::And" | "Fn::Or" => {
+                let neutral = name == "Fn::And";
+                list.iter().try_fold(neutral, |so_far, one| match so_far {
+                    _ if so_far == neutral => self.test(one, depth),
+                    decided => Ok(decided),
+                })
+            }
             other => unresolved(format!("the function {other} is not known here")),
         }
     }
@@ -596,15 +529,25 @@ fn adapt_capacity(members: &mut Map<String, Value>, on_demand: bool) {
     }
 }
 
+/// Returns the global secondary indexes of a request.
+fn global_indexes(request: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let indexes = request.get_mut("GlobalSecondaryIndexes");
+    let indexes = indexes.and_then(Value::as_array_mut);
+    indexes
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+}
+
 /// Makes CreateTable's members of CloudFormation's, which are nearly the same.
-fn adapt(request: &mut Map<String, Value>) {
-    let on_demand = request.get("BillingMode").and_then(Value::as_str) == Some("PAY_PER_REQUEST");
-    adapt_capacity(request, on_demand);
-    if let Some(Value::Array(indexes)) = request.get_mut("GlobalSecondaryIndexes") {
-        for index in indexes.iter_mut().filter_map(Value::as_object_mut) {
-            index.remove("ContributorInsightsSpecification");
-            adapt_capacity(index, on_demand);
-        }
+fn adapt(request: &mut Value) {
+    let on_demand = is_on_demand(request);
+    for index in global_indexes(request) {
+        index.remove("ContributorInsightsSpecification");
+        adapt_capacity(index, on_demand);
+    }
+    if let Some(members) = request.as_object_mut() {
+        adapt_capacity(members, on_demand);
     }
     if let Some(Value::Object(stream)) = request.get_mut("StreamSpecification") {
         stream.remove("ResourcePolicy");
@@ -613,23 +556,22 @@ fn adapt(request: &mut Map<String, Value>) {
     if let Some(Value::Object(encryption)) = request.get_mut("SSESpecification")
         && let Some(enabled) = encryption.remove("SSEEnabled")
     {
-        encryption.insert("Enabled".to_owned(), boolean(&enabled));
+        encryption.insert("Enabled".to_owned(), enabled);
     }
-    if let Some(Value::Object(expiry)) = request.get_mut(TIME_TO_LIVE)
-        && let Some(enabled) = expiry.get_mut("Enabled")
-    {
-        *enabled = boolean(enabled);
+    for flag in [
+        "/SSESpecification/Enabled",
+        "/TimeToLiveSpecification/Enabled",
+        "/DeletionProtectionEnabled",
+    ] {
+        if let Some(flag) = request.pointer_mut(flag) {
+            *flag = boolean(flag);
+        }
     }
     // CreateTable has the policy as a text.
     if let Some(policy) = request.get_mut("ResourcePolicy")
-        && let Some(document) = policy
-            .get("PolicyDocument")
-            .filter(|document| document.is_object())
+        && policy["PolicyDocument"].is_object()
     {
-        *policy = document.to_string().into();
-    }
-    if let Some(protection) = request.get_mut("DeletionProtectionEnabled") {
-        *protection = boolean(protection);
+        *policy = policy["PolicyDocument"].to_string().into();
     }
 }
 

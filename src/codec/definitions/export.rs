@@ -4,6 +4,7 @@
 use hcl::structure::{Block, BlockBuilder, Body};
 use serde_json::{Map, Value, json};
 
+use super::table::{INDEXES, list};
 use super::yaml;
 
 /// Returns a CloudFormation template of one table, in YAML.
@@ -21,9 +22,8 @@ pub fn cloudformation(definition: &Value) -> String {
         encryption.insert("SSEEnabled".to_owned(), enabled);
     }
     if let Some(policy) = properties.get_mut("ResourcePolicy")
-        && let Some(document) = policy
-            .as_str()
-            .and_then(|text| serde_json::from_str::<Value>(text).ok())
+        && let Some(text) = policy.as_str()
+        && let Ok(document) = serde_json::from_str::<Value>(text)
     {
         *policy = json!({ "PolicyDocument": document });
     }
@@ -35,18 +35,17 @@ pub fn cloudformation(definition: &Value) -> String {
 }
 
 fn name(definition: &Value) -> &str {
-    definition
-        .get("TableName")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    text(definition, "TableName")
+}
+
+fn text<'v>(holder: &'v Value, name: &str) -> &'v str {
+    holder[name].as_str().unwrap_or_default()
 }
 
 /// Returns a logical id: the letters and digits of the table's name.
 fn logical_id(definition: &Value) -> String {
-    let id: String = name(definition)
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
+    let mut id = name(definition).to_owned();
+    id.retain(|c| c.is_ascii_alphanumeric());
     if id.is_empty() {
         "Table".to_owned()
     } else {
@@ -57,62 +56,38 @@ fn logical_id(definition: &Value) -> String {
 /// Returns the definition as a Terraform configuration.
 #[must_use]
 pub fn terraform(definition: &Value) -> String {
-    let label: String = name(definition)
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let mut label = name(definition).replace(|c| !is_plain(c), "_");
     // A label begins with a letter.
-    let label = if label.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        label
-    } else {
-        format!("t_{label}")
-    };
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut table = Block::builder("resource").add_labels(["aws_dynamodb_table".to_owned(), label]);
-    table = table.add_attribute(("name", name(definition)));
-    table = table.add_attribute(("billing_mode", text(definition.get("BillingMode"))));
-    table = add_keys(table, definition, &["hash_key", "range_key"]);
+    if !label.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        label.insert_str(0, "t_");
+    }
+    let table = Block::builder("resource")
+        .add_labels(["aws_dynamodb_table".to_owned(), label])
+        .add_attribute(("name", name(definition)))
+        .add_attribute(("billing_mode", text(definition, "BillingMode")));
+    let mut table = add_keys(table, definition, &["hash_key", "range_key"]);
     table = add_units(table, definition);
     for attribute in list(definition, "AttributeDefinitions") {
         let block = Block::builder("attribute")
-            .add_attribute(("name", text(attribute.get("AttributeName"))));
-        table = table.add_block(
-            block
-                .add_attribute(("type", text(attribute.get("AttributeType"))))
-                .build(),
-        );
+            .add_attribute(("name", text(attribute, "AttributeName")))
+            .add_attribute(("type", text(attribute, "AttributeType")));
+        table = table.add_block(block.build());
     }
-    for (member, kind) in [
-        ("LocalSecondaryIndexes", "local_secondary_index"),
-        ("GlobalSecondaryIndexes", "global_secondary_index"),
-    ] {
+    // A local index has its table's partition key.
+    let kinds = [
+        ("local_secondary_index", ["", "range_key"]),
+        ("global_secondary_index", ["hash_key", "range_key"]),
+    ];
+    for (member, (kind, names)) in INDEXES.into_iter().zip(kinds) {
         for index in list(definition, member) {
-            let mut block =
-                Block::builder(kind).add_attribute(("name", text(index.get("IndexName"))));
-            // A local index has its table's partition key.
-            let names: &[&str] = if kind == "local_secondary_index" {
-                &["", "range_key"]
-            } else {
-                &["hash_key", "range_key"]
-            };
-            block = add_keys(block, index, names);
-            let projection = index.get("Projection");
-            block = block.add_attribute((
-                "projection_type",
-                text(projection.and_then(|projection| projection.get("ProjectionType"))),
-            ));
-            if let Some(more) = projection.and_then(|projection| projection.get("NonKeyAttributes"))
-            {
-                block = block.add_attribute((
-                    "non_key_attributes",
-                    hcl::to_value(more).unwrap_or_default(),
-                ));
+            let projection = &index["Projection"];
+            let block = Block::builder(kind).add_attribute(("name", text(index, "IndexName")));
+            let mut block = add_keys(block, index, &names)
+                .add_attribute(("projection_type", text(projection, "ProjectionType")));
+            if let Some(more) = projection.get("NonKeyAttributes") {
+                let more = hcl::to_value(more).unwrap_or_default();
+                block = block.add_attribute(("non_key_attributes", more));
             }
             table = table.add_block(add_units(block, index).build());
         }
@@ -122,23 +97,10 @@ pub fn terraform(definition: &Value) -> String {
     hcl::to_string(&body).unwrap_or_default()
 }
 
-fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value
-        .get(name)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-}
-
 /// Adds the keys of a table or index by their names; a schema of more keys has blocks of them.
 fn add_keys(mut block: BlockBuilder, holder: &Value, names: &[&str]) -> BlockBuilder {
-    let keys: Vec<(&str, &str)> = list(holder, "KeySchema")
-        .filter_map(|key| {
-            Some((
-                key.get("AttributeName")?.as_str()?,
-                key.get("KeyType")?.as_str()?,
-            ))
-        })
+    let keys: Vec<_> = list(holder, "KeySchema")
+        .map(|key| (text(key, "AttributeName"), text(key, "KeyType")))
         .collect();
     if keys.len() > names.len() || matches!(keys[..], [(_, "HASH"), (_, "HASH")]) {
         for (name, kind) in keys {
@@ -163,13 +125,8 @@ fn add_units(mut block: BlockBuilder, holder: &Value) -> BlockBuilder {
             ("read_capacity", "ReadCapacityUnits"),
             ("write_capacity", "WriteCapacityUnits"),
         ] {
-            block = block.add_attribute((
-                name,
-                units
-                    .get(member)
-                    .and_then(Value::as_u64)
-                    .unwrap_or_default(),
-            ));
+            let units = units[member].as_u64().unwrap_or_default();
+            block = block.add_attribute((name, units));
         }
     }
     if let Some(limits) = holder.get("OnDemandThroughput") {
@@ -178,7 +135,7 @@ fn add_units(mut block: BlockBuilder, holder: &Value) -> BlockBuilder {
             ("max_read_request_units", "MaxReadRequestUnits"),
             ("max_write_request_units", "MaxWriteRequestUnits"),
         ] {
-            if let Some(units) = limits.get(member).and_then(Value::as_i64) {
+            if let Some(units) = limits[member].as_i64() {
                 inner = inner.add_attribute((name, units));
             }
         }
@@ -188,25 +145,17 @@ fn add_units(mut block: BlockBuilder, holder: &Value) -> BlockBuilder {
 }
 
 fn add_settings(mut table: BlockBuilder, definition: &Value) -> BlockBuilder {
-    let text = |value: &Value, name: &str| {
-        value
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    if let Some(stream) = definition
-        .get("StreamSpecification")
-        .filter(|stream| stream.get("StreamEnabled") != Some(&false.into()))
+    if let Some(stream) = definition.get("StreamSpecification")
+        && stream["StreamEnabled"] != false
     {
         table = table
             .add_attribute(("stream_enabled", true))
             .add_attribute(("stream_view_type", text(stream, "StreamViewType")));
     }
-    if let Some(class) = definition.get("TableClass").and_then(Value::as_str) {
+    if let Some(class) = definition["TableClass"].as_str() {
         table = table.add_attribute(("table_class", class));
     }
-    if definition.get("DeletionProtectionEnabled") == Some(&true.into()) {
+    if definition["DeletionProtectionEnabled"] == true {
         table = table.add_attribute(("deletion_protection_enabled", true));
     }
     if let Some(expiry) = definition.get("TimeToLiveSpecification") {
@@ -214,18 +163,16 @@ fn add_settings(mut table: BlockBuilder, definition: &Value) -> BlockBuilder {
             Block::builder("ttl").add_attribute(("attribute_name", text(expiry, "AttributeName")));
         table = table.add_block(block.add_attribute(("enabled", true)).build());
     }
-    if let Some(encryption) = definition
-        .get("SSESpecification")
-        .filter(|encryption| encryption.get("Enabled") == Some(&true.into()))
-    {
+    let encryption = &definition["SSESpecification"];
+    if encryption["Enabled"] == true {
         let mut block = Block::builder("server_side_encryption").add_attribute(("enabled", true));
-        if let Some(key) = encryption.get("KMSMasterKeyId").and_then(Value::as_str) {
+        if let Some(key) = encryption["KMSMasterKeyId"].as_str() {
             block = block.add_attribute(("kms_key_arn", key));
         }
         table = table.add_block(block.build());
     }
     let tags: Map<String, Value> = list(definition, "Tags")
-        .map(|tag| (text(tag, "Key"), text(tag, "Value").into()))
+        .map(|tag| (text(tag, "Key").to_owned(), text(tag, "Value").into()))
         .collect();
     if !tags.is_empty() {
         table = table.add_attribute(("tags", hcl::to_value(tags).unwrap_or_default()));
@@ -239,52 +186,40 @@ pub fn workbench(definition: &Value) -> Value {
     let kind = |name: &Value| {
         let mut definitions = list(definition, "AttributeDefinitions");
         definitions
-            .find(|attribute| attribute.get("AttributeName") == Some(name))
-            .and_then(|attribute| attribute.get("AttributeType").cloned())
+            .find(|attribute| attribute["AttributeName"] == *name)
+            .map(|attribute| &attribute["AttributeType"])
     };
-    let keys = |holder: &Value| {
-        let key = |key: &Value| {
-            let member = if key.get("KeyType").and_then(Value::as_str) == Some("HASH") {
-                "PartitionKey"
-            } else {
-                "SortKey"
-            };
-            let name = key.get("AttributeName").cloned().unwrap_or_default();
-            (
-                member.to_owned(),
-                json!({ "AttributeType": kind(&name), "AttributeName": name }),
-            )
-        };
-        list(holder, "KeySchema").map(key).collect::<Map<_, _>>()
+    let add = |holder: &Value, mut out: Value| {
+        out["KeyAttributes"] = list(holder, "KeySchema")
+            .map(|key| {
+                let is_hash = key["KeyType"] == "HASH";
+                let member = if is_hash { "PartitionKey" } else { "SortKey" };
+                let name = &key["AttributeName"];
+                let key = json!({ "AttributeType": kind(name), "AttributeName": name });
+                (member.to_owned(), key)
+            })
+            .collect::<Map<_, _>>()
+            .into();
+        if let Some(units) = holder.get("ProvisionedThroughput") {
+            out["ProvisionedCapacitySettings"] = json!({ "ProvisionedThroughput": units });
+        }
+        out
     };
-    let capacity = |holder: &Value| {
-        holder
-            .get("ProvisionedThroughput")
-            .map(|units| json!({ "ProvisionedThroughput": units }))
-    };
-    let indexes = |member: &str| {
-        let index = |index: &Value| {
-            let mut out = json!({ "IndexName": index.get("IndexName"), "KeyAttributes": keys(index), "Projection": index.get("Projection") });
-            if let Some(capacity) = capacity(index) {
-                out["ProvisionedCapacitySettings"] = capacity;
-            }
-            out
-        };
-        list(definition, member).map(index).collect::<Vec<_>>()
-    };
-    let mut table = json!({
+    let table = json!({
         "TableName": name(definition),
-        "KeyAttributes": keys(definition),
+        "KeyAttributes": null,
         "NonKeyAttributes": [],
         "TableData": [],
         "DataAccess": { "MySql": {} },
-        "BillingMode": definition.get("BillingMode"),
+        "BillingMode": definition["BillingMode"],
     });
-    if let Some(capacity) = capacity(definition) {
-        table["ProvisionedCapacitySettings"] = capacity;
-    }
-    for member in ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"] {
-        let indexes = indexes(member);
+    let mut table = add(definition, table);
+    for member in INDEXES {
+        let index = |index: &Value| {
+            let own = json!({ "IndexName": index["IndexName"], "KeyAttributes": null, "Projection": index["Projection"] });
+            add(index, own)
+        };
+        let indexes: Vec<_> = list(definition, member).map(index).collect();
         if !indexes.is_empty() {
             table[member] = indexes.into();
         }
@@ -324,11 +259,7 @@ mod tests {
     fn check(text: &str, expected: &Value) {
         let read = read(text.as_bytes(), &Parameters::new()).unwrap();
         assert_eq!((read.faults, read.skipped), (vec![], vec![]), "{text}");
-        let requests: Vec<Value> = read
-            .tables
-            .into_iter()
-            .map(|table| table.request.into())
-            .collect();
+        let requests: Vec<Value> = read.tables.into_iter().map(|table| table.request).collect();
         assert_eq!(
             requests.as_slice(),
             std::slice::from_ref(expected),

@@ -94,7 +94,6 @@ fn form(value: &Value) -> Option<DefinitionForm> {
     let any = |list: &Value, is_it: &dyn Fn(&Value) -> bool| {
         list.as_array().is_some_and(|list| list.iter().any(is_it))
     };
-    let is_table = |table: &Value| table.get("KeySchema").is_some();
     if cloudformation::resources(value).is_some() {
         Some(DefinitionForm::CloudFormation)
     } else if has("service") && (has("resources") || has("provider")) {
@@ -103,10 +102,7 @@ fn form(value: &Value) -> Option<DefinitionForm> {
         Some(DefinitionForm::TerraformJson)
     } else if has("DataModel") {
         Some(DefinitionForm::Workbench)
-    } else if value
-        .get("tables")
-        .is_some_and(|tables| any(tables, &is_table))
-    {
+    } else if any(&value["tables"], &|table| table.get("KeySchema").is_some()) {
         Some(DefinitionForm::DataModel)
     } else if let Some(table) = described::described(value) {
         Some(if described::is_description(table) {

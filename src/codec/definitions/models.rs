@@ -3,69 +3,67 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::table::{FoundTables, TableDefinition, found, key_element, whole};
+use super::table::{
+    FoundTables, INDEXES, TableDefinition, billing_mode, found, key_element, list, whole,
+};
 
 pub(super) fn workbench_tables(model: &Value) -> FoundTables {
-    let tables = model.get("DataModel").and_then(Value::as_array);
-    let read = tables.into_iter().flatten().enumerate().map(|(at, table)| {
-        let name = table.get("TableName").and_then(Value::as_str);
+    named(model, "DataModel", workbench_table)
+}
+
+/// Reads the tables of a list by their names.
+fn named(
+    model: &Value,
+    member: &str,
+    read: impl Fn(&str, &Value) -> Result<TableDefinition, String>,
+) -> FoundTables {
+    found(list(model, member).enumerate().map(|(at, table)| {
+        let name = table["TableName"].as_str();
         let label = name.map_or_else(|| format!("table {}", at + 1), str::to_owned);
-        let read = workbench_table(&label, table);
+        let read = read(&label, table);
         (label, read)
-    });
-    found(read)
+    }))
 }
 
 fn workbench_table(label: &str, table: &Value) -> Result<TableDefinition, String> {
     let mut types = BTreeMap::new();
-    let mut request = Map::from_iter([("TableName".to_owned(), label.into())]);
-    request.insert("AttributeDefinitions".to_owned(), Value::Null);
-    request.insert("KeySchema".to_owned(), key_schema(table, &mut types)?);
-    let settings = table.get("ProvisionedCapacitySettings");
-    let on_demand = table.get("BillingMode").and_then(Value::as_str) != Some("PROVISIONED");
-    for name in ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"] {
-        let indexes = table
-            .get(name)
-            .and_then(Value::as_array)
-            .filter(|list| !list.is_empty());
-        let Some(indexes) = indexes else {
-            continue;
-        };
+    let settings = &table["ProvisionedCapacitySettings"];
+    let on_demand = table["BillingMode"] != billing_mode(false);
+    let mut request = json!({
+        "TableName": label,
+        "AttributeDefinitions": null,
+        "KeySchema": key_schema(table, &mut types)?,
+    });
+    for name in INDEXES {
         let mut out = Vec::new();
-        for index in indexes {
-            let mut element = Map::new();
-            element.insert(
-                "IndexName".to_owned(),
-                index.get("IndexName").cloned().unwrap_or_default(),
-            );
-            element.insert("KeySchema".to_owned(), key_schema(index, &mut types)?);
-            let projection = index.get("Projection").cloned();
-            element.insert(
-                "Projection".to_owned(),
-                projection.unwrap_or_else(|| json!({ "ProjectionType": "ALL" })),
-            );
-            if name == "GlobalSecondaryIndexes" && !on_demand {
-                let own = index.get("ProvisionedCapacitySettings").or(settings);
-                element.insert("ProvisionedThroughput".to_owned(), provisioned(own));
+        for index in list(table, name) {
+            let mut element = json!({
+                "IndexName": index["IndexName"],
+                "KeySchema": key_schema(index, &mut types)?,
+                "Projection": { "ProjectionType": "ALL" },
+            });
+            if let Some(projection) = index.get("Projection") {
+                element["Projection"] = projection.clone();
             }
-            out.push(element.into());
+            if name == "GlobalSecondaryIndexes" && !on_demand {
+                let own = index.get("ProvisionedCapacitySettings");
+                element["ProvisionedThroughput"] = provisioned(own.unwrap_or(settings));
+            }
+            out.push(element);
         }
-        request.insert(name.to_owned(), Value::Array(out));
+        if !out.is_empty() {
+            request[name] = out.into();
+        }
     }
     let definitions = types
         .iter()
         .map(|(name, kind)| json!({ "AttributeName": name, "AttributeType": kind }));
-    request.insert("AttributeDefinitions".to_owned(), definitions.collect());
-    let mode = if on_demand {
-        "PAY_PER_REQUEST"
-    } else {
-        "PROVISIONED"
-    };
-    request.insert("BillingMode".to_owned(), mode.into());
+    request["AttributeDefinitions"] = definitions.collect();
+    request["BillingMode"] = billing_mode(on_demand).into();
     if !on_demand {
-        request.insert("ProvisionedThroughput".to_owned(), provisioned(settings));
+        request["ProvisionedThroughput"] = provisioned(settings);
     }
     let items = table
         .get("TableData")
@@ -83,17 +81,10 @@ fn key_schema<'m>(
     holder: &'m Value,
     types: &mut BTreeMap<&'m str, &'m str>,
 ) -> Result<Value, String> {
-    let keys = holder.get("KeyAttributes");
     let mut schema = Vec::new();
     for (member, key_type) in [("PartitionKey", "HASH"), ("SortKey", "RANGE")] {
-        let Some(key) = keys.and_then(|keys| keys.get(member)) else {
-            continue;
-        };
-        let word = |name: &str| {
-            key.get(name)
-                .and_then(Value::as_str)
-                .filter(|word| !word.is_empty())
-        };
+        let key = &holder["KeyAttributes"][member];
+        let word = |name: &str| key[name].as_str().filter(|word| !word.is_empty());
         let Some(name) = word("AttributeName") else {
             continue;
         };
@@ -107,16 +98,11 @@ fn key_schema<'m>(
 }
 
 /// Returns a throughput of the model: fixed, or the least of its scaling; else Workbench's 5.
-fn provisioned(settings: Option<&Value>) -> Value {
+fn provisioned(settings: &Value) -> Value {
     let units = |fixed: &str, scaled: &str| {
-        let scaling = || {
-            settings?
-                .get(scaled)?
-                .get("ScalableTargetRequest")?
-                .get("MinCapacity")
-        };
-        let fixed = || settings?.get("ProvisionedThroughput")?.get(fixed);
-        scaling().or_else(fixed).map_or_else(|| 5.into(), whole)
+        let scaling = settings[scaled]["ScalableTargetRequest"].get("MinCapacity");
+        let units = scaling.or_else(|| settings["ProvisionedThroughput"].get(fixed));
+        units.map_or_else(|| 5.into(), whole)
     };
     json!({
         "ReadCapacityUnits": units("ReadCapacityUnits", "AutoScalingRead"),
@@ -125,22 +111,14 @@ fn provisioned(settings: Option<&Value>) -> Value {
 }
 
 pub(super) fn data_model_tables(model: &Value) -> FoundTables {
-    let tables = model.get("tables").and_then(Value::as_array);
-    let read = tables.into_iter().flatten().enumerate().map(|(at, table)| {
-        let name = table.get("TableName").and_then(Value::as_str);
-        let label = name.map_or_else(|| format!("table {}", at + 1), str::to_owned);
-        let read = match table.as_object() {
-            Some(request) => {
-                let puts = name.and_then(|name| model.get("items")?.get(name)?.as_array());
-                let item = |put: &Value| Some(put.get("PutRequest")?.get("Item")?.clone());
-                Ok(TableDefinition {
-                    items: puts.into_iter().flatten().filter_map(item).collect(),
-                    ..TableDefinition::new(&label, request.clone())
-                })
-            }
-            None => Err("it is no table".to_owned()),
-        };
-        (label, read)
-    });
-    found(read)
+    named(model, "tables", |label, table| {
+        if !table.is_object() {
+            return Err("it is no table".to_owned());
+        }
+        let item = |put: &Value| put["PutRequest"].get("Item").cloned();
+        Ok(TableDefinition {
+            items: list(&model["items"], label).filter_map(item).collect(),
+            ..TableDefinition::new(label, table.clone())
+        })
+    })
 }

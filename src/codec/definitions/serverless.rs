@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::cloudformation;
 use super::table::{FoundTables, Parameters};
@@ -50,10 +50,7 @@ fn merge(template: &mut Map<String, Value>, part: &Map<String, Value>) {
     for (name, value) in part {
         match (template.get_mut(name), value) {
             (Some(Value::Object(known)), Value::Object(more)) => {
-                known.extend(
-                    more.iter()
-                        .map(|(name, value)| (name.clone(), value.clone())),
-                );
+                known.extend(more.clone());
             }
             _ => {
                 template.insert(name.clone(), value.clone());
@@ -121,69 +118,58 @@ impl Variables<'_> {
                 Some(value @ (Value::Number(_) | Value::Bool(_))) => {
                     text.replace_range(start..=start + length, &value.to_string());
                 }
-                _ => return Value::Object(Map::from_iter([("Ref".to_owned(), inner.into())])),
+                _ => return json!({ "Ref": inner }),
             }
             if text.len() > TEXT_BYTES_MAX {
                 break;
             }
             end = text.len();
         }
-        Value::Object(Map::from_iter([("Ref".to_owned(), text.into())]))
+        json!({ "Ref": text })
     }
 
     /// Returns the first of a variable's alternatives that is known: `opt:stage, 'dev'`.
     fn variable(&self, inner: &str, budget: usize) -> Option<Value> {
-        if let Some(given) = self.parameters.get(inner) {
-            return Some(given.as_str().into());
+        let given = |name: &str| self.parameters.get(name).map(|given| given.as_str().into());
+        given(inner).or_else(|| {
+            let mut alternatives = inner.split(',').map(str::trim);
+            alternatives.find_map(|one| self.alternative(inner, one, budget))
+        })
+    }
+
+    fn alternative(&self, inner: &str, alternative: &str, budget: usize) -> Option<Value> {
+        let given = |name: &str| self.parameters.get(name).map(|given| given.as_str().into());
+        let quoted = |quote: char| alternative.strip_prefix(quote)?.strip_suffix(quote);
+        if let Some(literal) = quoted('\'').or_else(|| quoted('"')) {
+            return Some(literal.into());
         }
-        inner.split(',').map(str::trim).find_map(|alternative| {
-            let quoted = |quote: char| alternative.strip_prefix(quote)?.strip_suffix(quote);
-            if let Some(literal) = quoted('\'').or_else(|| quoted('"')) {
-                return Some(literal.into());
-            }
-            let Some((source, name)) = alternative.split_once(':') else {
-                return serde_json::from_str(alternative)
-                    .ok()
-                    .filter(|value: &Value| value.is_number() || value.is_boolean());
-            };
-            if let Some(given) = self.parameters.get(alternative) {
-                return Some(given.as_str().into());
-            }
-            match (source, name) {
-                ("self", path) => {
-                    let value = path
-                        .split('.')
-                        .try_fold(self.service, |value, name| value.get(name))?;
-                    match value {
-                        Value::String(text) => Some(self.replace(text, budget)),
-                        other => Some(other.clone()),
-                    }
+        let Some((source, name)) = alternative.split_once(':') else {
+            let value: Value = serde_json::from_str(alternative).ok()?;
+            return (value.is_number() || value.is_boolean()).then_some(value);
+        };
+        given(alternative).or_else(|| match (source, name) {
+            ("self", path) => {
+                let mut names = path.split('.');
+                match names.try_fold(self.service, |value, name| value.get(name))? {
+                    Value::String(text) => Some(self.replace(text, budget)),
+                    other => Some(other.clone()),
                 }
-                ("sls" | "opt", "stage") => self
-                    .parameters
-                    .get("stage")
-                    .map(|stage| stage.as_str().into())
-                    .or_else(|| {
-                        // With an alternative that one counts; else the framework's own default.
-                        let own = self
-                            .service
-                            .get("provider")
-                            .and_then(|provider| provider.get("stage"));
-                        match own.filter(|own| {
-                            !own.to_string().contains("stage}")
-                                && !own.to_string().contains("opt:stage")
-                        }) {
-                            Some(own) if source == "sls" => Some(own.clone()),
-                            _ => (source == "sls" || !inner.contains(',')).then(|| "dev".into()),
-                        }
-                    }),
-                ("opt" | "env" | "param", name) => {
-                    self.parameters.get(name).map(|given| given.as_str().into())
-                }
-                ("aws", "region") => Some("us-east-1".into()),
-                ("aws", "accountId") => Some("000000000000".into()),
-                _ => None,
             }
+            ("sls" | "opt", "stage") => given("stage").or_else(|| {
+                // With an alternative that one counts; else the framework's own default.
+                let own = self.service["provider"].get("stage").filter(|own| {
+                    let own = own.to_string();
+                    !own.contains("stage}") && !own.contains("opt:stage")
+                });
+                match own {
+                    Some(own) if source == "sls" => Some(own.clone()),
+                    _ => (source == "sls" || !inner.contains(',')).then(|| "dev".into()),
+                }
+            }),
+            ("opt" | "env" | "param", name) => given(name),
+            ("aws", "region") => Some("us-east-1".into()),
+            ("aws", "accountId") => Some("000000000000".into()),
+            _ => None,
         })
     }
 }

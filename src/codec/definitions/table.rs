@@ -20,7 +20,7 @@ pub struct TableDefinition {
     /// The name in its file: a logical id, a resource's label, else the table's.
     pub label: String,
     /// CreateTable's members, with `TimeToLiveSpecification` as `schema.json` has it.
-    pub request: Map<String, Value>,
+    pub request: Value,
     /// Items in DynamoDB JSON.
     pub items: Vec<Value>,
     /// Parts of the definition that are left out or assumed, a sentence each.
@@ -28,10 +28,10 @@ pub struct TableDefinition {
 }
 
 impl TableDefinition {
-    pub(super) fn new(label: &str, request: Map<String, Value>) -> Self {
+    pub(super) fn new(label: &str, request: impl Into<Value>) -> Self {
         Self {
             label: label.to_owned(),
-            request,
+            request: request.into(),
             items: Vec::new(),
             notes: Vec::new(),
         }
@@ -40,7 +40,7 @@ impl TableDefinition {
     /// Returns the table's name, if the definition has one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.request.get("TableName").and_then(Value::as_str)
+        self.request["TableName"].as_str()
     }
 }
 
@@ -139,6 +139,26 @@ pub(super) fn found(
         }
     }
     found
+}
+
+/// Returns the elements of a list; none if there is no list of this name.
+pub(super) fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value[name].as_array().into_iter().flatten()
+}
+
+/// The members of a table's indexes.
+pub(super) const INDEXES: [&str; 2] = ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"];
+
+pub(super) fn billing_mode(on_demand: bool) -> &'static str {
+    if on_demand {
+        "PAY_PER_REQUEST"
+    } else {
+        "PROVISIONED"
+    }
+}
+
+pub(super) fn is_on_demand(table: &Value) -> bool {
+    table["BillingMode"] == billing_mode(true)
 }
 
 /// Returns an element of a key schema.

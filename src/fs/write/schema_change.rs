@@ -726,7 +726,7 @@ impl SchemaTarget {
                 items.len()
             ));
         }
-        Ok((request.into(), warnings))
+        Ok((request, warnings))
     }
 }
 
