@@ -17,9 +17,11 @@
 //! conditions and projections again. [`evaluate`] evaluates a condition against an item.
 //! [`partiql`] makes the same types of statements. [`literals`] turns expressions with values in
 //! the text, as users of the mount write them, into those of the API. [`read_request`] is a Query
-//! or Scan made of these types. [`normal_form`] has requests without their values.
+//! or Scan made of these types. [`normal_form`] has requests without their values;
+//! [`conjuncts`] reads such a text again.
 
 pub mod condition;
+pub mod conjuncts;
 pub mod evaluate;
 pub mod interval;
 pub mod key_condition;

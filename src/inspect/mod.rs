@@ -4,6 +4,7 @@
 //! ```text
 //! violations/  values that keep items out of an index: found, listed as CSV, corrected (docs/requirements.md S-06)
 //! advice/      advice on keys and indexes, derived from the data (docs/requirements.md S-08)
+//! patterns.rs  access patterns against keys: which table or index answers them
 //! shapes/      the shapes of the items: patterns of keys, sizes, attributes
 //! sampling.rs  free reads, and histograms: sizes of items, entries of values
 //! auto_scaling.rs  a scaling policy simulated on a recorded load (docs/requirements.md S-02)
@@ -12,6 +13,7 @@
 
 pub mod advice;
 pub mod auto_scaling;
+pub mod patterns;
 pub mod sampling;
 pub mod shapes;
 pub mod sharding;

@@ -34,6 +34,7 @@ mod model;
 mod never_used;
 mod pages;
 mod partitions;
+mod patterns;
 mod reads;
 mod recovery;
 #[cfg(feature = "remote")]

@@ -2,7 +2,7 @@
 
 use crate::support::engine::bed::*;
 use crate::support::engine::*;
-use ddbfs::inspect::advice::what_if::{KeyExpression, WhatIf, markdown, try_on};
+use ddbfs::inspect::advice::what_if::{IndexPlan, KeyExpression, WhatIf, markdown, try_on};
 use ddbfs::model::schema::ProvisionedThroughput;
 
 const DAY_MS: u64 = 86_400_000;
@@ -87,4 +87,98 @@ fn provisioned_units_are_tried_on_the_kept_minutes() {
             .unwrap()
             .is_none()
     );
+}
+
+#[test]
+fn access_patterns_show_what_would_answer_them() {
+    let bed = Bed::new(
+        "pk:S sk:S",
+        &["G byCity city:S date:S ALL", "L byN n:N ALL"],
+    );
+    let send = |operation: &str, body: serde_json::Value| {
+        ddbfs::protocol::call(operation, body, &bed.database, "localhost").unwrap();
+    };
+    let key = serde_json::json!({"pk": {"S": "a"}, "sk": {"S": "b"}});
+    let values = serde_json::json!({":v": {"S": "a"}});
+    send(
+        "PutItem",
+        serde_json::json!({"TableName": "Tab", "Item": key}),
+    );
+    send(
+        "GetItem",
+        serde_json::json!({"TableName": "Tab", "Key": key}),
+    );
+    send(
+        "Query",
+        serde_json::json!({"TableName": "Tab", "IndexName": "byN", "KeyConditionExpression": "pk = :v", "ExpressionAttributeValues": values}),
+    );
+    send(
+        "Scan",
+        serde_json::json!({"TableName": "Tab", "FilterExpression": "tenant = :v and begins_with(sk, :v)", "ExpressionAttributeValues": values}),
+    );
+    let rows = |change: &WhatIf| -> Vec<String> {
+        let trial = try_on(&bed.database, &table("Tab"), change)
+            .unwrap()
+            .unwrap();
+        let text = markdown(&trial);
+        let (_, section) = text.split_once("## Access patterns").unwrap_or_default();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let cell = |row: &str| {
+            row.split('|')
+                .skip(1)
+                .map(|cell| cell.trim().trim_matches('`').to_owned())
+                .collect::<Vec<_>>()
+        };
+        let mut rows: Vec<String> = rows
+            .map(|row| {
+                let cells = cell(row);
+                format!("{} => {} => {}", cells[0], cells[2], cells[3])
+            })
+            .collect();
+        rows.sort();
+        rows
+    };
+    let get = "GetItem Tab WHERE pk = ? AND sk = ? => table by pk = ? AND sk = ?";
+    let query = "Query Tab/byN WHERE pk = ? => index byN by pk = ?";
+    let scan = "Scan Tab FILTER tenant = ? AND begins_with(sk, ?) => Scan";
+    assert_eq!(
+        rows(&partition("tenant")),
+        [
+            format!("{get} => Scan"),
+            format!("{query} => Scan"),
+            format!("{scan} => table by tenant = ? AND begins_with(sk, ?)"),
+        ]
+    );
+    assert_eq!(
+        rows(&partition("{pk}#{0..9}")),
+        [
+            format!("{get} => 10 queries of table by pk = ? AND sk = ?"),
+            format!("{query} => 10 queries of index byN by pk = ?"),
+            format!("{scan} => Scan"),
+        ]
+    );
+    let index = IndexPlan {
+        name: ddbfs::model::IndexName::new("byTenant").unwrap(),
+        partition: KeyExpression::parse("tenant").unwrap(),
+        sort: None,
+    };
+    let change = WhatIf {
+        index: Some(index),
+        ..WhatIf::default()
+    };
+    let found = rows(&change);
+    assert!(
+        found[0].ends_with("table by pk = ? AND sk = ?"),
+        "{found:?}"
+    );
+    assert_eq!(
+        found[2],
+        format!("{scan} => index byTenant by tenant = ?, filter begins_with(sk, ?)")
+    );
+    // No key is tried.
+    let change = WhatIf {
+        billing: Some(None),
+        ..WhatIf::default()
+    };
+    assert!(rows(&change).is_empty());
 }

@@ -4,12 +4,14 @@
 //! ```text
 //! key.rs       key expressions of attributes
 //! distinct.rs  a count of different values in bounded memory
+//! patterns.rs  the access patterns of the last day, and what answers them
 //! spread.rs    the kept load, spread over the items
 //! report.rs    the result as Markdown
 //! ```
 
 mod distinct;
 mod key;
+mod patterns;
 mod report;
 mod spread;
 
@@ -71,6 +73,8 @@ pub struct Trial {
     traffic: Option<Traffic>,
     /// A month of the table with all indexes, as it is and as tried.
     month: Option<[f64; 2]>,
+    /// Rows of access patterns, by units.
+    patterns: Vec<[String; 4]>,
 }
 
 /// A table or index, as it is or as tried.
@@ -157,12 +161,14 @@ pub fn try_on(
     let month = traffic
         .as_ref()
         .map(|traffic| months(traffic, change, &designs));
+    let patterns = patterns::read(database, &description.schema, &designs)?;
     Ok(Some(Trial {
         description,
         items,
         designs,
         traffic,
         month,
+        patterns,
     }))
 }
 

@@ -103,19 +103,31 @@ pub fn markdown(trial: &Trial) -> String {
         trial.description.schema.name,
         plural(trial.items, "item")
     );
-    let chars = |cell: &String| cell.chars().count();
-    for row in &rows {
-        for (column, cell) in row.iter().enumerate() {
-            let width = rows.iter().filter_map(|row| row.get(column)).map(chars);
-            out += &format!("| {cell:0$} ", width.max().unwrap_or(0));
-        }
-        out += "|\n";
+    write_table(&mut out, &rows);
+    if !trial.patterns.is_empty() {
+        let titles = ["request of the last day", "units", "as it is", "what if"];
+        let head = [titles, ["---"; 4]].map(|row| row.map(str::to_owned));
+        let rows = head.iter().chain(&trial.patterns);
+        out += "\n## Access patterns\n\n";
+        write_table(&mut out, &rows.map(|row| row.to_vec()).collect::<Vec<_>>());
     }
     out += "\n## Notes\n\n";
     for note in notes(trial) {
         out += &format!("- {note}\n");
     }
     out
+}
+
+/// Writes rows with their columns aligned.
+fn write_table(out: &mut String, rows: &[Vec<String>]) {
+    let chars = |cell: &String| cell.chars().count();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            let width = rows.iter().filter_map(|row| row.get(column)).map(chars);
+            *out += &format!("| {cell:0$} ", width.max().unwrap_or(0));
+        }
+        *out += "|\n";
+    }
 }
 
 fn notes(trial: &Trial) -> Vec<String> {
