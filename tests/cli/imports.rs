@@ -218,6 +218,18 @@ Conditions: {Never: !Equals [a, b]}
 }
 
 #[test]
+fn locals_that_double_are_not_known() {
+    let doubled = (0..40).map(|n| format!("d{n} = \"${{local.d{0}}}${{local.d{0}}}\"\n", n + 1));
+    let source = format!(
+        "locals {{\n{}d40 = \"x\"\n}}\nresource \"aws_dynamodb_table\" \"o\" {{\n name = local.d0\n hash_key = \"pk\"\n}}\n",
+        doubled.collect::<String>()
+    );
+    let (requests, said) = imported(&source, &[]);
+    assert!(requests.is_empty(), "{requests:?}");
+    assert!(said.contains("name = local.d0 is not known"), "{said}");
+}
+
+#[test]
 fn tables_are_made_with_their_items_and_are_left_as_they_are_then() {
     let data = tempfile::tempdir().unwrap();
     let data = data.path().to_str().unwrap();

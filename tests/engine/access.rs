@@ -269,6 +269,13 @@ fn a_pattern_has_what_its_requests_cost() {
     }
     let refused = json!({"TableName": "Tab", "Item": {"pk": {"S": "USER#1"}, "sk": {"S": "03"}}, "ConditionExpression": "attribute_not_exists(pk)"});
     send(&bed.database, "PutItem", refused).unwrap_err();
+    let duplicate = r#"INSERT INTO "Tab" VALUE {'pk': 'USER#1', 'sk': '03'}"#;
+    send(
+        &bed.database,
+        "ExecuteStatement",
+        json!({ "Statement": duplicate }),
+    )
+    .unwrap_err();
     send(
         &bed.database,
         "Query",
@@ -318,9 +325,9 @@ fn a_pattern_has_what_its_requests_cost() {
             refused.failed_conditions,
             refused.throttled
         ),
-        (1, 1, 0)
+        (2, 2, 0)
     );
-    assert_eq!((refused.write, write), (0.0, 42.0));
+    assert_eq!((refused.write, write), (0.0, 44.0));
     // Windows end.
     bed.clock.advance_ms(61_000);
     let found = patterns(&bed.database);

@@ -461,7 +461,9 @@ fn each_part_names_its_window_and_nothing_is_cut_at_80_columns() {
     let drawn = drawn(&state, 80, 24);
     let lines: Vec<&str> = drawn.lines().collect();
     assert!(
-        lines[0].trim_end().ends_with("d  2 of 12 requests throttled (8 throttle events)")
+        lines[0]
+            .trim_end()
+            .ends_with("d  2 of 12 requests throttled (8 throttle events)")
             && lines[1].starts_with("last 2.0 seconds; throttles of the last minute")
             && lines[23].ends_with("m window  u r w t l n sort  / filter"),
         "{drawn}"

@@ -20,6 +20,8 @@ const MODULES_MAX: usize = 32;
 const SOURCE_BYTES_MAX: usize = 1024 * 1024;
 /// The most rounds in which locals that need other locals get their values.
 const LOCAL_ROUNDS_MAX: usize = 32;
+/// The longest local, as JSON: locals that repeat others double with each of them.
+const LOCAL_BYTES_MAX: usize = 64 * 1024;
 
 /// True if a text looks like a configuration in Terraform's language.
 pub(super) fn is_source(text: &str) -> bool {
@@ -421,10 +423,9 @@ fn locals(body: &Body, variables: &Map<String, Value>) -> Map<String, Value> {
         let more: Vec<(String, Value)> = all
             .filter(|local| !out.contains_key(local.key()))
             .filter_map(|local| {
-                Some((
-                    local.key().to_owned(),
-                    evaluate(local.expr(), &context).ok()?,
-                ))
+                let value = evaluate(local.expr(), &context).ok()?;
+                let is_short = value.to_string().len() <= LOCAL_BYTES_MAX;
+                is_short.then(|| (local.key().to_owned(), value))
             })
             .collect();
         if more.is_empty() {

@@ -19,7 +19,7 @@ const REQUEST_CHARS_MAX: usize = 2_000;
 const LEGEND: &str = "\
 One line is one normalised request: attribute names without values (`?`), whether it came over HTTP, through the mount or in PartiQL. \
 Most units first. Query and Scan count their pages. Not counted: bulk loads, listings, and what the mount reads for its own files. \
-The entity is the word before the first separator of the partition key, `?` if there is none. A latency is exact to a fifth.
+The entity is the word before the first separator of the partition key, or a key that is one word in capitals, otherwise `?`. A latency is exact to a fifth.
 ";
 
 /// Returns the request on one line: `Query Tab/byA WHERE a = ? FILTER n > ? SELECT n`.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::pyramid::{MergeRecord, OpenSlotRecords, Pyramid, TimeLevel};
 use crate::engine::{base::stored_form::is_default, prelude::*};
 use crate::model::{
-    error::{Cancellation, CancellationReason},
+    error::{Cancellation, CancellationReason, StatementError},
     metrics::{CapacityUsage, MeteredOperation, Period, RequestCounts, Series, TableCounts},
 };
 
@@ -181,7 +181,9 @@ impl OperationOutcome {
     #[must_use]
     pub fn of(error: &Error) -> Self {
         match error {
-            Error::ConditionalCheckFailed { .. } => Self::ConditionFailed,
+            Error::ConditionalCheckFailed { .. } | Error::Statement(StatementError::Duplicate) => {
+                Self::ConditionFailed
+            }
             Error::TransactionCanceled(Cancellation(reasons))
                 if reasons.iter().any(is_condition) =>
             {
@@ -195,7 +197,10 @@ impl OperationOutcome {
 }
 
 fn is_condition(reason: &CancellationReason) -> bool {
-    matches!(reason, CancellationReason::ConditionalCheckFailed { .. })
+    matches!(
+        reason,
+        CancellationReason::ConditionalCheckFailed { .. } | CancellationReason::DuplicateItem
+    )
 }
 
 /// Counts an operation: its outcome, its latency in milliseconds, and the number of returned items

@@ -125,7 +125,7 @@ impl KeySource<'_> {
         };
         let only = file_name::encode(only);
         Some(format!(
-            "Add a suffix of 1 to {shards} to the value. `{}/query/@pk.shards={only}-,1,{shards}/items.ndjson` reads its parts as one. `ddbfs shards count` tells how many it needs.",
+            "Add a suffix of 1 to {shards} to the value. `{}/query/@pk.shards={only}-,1,{shards}/items.ndjson` reads its parts as one.",
             self.path
         ))
     }

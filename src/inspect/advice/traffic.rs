@@ -72,7 +72,7 @@ fn hot_key(keyed: &KeySource<'_>, of: &SourceTraffic, hot: &HotLoad<'_>) -> Advi
             "A cache takes reads off the key. `ddbfs serve --cache` shows what one would do."
         }
         Access::Write => {
-            "Spread the key's writes over suffixes. `ddbfs shards count` tells how many it needs."
+            "Spread the key's writes over suffixes. `ddbfs shards count --writes N` tells how many N writes a second need."
         }
     };
     let day = of.window(Period::Day).hot.iter();

@@ -133,7 +133,7 @@ fn epoch_ms(text: &str) -> Option<u64> {
     let is_seconds = EPOCH_SECONDS.contains(&number);
     let is_milliseconds = EPOCH_SECONDS.contains(&(number / 1000));
     is_seconds
-        .then_some(number * 1000)
+        .then(|| number * 1000)
         .or_else(|| is_milliseconds.then_some(number))
 }
 
@@ -237,6 +237,11 @@ mod tests {
         check("phone", &["1599999999", "1688888888"], false);
         check("created_at", &["1599999999", "1688888888"], true);
         check("pk", &["42"], false);
+        check(
+            "pk",
+            &["1541815603606036480", "18446744073709551615"],
+            false,
+        );
         check("day", &["Monday"], false);
         check("day", &[], false);
     }

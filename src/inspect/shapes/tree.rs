@@ -273,6 +273,18 @@ impl PatternNode {
     }
 
     fn enter(&mut self, part: KeySegment<'_>, chunk: &str, separator: u8) -> &mut Self {
+        if let KeySegment::Name(name) = part
+            && let Some((word, rest)) = self.cut(name)
+        {
+            let before = &chunk[..chunk.len() - rest.len() - 1];
+            let rest_part = match rest {
+                "" => KeySegment::Class(PartClass::Empty),
+                rest => KeySegment::Name(rest),
+            };
+            let between = name.as_bytes()[word.len()];
+            let node = self.enter(KeySegment::Name(word), before, between);
+            return node.enter(rest_part, chunk, separator);
+        }
         let place = self.find_edge(part, separator).unwrap_or_else(|| {
             let token = match part {
                 KeySegment::Class(class) => PatternToken::Class(class),
@@ -289,6 +301,18 @@ impl PatternNode {
         node.items += 1;
         node.form.include(&ChunkForm::of(chunk));
         node
+    }
+
+    /// Returns the first word of a name and the rest, if the word is known to stand before ids.
+    fn cut<'n>(&self, name: &'n str) -> Option<(&'n str, &'n str)> {
+        let end = name
+            .bytes()
+            .position(may_be_in_name)
+            .filter(|_| !is_capital(name))?;
+        let (word, separator) = (&name[..end], name.as_bytes()[end]);
+        let is_word = |edge: &Edge| edge.separator == separator && edge.token.name() == Some(word);
+        let is_known = self.edges.iter().any(is_word);
+        is_known.then(|| (word, &name[end + 1..]))
     }
 
     /// Returns the edge of a part: that of the name itself, otherwise the one to which such names

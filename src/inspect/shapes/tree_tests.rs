@@ -182,6 +182,21 @@ fn random_keys_are_one_class_also_where_some_look_like_another() {
 }
 
 #[test]
+fn ids_after_a_prefix_stay_beside_words() {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    let nanoid = |n: u64| -> String {
+        let at = |place: u64| letters[(scattered(n * 31 + place) >> 17) as usize % letters.len()];
+        (0..21).map(|place| char::from(at(place))).collect()
+    };
+    let word = |n: u64| char::from(b'a' + (n % 26) as u8);
+    let keys = (0..3000_u64).map(|n| match n % 3 {
+        0 => format!("{0}{0}-{1}{1}{2}\tPAGE", word(n), word(n / 3), word(n / 78)),
+        _ => format!("ord_{}\tORDER", nanoid(n)),
+    });
+    check(keys, &["<word> | PAGE 1000", "ord_<base64> | ORDER 2000"]);
+}
+
+#[test]
 fn keys_without_end_are_bounded_and_readable() {
     let tokens = |count: u64| {
         move |n: u64| {
