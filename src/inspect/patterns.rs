@@ -6,7 +6,7 @@ use crate::expr::key_condition::KeySchemaView;
 use crate::model::metrics::AccessForm;
 use crate::model::{KeyAttribute, TableSchema};
 
-/// What a request asks for.
+/// The operation and the conditions of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// The API's name.

@@ -31,6 +31,7 @@ use crate::database::{Browse, EntryKey, SourceName};
 use crate::engine::base::write_units;
 use crate::engine::meter::top_keys::TopKeys;
 use crate::engine::partitions::required_count;
+use crate::inspect::patterns::SourceKey;
 use crate::inspect::sampling;
 use crate::inspect::violations::cell;
 use crate::model::api::TableDescription;
@@ -161,7 +162,8 @@ pub fn try_on(
     let month = traffic
         .as_ref()
         .map(|traffic| months(traffic, change, &designs));
-    let patterns = patterns::read(database, &description.schema, &designs)?;
+    let keys = designs.iter().map(Design::source_key).collect();
+    let patterns = patterns::read(database, &description.schema, keys)?;
     Ok(Some(Trial {
         description,
         items,
@@ -220,6 +222,16 @@ fn key_digest([partition, sort]: &[String; 2]) -> Digest {
 }
 
 impl Design {
+    fn source_key(&self) -> SourceKey {
+        let names = |key: &KeyExpression| key.attributes().map(ToOwned::to_owned).collect();
+        SourceKey {
+            index: self.title.strip_prefix("index ").map(ToOwned::to_owned),
+            partition: names(&self.partition),
+            sort: self.sort.as_ref().map(names).unwrap_or_default(),
+            suffixes: self.partition.suffixes(),
+        }
+    }
+
     /// Returns the key of an item as text, or the reason for which it has none.
     fn key_of(
         &self,

@@ -1,6 +1,5 @@
 //! The access patterns of the last day: what answers them, and what would.
 
-use super::{Design, KeyExpression};
 use crate::codec::metrics::access::request_text;
 use crate::codec::sanitize::code;
 use crate::database::Browse;
@@ -15,18 +14,17 @@ const CHARS_MAX: usize = 160;
 /// The patterns shown.
 const PATTERNS_MAX: usize = 20;
 
-/// Returns rows of a request, its units, what answers it and what would; none if no key is tried.
-/// Fails if the database fails.
+/// Returns rows of a request, its units, what answers it and what would with these keys of the table
+/// and another index; none if they are as they were. Fails if the database fails.
 pub fn read(
     database: &dyn Browse,
     schema: &TableSchema,
-    designs: &[Design],
+    keys: Vec<SourceKey>,
 ) -> Result<Vec<[String; 4]>, Error> {
     let now = source_keys(schema);
     let mut tried = now.clone();
-    for design in designs {
-        let key = design.source_key();
-        if design.is_index {
+    for key in keys {
+        if key.index.is_some() {
             tried.push(key);
             continue;
         }
@@ -58,16 +56,4 @@ pub fn read(
         ])
     });
     Ok(rows.take(PATTERNS_MAX).collect())
-}
-
-impl Design {
-    fn source_key(&self) -> SourceKey {
-        let names = |key: &KeyExpression| key.attributes().map(ToOwned::to_owned).collect();
-        SourceKey {
-            index: self.title.strip_prefix("index ").map(ToOwned::to_owned),
-            partition: names(&self.partition),
-            sort: self.sort.as_ref().map(names).unwrap_or_default(),
-            suffixes: self.partition.suffixes(),
-        }
-    }
 }
