@@ -55,9 +55,7 @@ pub fn run(args: ImportArgs) -> Result<CommandResult, CliError> {
     let parameters = parameters(&args.parameters)?;
     let mut result = CommandResult::Done;
     let mut planned = Vec::new();
-    for path in &args.files {
-        let name = path.display();
-        let text = read_file(path)?;
+    for (name, text) in read_files(&args.files)? {
         let Definitions {
             form,
             tables,
@@ -120,6 +118,28 @@ fn parameters(given: &[String]) -> Result<Parameters, CliError> {
     };
     let pairs: Option<Parameters> = given.iter().map(pair).collect();
     pairs.ok_or_else(|| CliError::Usage("--parameter takes NAME=VALUE".into()))
+}
+
+/// Reads the files with their names. The files of a Terraform configuration are one text, as one has the
+/// variables of another.
+fn read_files(paths: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CliError> {
+    let (mut files, mut names, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for path in paths {
+        let (name, text) = (path.display().to_string(), read_file(path)?);
+        if path
+            .extension()
+            .is_some_and(|of| of == "tf" || of == "tfvars")
+        {
+            names.push(name);
+            texts.push(text);
+        } else {
+            files.push((name, text));
+        }
+    }
+    if !names.is_empty() {
+        files.push((names.join(", "), texts.join(&b'\n')));
+    }
+    Ok(files)
 }
 
 /// Reads a file of at most as many bytes as definitions may have, and one more.

@@ -20,7 +20,7 @@ use crate::engine::EngineOptions;
 use crate::model::api::{
     Call, CallContext, Completion, DeleteItemRequest, PutItemRequest, ScanRequest,
 };
-use crate::model::{Error, TableName, TableSchema};
+use crate::model::{Error, Item, TableName, TableSchema};
 
 /// The most puts in flight: enough to fill the next group commit while one is in progress.
 const IN_FLIGHT_MAX: usize = 4096;
@@ -155,46 +155,15 @@ impl Loader {
         let (mut entries, mut others): (u64, Vec<String>) = (0, Vec::new());
         let mut take = |place, bytes, entry| {
             match entry {
-                FileEntry::OtherTable(name) if others.contains(&name) => return Ok(()),
                 FileEntry::OtherTable(name) => {
-                    self.tell_other_table(&file, &name);
-                    others.push(name);
+                    if !others.contains(&name) {
+                        self.tell_other_table(&file, &name);
+                        others.push(name);
+                    }
                     return Ok(());
                 }
-                FileEntry::Put(item) => {
-                    let request = PutItemRequest::new(self.table.clone(), item);
-                    self.write(
-                        &file.name,
-                        place,
-                        bytes,
-                        |tally| &mut tally.stored,
-                        |done| {
-                            Call::PutItem(
-                                request,
-                                Completion::new(CallContext::bulk(), move |outcome| {
-                                    done(outcome.err())
-                                }),
-                            )
-                        },
-                    );
-                }
-                FileEntry::Delete(key) => {
-                    let request = DeleteItemRequest::new(self.table.clone(), key);
-                    self.write(
-                        &file.name,
-                        place,
-                        bytes,
-                        |tally| &mut tally.deleted,
-                        |done| {
-                            Call::DeleteItem(
-                                request,
-                                Completion::new(CallContext::bulk(), move |outcome| {
-                                    done(outcome.err())
-                                }),
-                            )
-                        },
-                    );
-                }
+                FileEntry::Put(item) => self.write(&file.name, place, bytes, item, true),
+                FileEntry::Delete(key) => self.write(&file.name, place, bytes, key, false),
                 FileEntry::Bad(fault) => {
                     report(&self.in_flight, &self.progress, &file.name, place, &fault);
                 }
@@ -241,25 +210,19 @@ impl Loader {
         }
     }
 
-    /// Starts the write of an entry; `call` makes it of the function to be called at its end.
-    fn write(
-        &self,
-        name: &Arc<str>,
-        place: EntryPlace,
-        bytes: usize,
-        counter: fn(&mut LoadTally) -> &mut u64,
-        call: impl FnOnce(Box<dyn FnOnce(Option<Error>) + Send>) -> Call,
-    ) {
+    /// Starts the put of an item, or the deletion of that of a key.
+    fn write(&self, name: &Arc<str>, place: EntryPlace, bytes: usize, item: Item, is_put: bool) {
         self.in_flight.enter(bytes);
         let (in_flight, progress) = (Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         // The position in the file at this put: the bar shows stored items, not queued ones.
         let bytes_read = self.bytes_read.load(Ordering::Relaxed);
         let name = Arc::clone(name);
-        self.database.start(call(Box::new(move |failed| {
+        let done = move |failed: Option<Error>| {
             match failed {
                 None => {
                     let stored = in_flight.update_tally(|tally| {
-                        *counter(tally) += 1;
+                        tally.stored += u64::from(is_put);
+                        tally.deleted += u64::from(!is_put);
                         tally.stored
                     });
                     progress.update(bytes_read, stored.to_string());
@@ -268,7 +231,15 @@ impl Loader {
             }
             // Last: `finish` reads the tally when nothing is in flight.
             in_flight.leave(bytes);
-        })));
+        };
+        let (table, context) = (self.table.clone(), CallContext::bulk());
+        self.database.start(if is_put {
+            let done = Completion::new(context, move |outcome| done(outcome.err()));
+            Call::PutItem(PutItemRequest::new(table, item), done)
+        } else {
+            let done = Completion::new(context, move |outcome| done(outcome.err()));
+            Call::DeleteItem(DeleteItemRequest::new(table, item), done)
+        });
     }
 
     /// Reports a file that is not loaded, or not to its end.

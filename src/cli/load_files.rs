@@ -224,22 +224,22 @@ fn named(path: &Path) -> Result<InputFile, CliError> {
 fn of_directory(directory: &Path) -> Result<Vec<InputFile>, CliError> {
     let (mut files, mut exports) = (Vec::new(), Vec::new());
     walk(directory, 0, &mut files, &mut exports)?;
-    let said = |text: String| {
-        Err(CliError::Message(format!(
-            "{}: {text}",
-            directory.display()
-        )))
-    };
     match &exports[..] {
-        [] if files.is_empty() => said("the directory has no files to load".to_owned()),
+        [] if files.is_empty() => Err(said(directory, "the directory has no files to load")),
         [] => files.iter().map(|path| named(path)).collect(),
         [export] => of_export(export),
-        [first, ..] => said(format!(
-            "{} exports are below it; name the directories of those to load, in the order of their times, as {}",
-            exports.len(),
-            first.display()
-        )),
+        [first, ..] => {
+            let (count, first) = (exports.len(), first.display());
+            let text = format!(
+                "{count} exports are below it; name the directories of those to load, in the order of their times, as {first}"
+            );
+            Err(said(directory, text))
+        }
     }
+}
+
+fn said(path: &Path, text: impl std::fmt::Display) -> CliError {
+    CliError::Message(format!("{}: {text}", path.display()))
 }
 
 /// Gathers the files below a directory in the order of their names, and the directories of exports.
@@ -277,18 +277,14 @@ fn walk(
 /// Returns the data files of an export, all of which must be there.
 fn of_export(directory: &Path) -> Result<Vec<InputFile>, CliError> {
     let path = directory.join(MANIFEST);
-    let wrong =
-        |path: &Path, text: &str| Err(CliError::Message(format!("{}: {text}", path.display())));
-    let summary: Value = match serde_json::from_slice(&checked_manifest(&path)?) {
-        Ok(summary) => summary,
-        Err(error) => return wrong(&path, &format!("no JSON: {error}")),
-    };
-    let format = summary.get("outputFormat").and_then(Value::as_str);
+    let summary: Value = serde_json::from_slice(&checked_manifest(&path)?)
+        .map_err(|error| said(&path, format!("no JSON: {error}")))?;
+    let format = summary["outputFormat"].as_str();
     if let Some(format) = format.filter(|format| *format != "DYNAMODB_JSON") {
         let text = format!(
             "the export is in the format {format}; export the table as DYNAMODB_JSON instead"
         );
-        return wrong(&path, &text);
+        return Err(said(&path, text));
     }
     let path = directory.join("manifest-files.json");
     let lines = checked_manifest(&path)?;
@@ -298,18 +294,16 @@ fn of_export(directory: &Path) -> Result<Vec<InputFile>, CliError> {
             continue;
         }
         let line: Value = serde_json::from_slice(line).unwrap_or_default();
-        let text = |name: &str| line.get(name).and_then(Value::as_str);
-        let name = text("dataFileS3Key").and_then(|key| Path::new(key).file_name());
+        let key = line["dataFileS3Key"].as_str();
         let (Some(name), Some(md5), Some(items)) = (
-            name,
-            text("md5Checksum"),
-            line.get("itemCount").and_then(Value::as_u64),
+            key.and_then(|key| Path::new(key).file_name()),
+            line["md5Checksum"].as_str(),
+            line["itemCount"].as_u64(),
         ) else {
-            let text = format!(
-                "line {} does not name a data file with md5Checksum and itemCount",
-                number + 1
-            );
-            return wrong(&path, &text);
+            let number = number + 1;
+            let text =
+                format!("line {number} does not name a data file with md5Checksum and itemCount");
+            return Err(said(&path, text));
         };
         // The data of incremental exports is beside the directory of each.
         let places = [directory.join("data"), directory.join("../data")];
@@ -319,7 +313,7 @@ fn of_export(directory: &Path) -> Result<Vec<InputFile>, CliError> {
                 "the export is not complete: its data file {} is missing",
                 Path::new("data").join(name).display()
             );
-            return wrong(directory, &text);
+            return Err(said(directory, text));
         };
         files.push(InputFile {
             manifest: Some(ManifestEntry {
@@ -329,20 +323,14 @@ fn of_export(directory: &Path) -> Result<Vec<InputFile>, CliError> {
             ..named(&data)?
         });
     }
-    let (mut beside, mut exports) = (Vec::new(), Vec::new());
-    if directory.join("data").is_dir() {
-        walk(
-            &directory.join("data"),
-            DEPTH_MAX,
-            &mut beside,
-            &mut exports,
-        )?;
+    let data = directory.join("data");
+    if data.is_dir() {
+        let mut beside = Vec::new();
+        walk(&data, DEPTH_MAX, &mut beside, &mut Vec::new())?;
         beside.retain(|path| files.iter().all(|file| file.path.as_ref() != Some(path)));
         for path in beside {
-            warn(format_args!(
-                "{}: left out, as the export's manifest does not list it",
-                path.display()
-            ));
+            let text = said(&path, "left out, as the export's manifest does not list it");
+            warn(format_args!("{text}"));
         }
     }
     Ok(files)
@@ -356,10 +344,7 @@ fn checked_manifest(path: &Path) -> Result<Vec<u8>, CliError> {
         .read_to_end(&mut bytes)
         .map_err(CliError::at(path))?;
     if bytes.len() as u64 == MANIFEST_BYTES_MAX {
-        return Err(CliError::Message(format!(
-            "{}: the manifest is longer than any export's",
-            path.display()
-        )));
+        return Err(said(path, "the manifest is longer than any export's"));
     }
     for extension in ["checksum", "md5"] {
         let beside = path.with_extension(extension);
@@ -371,11 +356,11 @@ fn checked_manifest(path: &Path) -> Result<Vec<u8>, CliError> {
             .read_to_string(&mut text)
             .map_err(CliError::at(&beside))?;
         if text.trim() != STANDARD.encode(Md5::digest(&bytes)) {
-            return Err(CliError::Message(format!(
-                "{}: the MD5 is not that in {}: one of the two was changed or is damaged",
-                path.display(),
-                beside.display()
-            )));
+            let beside = beside.display();
+            let text = format!(
+                "the MD5 is not that in {beside}: one of the two was changed or is damaged"
+            );
+            return Err(said(path, text));
         }
     }
     Ok(bytes)

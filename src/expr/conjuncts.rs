@@ -31,9 +31,7 @@ pub fn read(text: &str) -> Option<Vec<Conjunct>> {
     let text = literals::condition(&bytes.collect::<Vec<_>>()).ok()?;
     let scope = &mut PlaceholderScope::new(&text.placeholders);
     let condition = condition::parse(&text.text, scope).ok()?;
-    let mut parts = Vec::new();
-    keys::conjuncts(&condition, &mut parts);
-    let parts = parts.into_iter().map(|part| {
+    let parts = keys::conjuncts(Some(&condition)).into_iter().map(|part| {
         let test = part.as_attribute_test();
         let key = test.filter(|(_, predicate, values)| {
             SortRange::from_predicate(*predicate, values).is_some()

@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use super::condition::{self, Condition, join};
-use super::key_condition::{self, KeyConditionShape, KeySchemaView};
+use super::key_condition::{KeyConditionShape, KeySchemaView};
 use super::partiql::{self, SelectStatement, Statement, WriteEffect, keys, plan};
 use super::placeholders::PlaceholderScope;
+use super::projection::ProjectionPaths;
 use super::read_request::{ReadRange, ReadRequest};
 use super::update::{SetTerm, SetValue, Update, UpdateEffect};
 use super::write::ExpressionWriter;
 use super::{legacy, projection, update};
-use crate::model::api::*;
+use crate::model::api::{items::item_operations, statements::statement_operations, *};
 use crate::model::metrics::AccessForm;
 use crate::model::{AttributeValue, DocumentPath, IndexName, Item, TableName, TableSchema};
 
@@ -58,7 +59,7 @@ pub struct RequestPart<'r> {
     projection: Option<&'r str>,
     attributes_to_get: Option<&'r [String]>,
     is_count: bool,
-    statement: Option<&'r str>,
+    pub statement: Option<&'r str>,
     parameters: Values<&'r [AttributeValue]>,
     resolved: Values<Option<&'r ReadRequest>>,
     partition: Values<Option<&'r AttributeValue>>,
@@ -224,6 +225,40 @@ parts! {
     });
 }
 
+macro_rules! parts_of_call {
+    ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+        /// Returns an operation on items or statements in its parts; another has none.
+        #[must_use]
+        pub fn parts(call: &Call) -> Vec<RequestPart<'_>> {
+            match call {
+                $(Call::$name(request, _) => request.parts(),)*
+                _ => Vec::new(),
+            }
+        }
+    };
+}
+item_operations! { [[statement_operations] [parts_of_call]] }
+
+/// Returns the items that parts name.
+#[must_use]
+pub fn accesses<'r>(parts: &[RequestPart<'r>]) -> Vec<ItemAccess<'r>> {
+    let of_part = |part: &RequestPart<'r>| {
+        let effect = match part.operation {
+            "PutItem" => ItemEffect::Put,
+            "DeleteItem" => ItemEffect::Delete,
+            "UpdateItem" => ItemEffect::Update,
+            _ => ItemEffect::Read,
+        };
+        let items = part.table.into_iter().zip(std::iter::repeat(part.keys.0));
+        items.flat_map(move |(table, items)| {
+            items
+                .iter()
+                .map(move |item| ItemAccess::new(table, item, effect))
+        })
+    };
+    parts.iter().flat_map(of_part).collect()
+}
+
 /// The normal form of a part, and the place of the partition key's value in parts of that form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NormalForm {
@@ -324,17 +359,20 @@ impl NormalForm {
     pub fn action(&self) -> String {
         let form = &self.form;
         let parts = [
-            form.actions.as_ref().map(|text| format!(" {text}")),
-            form.condition.as_ref().map(|text| format!(" if {text}")),
-            form.projection.as_ref().map(|text| format!(" of {text}")),
+            (" ", &form.actions),
+            (" if ", &form.condition),
+            (" of ", &form.projection),
         ];
         // A SELECT in a batch reads one item.
         let action = form.operation.replace("Query", "Get");
-        let action = action.trim_end_matches("Item").to_owned();
-        parts
-            .into_iter()
-            .flatten()
-            .fold(action, |all, part| all + &part)
+        let mut action = action.trim_end_matches("Item").to_owned();
+        for (word, text) in parts {
+            if let Some(text) = text {
+                action.push_str(word);
+                action.push_str(text);
+            }
+        }
+        action
     }
 }
 
@@ -362,10 +400,8 @@ struct FormMaker<'s> {
 
 impl<'s> FormMaker<'s> {
     fn new(table: &'s TableSchema, index: Option<&str>) -> Option<Self> {
-        let of_index = match index {
-            Some(name) => Some(table.index(name)?),
-            None => None,
-        };
+        let of_index = index.map(|name| table.index(name).ok_or(()));
+        let of_index = of_index.transpose().ok()?;
         Some(Self {
             table,
             index: index.map(ToOwned::to_owned),
@@ -374,10 +410,8 @@ impl<'s> FormMaker<'s> {
     }
 
     fn partition(&self) -> &'s str {
-        self.key
-            .partition
-            .first()
-            .map_or("", |attribute| &attribute.name)
+        let first = self.key.partition.first();
+        first.map_or("", |attribute| &attribute.name)
     }
 
     fn form(self, operation: &str, form: AccessForm, partition: PartitionSource) -> NormalForm {
@@ -397,10 +431,10 @@ impl<'s> FormMaker<'s> {
         }
     }
 
-    /// Writes the whole key as a condition, unless the request has none beside its item.
+    /// Writes the whole key as a condition, unless the request has none, or none beside its item.
     fn whole_key(&self, operation: &str) -> Option<String> {
         let names = self.key.attributes().map(|key| format!("{} = ?", key.name));
-        (operation != "PutItem").then(|| names.collect::<Vec<_>>().join(" AND "))
+        (!["PutItem", "Scan"].contains(&operation)).then(|| names.collect::<Vec<_>>().join(" AND "))
     }
 
     /// Writes a key condition in the order of the key.
@@ -414,46 +448,46 @@ impl<'s> FormMaker<'s> {
         Some(parts.collect::<Option<Vec<_>>>()?.join(" AND "))
     }
 
-    fn of_resolved(self, part: &RequestPart<'_>, request: &ReadRequest) -> Option<NormalForm> {
-        let key_condition = match shape_of(request) {
-            Some(shape) => Some(self.key_condition(shape)?),
-            None => None,
-        };
-        let form = AccessForm {
-            key_condition,
-            condition: request
-                .filter
-                .as_ref()
-                .and_then(|filter| written(&filter.condition)),
-            projection: match &request.projection {
+    /// Writes the resolved expressions of a part.
+    fn texts(
+        &self,
+        part: &RequestPart<'_>,
+        shape: Option<&KeyConditionShape>,
+        condition: Option<&Condition>,
+        update: Option<&Update>,
+        paths: Option<&ProjectionPaths>,
+    ) -> Option<AccessForm> {
+        Some(AccessForm {
+            key_condition: match part.operation {
+                "Query" => Some(self.key_condition(shape?)?),
+                operation => self.whole_key(operation),
+            },
+            condition: condition.and_then(written),
+            actions: update.map(update_text),
+            projection: match paths {
                 _ if part.is_count => Some(COUNT.to_owned()),
                 Some(paths) => Some(ExpressionWriter::normal().projection(paths)),
-                None => None,
+                None => part.attributes_to_get.map(|names| names.join(", ")),
             },
             ..AccessForm::default()
-        };
+        })
+    }
+
+    fn of_resolved(self, part: &RequestPart<'_>, request: &ReadRequest) -> Option<NormalForm> {
+        let filter = request.filter.as_ref().map(|filter| &filter.condition);
+        let paths = request.projection.as_ref();
+        let form = self.texts(part, shape_of(request), filter, None, paths)?;
         let partition = PartitionSource::Attribute(self.partition().to_owned());
         Some(self.form(part.operation, form, partition))
     }
 
     fn of_parameters(self, part: &RequestPart<'_>) -> Option<NormalForm> {
         let none = Placeholders::default();
-        let placeholders = part.placeholders.0.unwrap_or(&none);
-        let scope = &mut PlaceholderScope::new(placeholders);
-        let (shape, key_condition) = match part.operation {
-            "Query" => {
-                let shape = match part.key_condition {
-                    Some(text) => {
-                        KeyConditionShape::from_condition(key_condition::parse(text, scope).ok()?)
-                            .ok()?
-                    }
-                    None => KeyConditionShape::from_legacy(part.key_conditions).ok()?,
-                };
-                let text = self.key_condition(&shape)?;
-                (Some(shape), Some(text))
-            }
-            "Scan" => (None, None),
-            operation => (None, self.whole_key(operation)),
+        let scope = &mut PlaceholderScope::new(part.placeholders.0.unwrap_or(&none));
+        let shape = match (part.operation, part.key_condition) {
+            ("Query", Some(text)) => Some(KeyConditionShape::parse(text, scope).ok()?),
+            ("Query", None) => Some(KeyConditionShape::from_legacy(part.key_conditions).ok()?),
+            _ => None,
         };
         let condition = match part.condition {
             Some(ConditionParameter::Expression(text)) => Some(condition::parse(text, scope).ok()?),
@@ -465,24 +499,14 @@ impl<'s> FormMaker<'s> {
             None if part.updates.is_empty() => None,
             None => Some(legacy::update(part.updates).ok()?),
         };
-        let form = AccessForm {
-            key_condition,
-            condition: condition.as_ref().and_then(written),
-            actions: changes.as_ref().map(update_text),
-            projection: match (part.projection, part.attributes_to_get) {
-                _ if part.is_count => Some(COUNT.to_owned()),
-                (Some(text), _) => {
-                    let paths = projection::parse(text, scope).ok()?;
-                    Some(ExpressionWriter::normal().projection(&paths))
-                }
-                (None, names) => names.map(|names| names.join(", ")),
-            },
-            ..AccessForm::default()
-        };
+        let paths = part.projection.map(|text| projection::parse(text, scope));
+        let paths = paths.transpose().ok()?;
+        let (shape, condition) = (shape.as_ref(), condition.as_ref());
+        let form = self.texts(part, shape, condition, changes.as_ref(), paths.as_ref())?;
         let name = self.partition();
-        let value = shape.as_ref().filter(|_| part.key_condition.is_some());
+        let value = shape.filter(|_| part.key_condition.is_some());
         if let Some(value) = value.and_then(|shape| shape.equality(name)) {
-            return Some(self.of_value(part, part.operation, form, Some(value)));
+            return Some(self.of_value(part, form, Some(value)));
         }
         let partition = match part.operation {
             "Scan" => PartitionSource::Unknown,
@@ -506,7 +530,11 @@ impl<'s> FormMaker<'s> {
                     condition: Some(format!("attribute_not_exists({name})")),
                     ..AccessForm::default()
                 };
-                return Some(self.of_value(part, "PutItem", form, item.get(name)));
+                let part = RequestPart {
+                    operation: "PutItem",
+                    ..*part
+                };
+                return Some(self.of_value(&part, form, item.get(name)));
             }
             WriteEffect::Update {
                 update, condition, ..
@@ -519,13 +547,9 @@ impl<'s> FormMaker<'s> {
             _ => keys::of_write(condition.as_ref(), key),
         };
         let named = named.ok()?;
-        let form = AccessForm {
-            key_condition: self.whole_key(operation),
-            condition: named.residual.as_ref().and_then(written),
-            actions: update.map(update_text),
-            ..AccessForm::default()
-        };
-        Some(self.of_value(part, operation, form, named.key.get(name)))
+        let part = RequestPart { operation, ..*part };
+        let form = self.texts(&part, None, named.residual.as_ref(), update, None)?;
+        Some(self.of_value(&part, form, named.key.get(name)))
     }
 
     fn of_select(self, part: &RequestPart<'_>, select: &SelectStatement) -> Option<NormalForm> {
@@ -534,22 +558,12 @@ impl<'s> FormMaker<'s> {
             paths.collect::<Vec<_>>().join(", ")
         });
         let plan = plan::plan(select.condition.as_ref(), self.key).ok()?;
-        let (mut all, mut filters) = (Vec::new(), Vec::new());
-        if let Some(condition) = &select.condition {
-            keys::conjuncts(condition, &mut all);
-        }
-        let operation = match &plan {
-            Some(plan) => {
-                if let Some(rest) = &plan.residual {
-                    keys::conjuncts(rest, &mut filters);
-                }
-                "Query"
-            }
-            None => {
-                filters.clone_from(&all);
-                "Scan"
-            }
+        let (operation, residual) = match &plan {
+            Some(plan) => ("Query", plan.residual.as_ref()),
+            None => ("Scan", select.condition.as_ref()),
         };
+        let mut all = keys::conjuncts(select.condition.as_ref());
+        let filters = keys::conjuncts(residual);
         all.retain(|part| !filters.contains(part));
         let name = self.partition();
         let place = |part: &Condition| {
@@ -557,10 +571,8 @@ impl<'s> FormMaker<'s> {
             self.key.attributes().position(|key| key.name == name)
         };
         all.sort_by_key(|part| place(part));
-        let value = all.iter().filter_map(|part| part.as_equality());
-        let value = value
-            .clone()
-            .find_map(|(of, value)| (of == name).then_some(value));
+        let mut equal = all.iter().filter_map(|part| part.as_equality());
+        let value = equal.find_map(|(of, value)| (of == name).then_some(value));
         let text = |parts: &[&Condition]| {
             let parts = parts.iter().map(|part| (*part).clone()).collect();
             join(parts, Condition::And).as_ref().and_then(written)
@@ -571,31 +583,28 @@ impl<'s> FormMaker<'s> {
             projection: columns,
             ..AccessForm::default()
         };
-        Some(self.of_value(part, operation, form, value))
+        let part = RequestPart { operation, ..*part };
+        Some(self.of_value(&part, form, value))
     }
 
     /// Makes the form of a part with this value of the partition key.
     fn of_value(
         self,
         part: &RequestPart<'_>,
-        operation: &str,
         form: AccessForm,
         value: Option<&AttributeValue>,
     ) -> NormalForm {
         let values = part.values().enumerate();
-        let mut equal = values
-            .filter(|(_, other)| Some(*other) == value)
-            .map(|(place, _)| place);
+        let mut equal = values.filter_map(|(at, other)| (Some(other) == value).then_some(at));
         let (first, is_cacheable) = (equal.next(), equal.next().is_none());
         let partition = match (value, first) {
             (None, _) => PartitionSource::Unknown,
             (_, Some(place)) => PartitionSource::Value(place),
             (Some(value), None) => PartitionSource::Literal(entity_of(value).to_owned()),
         };
-        let made = self.form(operation, form, partition);
         NormalForm {
             is_cacheable,
-            ..made
+            ..self.form(part.operation, form, partition)
         }
     }
 }
@@ -614,12 +623,7 @@ fn path_text(path: &DocumentPath) -> String {
 
 /// Writes an update without its values, in the order of the clauses.
 fn update_text(update: &Update) -> String {
-    let mut clauses = [
-        ("SET", Vec::new()),
-        ("REMOVE", Vec::new()),
-        ("ADD", Vec::new()),
-        ("DELETE", Vec::new()),
-    ];
+    let mut clauses = ["SET", "REMOVE", "ADD", "DELETE"].map(|word| (word, Vec::new()));
     for action in update.actions() {
         let path = path_text(&action.path);
         let (clause, text) = match &action.effect {
@@ -631,10 +635,8 @@ fn update_text(update: &Update) -> String {
         clauses[clause].1.push(text);
     }
     let clauses = clauses.iter().filter(|(_, texts)| !texts.is_empty());
-    clauses
-        .map(|(word, texts)| format!("{word} {}", texts.join(", ")))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let clauses = clauses.map(|(word, texts)| format!("{word} {}", texts.join(", ")));
+    clauses.collect::<Vec<_>>().join(" ")
 }
 
 fn set_text(value: &SetValue) -> String {

@@ -173,6 +173,188 @@ resource "aws_dynamodb_table" "o" {
     );
 }
 
+/// A configuration without its variables' values.
+const MANY: &str = r#"
+variable "stage" {
+  type = string
+}
+variable "tables" {}
+variable "prefix" { default = null }
+resource "aws_dynamodb_table" "many" {
+  for_each     = { for one in var.tables : one.label => one }
+  name         = format("%s-%s", var.stage, each.key)
+  billing_mode = lookup(each.value, "mode", "PAY_PER_REQUEST")
+  hash_key     = each.value.key
+  range_key    = var.prefix == null ? try(each.value.sort, null) : var.prefix
+  dynamic "attribute" {
+    for_each = each.value.attributes
+    content {
+      name = attribute.key
+      type = attribute.value
+    }
+  }
+  dynamic "global_secondary_index" {
+    for_each = try(each.value.indexes, [])
+    iterator = index
+    content {
+      name      = "by-${index.value}"
+      hash_key  = index.value
+      dynamic "on_demand_throughput" {
+        for_each = [7]
+        content {
+          max_read_request_units = on_demand_throughput.value
+        }
+      }
+    }
+  }
+  dynamic "replica" {
+    for_each = var.not_given
+    content {
+      region_name = replica.value
+    }
+  }
+}
+resource "aws_dynamodb_table" "counted" {
+  count          = length(var.tables)
+  name           = "counted-${count.index}"
+  hash_key       = "id"
+  read_capacity  = count.index + 1
+  write_capacity = 1
+  attribute {
+    name = "id"
+    type = "S"
+  }
+}
+resource "aws_dynamodb_table" "off" {
+  count    = var.stage == "never" ? 1 : 0
+  name     = "off"
+  hash_key = "id"
+}
+module "wrapped" {
+  source   = "./modules/table"
+  hash_key = "id"
+}
+"#;
+const VALUES: &str = r#"
+stage  = "dev"
+tables = [
+  { label = "a", key = "id", attributes = { id = "S", who = "S" }, indexes = ["who"] },
+  { label = "b", key = "id", sort = "at", attributes = { id = "S", at = "N" } },
+]
+"#;
+
+/// Constructions of published configurations; the contents are our own. Read with all their tables
+/// found before, and without a test of their own: CloudFormation's `Cloudformation/GlobalTables` and
+/// `examples/tester/setup/tester_tables.yaml` (1 and 4) of aws-samples/aws-dynamodb-examples, the
+/// templates of `examples/version-control` (1 each) of aws-samples/amazon-dynamodb-design-patterns,
+/// `serverless.yml` (1) of alexdebrie/dynamodb-instagram.
+///
+/// | construction | source, and its tables |
+/// |---|---|
+/// | `for_each` over a `for` | MadhushaSUM/labsync-plus-services, terraform/modules/dynamodb/main.tf: 1 for each value |
+/// | `for_each` of a map, `each.key` | alexandre-mendes/soat-fiap-terraform-database, main.tf: the same |
+/// | a module with `for_each` | seyedk/aws-sls-tf, serverless/dynamodb_tables.tf: the same |
+/// | `dynamic "attribute"`, values in another file | rinku1511/AWS-modules, dynamodb/main.tf: 1 |
+/// | `count` of a switch, nested `dynamic` | terraform-aws-modules/terraform-aws-dynamodb-table, main.tf: 1 |
+/// | a module by its directory | the same, examples/basic/main.tf: told |
+/// | a name of another module | cloudposse/terraform-aws-dynamodb, main.tf: told |
+/// | a name of another resource | terraform-aws-modules/terraform-aws-dynamodb-table, examples/basic/main.tf: told |
+#[test]
+fn a_configuration_repeats_tables_and_blocks() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (main, values) = (path("main.tf", MANY), path("terraform.tfvars", VALUES));
+    let done = ddbfs(&["import", "--dry-run", &values, &main], "");
+    let said = text(&done.stderr);
+    let requests: Vec<Value> = text(&done.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let names: Vec<_> = requests
+        .iter()
+        .map(|request| &request["TableName"])
+        .collect();
+    assert_eq!(
+        names,
+        ["dev-a", "dev-b", "counted-0", "counted-1"],
+        "{said}"
+    );
+    let (a, b) = (&requests[0], &requests[1]);
+    assert_eq!(
+        a["KeySchema"],
+        json!([{"AttributeName": "id", "KeyType": "HASH"}])
+    );
+    assert_eq!(
+        a["GlobalSecondaryIndexes"],
+        json!([{"IndexName": "by-who", "KeySchema": [{"AttributeName": "who", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": {"MaxReadRequestUnits": 7}}])
+    );
+    assert_eq!(b["KeySchema"][1]["AttributeName"], "at");
+    assert_eq!(b["AttributeDefinitions"].as_array().map(Vec::len), Some(2));
+    assert!(
+        said.contains("off: its count or for_each makes none"),
+        "{said}"
+    );
+    assert!(
+        said.contains("wrapped: its module is not known here"),
+        "{said}"
+    );
+    assert!(said.contains("dev-a: replica is left out"), "{said}");
+    // Values as Terraform takes them of its command line; a string stays one.
+    let (requests, said) = imported(
+        MANY,
+        &[
+            "--parameter",
+            "stage=1",
+            "--parameter",
+            "tables=[{ label = \"x\", key = \"k\", attributes = { k = \"S\" } }]",
+            "--table",
+            "many[\"x\"]",
+        ],
+    );
+    assert_eq!(requests.len(), 1, "{said}");
+    assert_eq!(requests[0]["TableName"], "1-x");
+    let (requests, said) = imported(MANY, &[]);
+    assert!(requests.is_empty());
+    assert!(
+        said.contains("no such key: `tables`") && said.contains("terraform show -json"),
+        "{said}"
+    );
+    let other = MANY.replace("var.stage, each", "random_pet.one.id, each");
+    let (_, said) = imported(&other, &["--parameter", "tables=[{label = 1}]"]);
+    assert!(
+        said.contains(
+            "(undefined variable `random_pet`); import the output of `terraform show -json`"
+        ),
+        "{said}"
+    );
+    let many = MANY.replace("length(var.tables)", "1e15");
+    let (_, said) = imported(&many, &[]);
+    assert!(said.contains("makes more than 2000"), "{said}");
+}
+
+/// As in aws-samples/amazon-dynamodb-design-patterns, examples/an-online-shop/json/AnOnlineShop_facets.json.
+#[test]
+fn the_items_of_facets_are_items_of_the_table() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    let item = |pk: &str| json!({"pk": {"S": pk}});
+    let key = json!({"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}});
+    let model = json!({"DataModel": [{"TableName": "Zoo", "KeyAttributes": key, "TableData": [item("a")],
+        "TableFacets": [{"FacetName": "cats", "TableData": [item("b")]}, {"FacetName": "none"}]}]});
+    let done = ddbfs(&["import", "--data", data, "-"], &model.to_string());
+    assert_eq!(
+        text(&done.stdout),
+        "Zoo: created, 2 items\n",
+        "{}",
+        text(&done.stderr)
+    );
+}
+
 #[test]
 fn what_a_file_leaves_open_is_named_and_can_be_given() {
     let template = "Parameters: {Stage: {Type: String}}

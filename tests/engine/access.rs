@@ -1,7 +1,6 @@
 //! Access patterns: requests by their normal form, with what they cost.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -364,7 +363,6 @@ fn a_read_of_a_file_is_a_read_of_its_item() {
 #[test]
 fn any_number_of_forms_takes_bounded_space() {
     let bed = bed();
-    let started = Instant::now();
     for at in 0..20_000 {
         let request = ScanRequest {
             filter: ConditionParameter::Expression(format!("a{at} = b{at}")),
@@ -375,7 +373,6 @@ fn any_number_of_forms_takes_bounded_space() {
     for _ in 0..300_u32 {
         bed.database.scan(&ScanRequest::new(table("Tab"))).unwrap();
     }
-    println!("{} ns a scan", started.elapsed().as_nanos() / 100_300);
     let found = patterns(&bed.database);
     assert!(found.len() <= 102, "{}", found.len());
     assert_eq!(
@@ -383,7 +380,7 @@ fn any_number_of_forms_takes_bounded_space() {
             .iter()
             .map(|pattern| counts(pattern).requests)
             .sum::<u64>(),
-        100_300
+        20_300
     );
     // What is asked often stays, what is asked once is among the others.
     let of = |operation: &str| {

@@ -7,17 +7,17 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 178),
-    ("codec", 390),
+    ("cli", 184),
+    ("codec", 399),
     ("database", 253),
-    ("engine", 496),
-    ("expr", 155),
-    ("fs", 636),
+    ("engine", 509),
+    ("expr", 175),
+    ("fs", 639),
     ("fuse", 37),
-    ("http", 61),
-    ("inspect", 121),
-    ("model", 160),
-    ("protocol", 14),
+    ("http", 62),
+    ("inspect", 158),
+    ("model", 166),
+    ("protocol", 16),
     ("store", 180),
 ];
 

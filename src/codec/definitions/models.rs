@@ -65,13 +65,11 @@ fn workbench_table(label: &str, table: &Value) -> Result<TableDefinition, String
     if !on_demand {
         request["ProvisionedThroughput"] = provisioned(settings);
     }
-    let items = table
-        .get("TableData")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let facets = table.get("TableFacets").and_then(Value::as_array);
+    let holders = facets.into_iter().flatten().chain([table]);
+    let items = holders.filter_map(|holder| holder.get("TableData")?.as_array());
     Ok(TableDefinition {
-        items,
+        items: items.flatten().cloned().collect(),
         ..TableDefinition::new(label, request)
     })
 }

@@ -2,8 +2,11 @@
 //! show -json` and of a plan's JSON; and of a configuration (`.tf`), whose variables have their
 //! defaults or are given. The module `terraform-aws-modules/dynamodb-table/aws` is read too.
 
-use hcl::eval::{Context, Evaluate as _, FuncArgs, FuncDef, ParamType};
+use std::collections::HashMap;
+
+use hcl::eval::{Context, Evaluate as _, Func, FuncArgs, FuncDef, ParamType};
 use hcl::structure::{Block, Body};
+use hcl::{Expression, Identifier};
 use serde_json::{Map, Value, json};
 
 use super::table::{
@@ -20,8 +23,22 @@ const MODULES_MAX: usize = 32;
 const SOURCE_BYTES_MAX: usize = 1024 * 1024;
 /// The most rounds in which locals that need other locals get their values.
 const LOCAL_ROUNDS_MAX: usize = 32;
-/// The longest local, as JSON: locals that repeat others double with each of them.
-const LOCAL_BYTES_MAX: usize = 64 * 1024;
+/// The most resources and blocks that `count`, `for_each` and `dynamic` make of a configuration.
+const ELEMENTS_MAX: usize = 2_000;
+/// The most memory that the expressions of a configuration take, in bytes. Locals of locals, and
+/// `for` in `for`, could ask for billions.
+const WORK_MAX: usize = 64 * 1024 * 1024;
+/// The longest text that a function makes of a few short ones.
+const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// The keys of a repeated body's elements, with its values for each.
+type Repetitions = Vec<(Value, Map<String, Value>)>;
+/// Blocks and members that are not kept here.
+const LEFT_OUT: &[&str] = &[
+    "replica",
+    "import_table",
+    "restore_source_name",
+    "point_in_time_recovery",
+];
 
 /// True if a text looks like a configuration in Terraform's language.
 pub(super) fn is_source(text: &str) -> bool {
@@ -51,18 +68,20 @@ pub(super) fn tables(state: &Value) -> FoundTables {
         module_resources(root, MODULES_MAX, &mut found);
     }
     // The state's own file.
-    for resource in state
-        .get("resources")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let instances = resource.get("instances").and_then(Value::as_array);
-        for instance in instances.into_iter().flatten() {
+    for resource in list(state, "resources") {
+        for instance in list(resource, "instances") {
             found.extend(resource_of(resource, instance.get("attributes")));
         }
     }
     read_resources(found)
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 /// A resource's type, its label and its values.
@@ -84,18 +103,10 @@ fn resource_of(resource: &Value, values: Option<&Value>) -> Option<Resource> {
 }
 
 fn module_resources(module: &Value, depth: usize, found: &mut Vec<Resource>) {
-    let list = |name: &str| {
-        module
-            .get(name)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-    };
-    found.extend(
-        list("resources").filter_map(|resource| resource_of(resource, resource.get("values"))),
-    );
+    let resources = list(module, "resources");
+    found.extend(resources.filter_map(|resource| resource_of(resource, resource.get("values"))));
     if depth > 0 {
-        list("child_modules").for_each(|child| module_resources(child, depth - 1, found));
+        list(module, "child_modules").for_each(|child| module_resources(child, depth - 1, found));
     }
 }
 
@@ -158,30 +169,19 @@ fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, St
     let name = member(values, "name").ok_or_else(|| "it has no name".to_owned())?;
     let on_demand =
         member(values, "billing_mode").and_then(Value::as_str) == Some("PAY_PER_REQUEST");
-    let mut request = Map::from_iter([("TableName".to_owned(), name.clone())]);
+    let mut request = json!({ "TableName": name });
     let definitions = blocks(values, "attribute").chain(blocks(values, "attributes"));
     let definition = |attribute: &Map<String, Value>| json!({ "AttributeName": attribute.get("name"), "AttributeType": attribute.get("type") });
-    request.insert(
-        "AttributeDefinitions".to_owned(),
-        definitions.map(definition).collect(),
-    );
-    request.insert("KeySchema".to_owned(), key_schema(values, None)?);
+    request["AttributeDefinitions"] = definitions.map(definition).collect();
+    request["KeySchema"] = key_schema(values, None)?;
     let table_hash = member(values, "hash_key");
-    for (own, of_module, out) in [
-        (
-            "local_secondary_index",
-            "local_secondary_indexes",
-            "LocalSecondaryIndexes",
-        ),
-        (
-            "global_secondary_index",
-            "global_secondary_indexes",
-            "GlobalSecondaryIndexes",
-        ),
+    for (own, out) in [
+        ("local_secondary_index", "LocalSecondaryIndexes"),
+        ("global_secondary_index", "GlobalSecondaryIndexes"),
     ] {
         let is_global = out == "GlobalSecondaryIndexes";
         let mut indexes = Vec::new();
-        for index in blocks(values, own).chain(blocks(values, of_module)) {
+        for index in blocks(values, own).chain(blocks(values, &format!("{own}es"))) {
             let schema = key_schema(index, table_hash.filter(|_| !is_global))?;
             let mut element = json!({ "IndexName": index.get("name"), "KeySchema": schema });
             let kind = member(index, "projection_type")
@@ -199,7 +199,7 @@ fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, St
             indexes.push(element);
         }
         if !indexes.is_empty() {
-            request.insert(out.to_owned(), indexes.into());
+            request[out] = indexes.into();
         }
     }
     let mode = if on_demand {
@@ -207,23 +207,16 @@ fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, St
     } else {
         "PROVISIONED"
     };
-    request.insert("BillingMode".to_owned(), mode.into());
-    let mut throughput = json!({});
-    capacity(values, on_demand, &mut throughput);
-    request.extend(throughput.as_object().cloned().unwrap_or_default());
+    request["BillingMode"] = mode.into();
+    capacity(values, on_demand, &mut request);
     settings(values, &mut request);
-    let mut table = TableDefinition::new(label, request);
-    let left_out = [
-        "replica",
-        "import_table",
-        "restore_source_name",
-        "point_in_time_recovery",
-    ];
+    let request = request.as_object().cloned();
+    let mut table = TableDefinition::new(label, request.unwrap_or_default());
     let is_set = |name: &&str| {
         member(values, name)
             .is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()))
     };
-    table.notes = left_out
+    table.notes = LEFT_OUT
         .iter()
         .filter(|name| is_set(name))
         .map(|name| format!("{name} is left out"))
@@ -232,16 +225,13 @@ fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, St
 }
 
 /// Adds a stream, time to live, encryption, class, protection and tags.
-fn settings(values: &Map<String, Value>, request: &mut Map<String, Value>) {
+fn settings(values: &Map<String, Value>, request: &mut Value) {
     let is_true = |value: Option<&Value>| value.map(boolean) == Some(true.into());
     if is_true(member(values, "stream_enabled")) {
         let view = member(values, "stream_view_type")
             .cloned()
             .unwrap_or_else(|| "NEW_AND_OLD_IMAGES".into());
-        request.insert(
-            "StreamSpecification".to_owned(),
-            json!({ "StreamEnabled": true, "StreamViewType": view }),
-        );
+        request["StreamSpecification"] = json!({ "StreamEnabled": true, "StreamViewType": view });
     }
     let ttl = blocks(values, "ttl")
         .find(|ttl| is_true(member(ttl, "enabled")) || member(ttl, "enabled").is_none());
@@ -251,10 +241,7 @@ fn settings(values: &Map<String, Value>, request: &mut Map<String, Value>) {
             member(values, "ttl_attribute_name").filter(|_| is_true(member(values, "ttl_enabled")))
         });
     if let Some(attribute) = attribute {
-        request.insert(
-            "TimeToLiveSpecification".to_owned(),
-            json!({ "Enabled": true, "AttributeName": attribute }),
-        );
+        request["TimeToLiveSpecification"] = json!({ "Enabled": true, "AttributeName": attribute });
     }
     if let Some(encryption) = blocks(values, "server_side_encryption")
         .find(|encryption| is_true(member(encryption, "enabled")))
@@ -263,20 +250,20 @@ fn settings(values: &Map<String, Value>, request: &mut Map<String, Value>) {
         if let Some(key) = member(encryption, "kms_key_arn") {
             specification["KMSMasterKeyId"] = key.clone();
         }
-        request.insert("SSESpecification".to_owned(), specification);
+        request["SSESpecification"] = specification;
     }
     if let Some(class) = member(values, "table_class") {
-        request.insert("TableClass".to_owned(), class.clone());
+        request["TableClass"] = class.clone();
     }
     if let Some(protection) = member(values, "deletion_protection_enabled") {
-        request.insert("DeletionProtectionEnabled".to_owned(), boolean(protection));
+        request["DeletionProtectionEnabled"] = boolean(protection);
     }
     let tags = member(values, "tags")
         .and_then(Value::as_object)
         .filter(|tags| !tags.is_empty());
     if let Some(tags) = tags {
         let tag = |(key, value): (&String, &Value)| json!({ "Key": key, "Value": value });
-        request.insert("Tags".to_owned(), tags.iter().map(tag).collect());
+        request["Tags"] = tags.iter().map(tag).collect();
     }
 }
 
@@ -335,34 +322,25 @@ pub(super) fn read_source(
         ));
     }
     let body = hcl::parse(text).map_err(|error| malformed(error.to_string()))?;
-    let mut faults = Vec::new();
-    let variables = variables(&body, parameters);
-    let locals = locals(&body, &variables);
+    let (mut faults, mut skipped) = (Vec::new(), Vec::new());
     let mut resources = Vec::new();
     let mut named = Map::new();
-    let is_module = |block: &Block| {
-        let source = block
-            .body()
-            .attributes()
-            .find(|attribute| attribute.key() == "source");
-        block.identifier() == "module"
-            && source.is_some_and(|source| source.expr().to_string().contains("dynamodb-table"))
-    };
+    let mut scope = Scope::new(&body, parameters);
     for wanted in [TABLE, ITEM] {
-        let context = context(&variables, &locals, &named);
+        scope.declare(TABLE, &named.into());
         for block in body.blocks() {
             let label = |at: usize| block.labels().get(at).map_or("", |label| label.as_str());
-            let (kind, label) = match block.identifier() {
-                "resource" if label(0) == wanted => (wanted, label(1)),
-                "module" if wanted == TABLE && is_module(block) => (TABLE, label(0)),
+            let is_table = attribute(block.body(), "hash_key").is_some();
+            let label = match block.identifier() {
+                "resource" if label(0) == wanted => label(1),
+                "module" if wanted == TABLE && is_table => label(0),
                 _ => continue,
             };
-            match values(block.body(), &context) {
-                Ok(values) => resources.push(Resource {
-                    kind: kind.to_owned(),
-                    label: label.to_owned(),
-                    values,
-                }),
+            match scope.resources(block.body(), wanted, label) {
+                Ok(made) if made.is_empty() => {
+                    skipped.push(format!("{label}: its count or for_each makes none"));
+                }
+                Ok(made) => resources.extend(made),
                 Err(why) => faults.push(format!("{label}: {why}")),
             }
         }
@@ -370,216 +348,421 @@ pub(super) fn read_source(
         named = resources
             .iter()
             .map(|resource| {
-                let of_table = ["name", "hash_key", "range_key"].map(|name| {
-                    (
-                        name.to_owned(),
-                        resource.values.get(name).cloned().unwrap_or_default(),
-                    )
-                });
-                let mut of_table = Map::from_iter(of_table);
-                let name = of_table.get("name").cloned().unwrap_or_default();
-                of_table.insert("id".to_owned(), name);
-                (resource.label.clone(), of_table.into())
+                let own = |name: &str| resource.values.get(name);
+                let of_table = json!({ "name": own("name"), "id": own("name"), "hash_key": own("hash_key"), "range_key": own("range_key") });
+                (resource.label.clone(), of_table)
             })
             .collect();
     }
     let mut found = read_resources(resources);
     found.faults.extend(faults);
+    found.skipped = skipped;
     Ok(found.of_form(DefinitionForm::TerraformSource))
 }
 
-/// Returns the variables that have a default or are given.
-fn variables(body: &Body, parameters: &Parameters) -> Map<String, Value> {
-    let mut out = Map::new();
-    for block in body
-        .blocks()
-        .filter(|block| block.identifier() == "variable")
-    {
-        let Some(name) = block.labels().first().map(|label| label.as_str()) else {
-            continue;
-        };
-        let default = block
-            .body()
-            .attributes()
-            .find(|attribute| attribute.key() == "default");
-        let default = default.and_then(|default| evaluate(default.expr(), &functions()).ok());
-        out.extend(default.map(|default| (name.to_owned(), default)));
-    }
-    out.extend(
-        parameters
-            .iter()
-            .map(|(name, value)| (name.clone(), value.as_str().into())),
-    );
-    out
+fn attribute<'b>(body: &'b Body, name: &str) -> Option<&'b Expression> {
+    let mut attributes = body.attributes();
+    let found = attributes.find(|attribute| attribute.key() == name);
+    found.map(hcl::Attribute::expr)
 }
 
-/// Returns the locals that can be computed. A local may need others, in any order.
-fn locals(body: &Body, variables: &Map<String, Value>) -> Map<String, Value> {
-    let mut out = Map::new();
-    for _ in 0..LOCAL_ROUNDS_MAX {
-        let context = context(variables, &out, &Map::new());
-        let blocks = body.blocks().filter(|block| block.identifier() == "locals");
-        let all = blocks.flat_map(|block| block.body().attributes());
-        let more: Vec<(String, Value)> = all
-            .filter(|local| !out.contains_key(local.key()))
-            .filter_map(|local| {
-                let value = evaluate(local.expr(), &context).ok()?;
-                let is_short = value.to_string().len() <= LOCAL_BYTES_MAX;
-                is_short.then(|| (local.key().to_owned(), value))
-            })
-            .collect();
-        if more.is_empty() {
-            break;
-        }
-        out.extend(more);
-    }
-    out
+/// True if a body is that of the module whose members are known here.
+fn is_module(body: &Body) -> bool {
+    attribute(body, "source").is_some_and(|source| source.to_string().contains("dynamodb-table"))
 }
 
-fn context(
-    variables: &Map<String, Value>,
-    locals: &Map<String, Value>,
-    tables: &Map<String, Value>,
-) -> Context<'static> {
-    let mut context = functions();
-    let to_hcl = |values: &Map<String, Value>| hcl::to_value(values).unwrap_or_default();
-    context.declare_var("var", to_hcl(variables));
-    context.declare_var("local", to_hcl(locals));
-    context.declare_var(TABLE, to_hcl(tables));
-    context.declare_var("terraform", hcl::value!({ "workspace" = "default" }));
-    context
+/// Returns a value as a text, a text without quotes.
+fn plain(value: &hcl::Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Returns a context with the functions that definitions commonly use.
 fn functions() -> Context<'static> {
     fn text(args: &FuncArgs, at: usize) -> String {
-        args.get(at)
-            .map(|value| {
-                value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned)
+        args.get(at).map(plain).unwrap_or_default()
+    }
+    /// Refuses to repeat a text too often.
+    fn made(times: usize, text: &str) -> Result<(), String> {
+        let is_short = times.saturating_mul(text.len()) <= TEXT_BYTES_MAX;
+        is_short
+            .then_some(())
+            .ok_or("its text is too long".to_owned())
+    }
+    fn first(args: FuncArgs) -> Result<hcl::Value, String> {
+        args.first().cloned().ok_or("it has no value".to_owned())
+    }
+    let all: &[(&str, Func)] = &[
+        ("lower", |args| Ok(text(&args, 0).to_lowercase().into())),
+        ("upper", |args| Ok(text(&args, 0).to_uppercase().into())),
+        ("tostring", |args| Ok(text(&args, 0).into())),
+        ("toset", first),
+        ("format", |args| {
+            let form = text(&args, 0).replace("%d", "%s");
+            let parts: Vec<&str> = form.split("%s").collect();
+            if parts.len() != args.len() || parts.iter().any(|part| part.contains('%')) {
+                return Err("format takes a value for each %s and %d".to_owned());
+            }
+            let given = (1..parts.len()).map(|at| text(&args, at) + parts[at]);
+            Ok((parts[0].to_owned() + &given.collect::<String>()).into())
+        }),
+        ("replace", |args| {
+            let (all, from, to) = (text(&args, 0), text(&args, 1), text(&args, 2));
+            made(all.matches(&from).count(), &to)?;
+            Ok(all.replace(&from, &to).into())
+        }),
+        ("join", |args| {
+            let list = args.get(1).and_then(hcl::Value::as_array);
+            let parts: Vec<String> = list.into_iter().flatten().map(plain).collect();
+            made(parts.len(), &text(&args, 0))?;
+            Ok(parts.join(&text(&args, 0)).into())
+        }),
+        ("jsonencode", |args| {
+            let text = serde_json::to_string(&first(args)?).unwrap_or_default();
+            Ok(text.into())
+        }),
+        ("merge", |args| {
+            let maps = args.iter().filter_map(|map| map.as_object()).flatten();
+            Ok(hcl::Value::Object(
+                maps.map(|(name, value)| (name.clone(), value.clone()))
+                    .collect(),
+            ))
+        }),
+        ("lookup", |args| {
+            let map = args.first().and_then(hcl::Value::as_object);
+            let found = map.and_then(|map| map.get(&text(&args, 1)));
+            let found = found.or(args.get(2)).cloned();
+            found.ok_or("it has no such key".to_owned())
+        }),
+        ("length", |args| {
+            Ok(match args.first() {
+                Some(hcl::Value::Array(list)) => list.len().into(),
+                Some(hcl::Value::Object(map)) => map.len().into(),
+                _ => text(&args, 0).len().into(),
             })
-            .unwrap_or_default()
-    }
-    fn lower(args: FuncArgs) -> Result<hcl::Value, String> {
-        Ok(text(&args, 0).to_lowercase().into())
-    }
-    fn upper(args: FuncArgs) -> Result<hcl::Value, String> {
-        Ok(text(&args, 0).to_uppercase().into())
-    }
-    fn replace(args: FuncArgs) -> Result<hcl::Value, String> {
-        Ok(text(&args, 0)
-            .replace(&text(&args, 1), &text(&args, 2))
-            .into())
-    }
-    fn join(args: FuncArgs) -> Result<hcl::Value, String> {
-        let list = args
-            .get(1)
-            .and_then(|list| list.as_array())
-            .cloned()
-            .unwrap_or_default();
-        let parts: Vec<String> = list
-            .iter()
-            .map(|part| {
-                part.as_str()
-                    .map_or_else(|| part.to_string(), str::to_owned)
-            })
-            .collect();
-        Ok(parts.join(&text(&args, 0)).into())
-    }
-    fn jsonencode(args: FuncArgs) -> Result<hcl::Value, String> {
-        let value = args.first().ok_or("jsonencode has a value")?;
-        serde_json::to_string(value)
-            .map(hcl::Value::from)
-            .map_err(|error| error.to_string())
-    }
-    fn merge(args: FuncArgs) -> Result<hcl::Value, String> {
-        let maps = args.iter().filter_map(|map| map.as_object()).flatten();
-        Ok(hcl::Value::Object(
-            maps.map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-        ))
-    }
-    fn tostring(args: FuncArgs) -> Result<hcl::Value, String> {
-        Ok(text(&args, 0).into())
-    }
+        }),
+    ];
     let mut context = Context::new();
-    let any = || ParamType::Any;
-    context.declare_func("lower", FuncDef::new(lower, [any()]));
-    context.declare_func("upper", FuncDef::new(upper, [any()]));
-    context.declare_func("tostring", FuncDef::new(tostring, [any()]));
-    context.declare_func("replace", FuncDef::new(replace, [any(), any(), any()]));
-    context.declare_func("join", FuncDef::new(join, [any(), any()]));
-    context.declare_func("jsonencode", FuncDef::new(jsonencode, [any()]));
-    context.declare_func(
-        "merge",
-        FuncDef::builder().variadic_param(any()).build(merge),
-    );
+    for (name, function) in all {
+        let any = FuncDef::builder().variadic_param(ParamType::Any);
+        context.declare_func(*name, any.build(*function));
+    }
     context
 }
 
-fn evaluate(expression: &hcl::Expression, context: &Context<'_>) -> Result<Value, String> {
-    let value = expression
-        .evaluate(context)
-        .map_err(|error| error.to_string())?;
-    serde_json::to_value(value).map_err(|error| error.to_string())
+/// Returns the memory that the values of a text take at most, and their number.
+fn measure(text: &str) -> (usize, usize) {
+    let values = 1 + text.matches([',', ':', '=', '[', '{', '(', '\n']).count();
+    (text.len() + 32 * values, values)
 }
 
-/// Evaluates a resource's attributes and blocks.
-fn values(body: &Body, context: &Context<'_>) -> Result<Map<String, Value>, String> {
-    /// Members that decide what a table is.
-    const REQUIRED: &[&str] = &[
-        "name",
-        "hash_key",
-        "range_key",
-        "billing_mode",
-        "attribute",
-        "attributes",
-        "type",
-        "projection_type",
-        "non_key_attributes",
-        "global_secondary_indexes",
-        "local_secondary_indexes",
-        "attribute_name",
-        "enabled",
-        "table_name",
-        "item",
-        "read_capacity",
-        "write_capacity",
-    ];
-    let mut out = Map::new();
-    for attribute in body.attributes() {
-        let name = attribute.key();
-        match evaluate(attribute.expr(), context) {
-            Ok(value) => {
-                out.insert(name.to_owned(), value);
+/// The values that the expressions of a configuration can use.
+struct Scope {
+    context: Context<'static>,
+    /// Their sizes by [`measure`], by name.
+    sizes: HashMap<String, (usize, usize)>,
+    /// The rest of [`ELEMENTS_MAX`].
+    elements_left: usize,
+    /// The rest of [`WORK_MAX`].
+    work_left: usize,
+    /// True if an expression was refused as it takes more.
+    is_short: bool,
+}
+
+impl Scope {
+    /// Returns a scope with the variables and locals that are known.
+    fn new(body: &Body, parameters: &Parameters) -> Self {
+        let mut scope = Self {
+            context: functions(),
+            sizes: HashMap::new(),
+            elements_left: ELEMENTS_MAX,
+            work_left: WORK_MAX,
+            is_short: false,
+        };
+        scope.declare("terraform", &json!({ "workspace": "default" }));
+        let variables = scope.variables(body, parameters);
+        scope.declare("var", &variables.into());
+        // A local may need others, in any order.
+        let mut locals = Map::new();
+        for _ in 0..LOCAL_ROUNDS_MAX {
+            scope.declare("local", &locals.clone().into());
+            let before = locals.len();
+            let blocks = body.blocks().filter(|block| block.identifier() == "locals");
+            for local in blocks.flat_map(|block| block.body().attributes()) {
+                if !locals.contains_key(local.key())
+                    && let Ok(value) = scope.evaluate(local.expr())
+                {
+                    locals.insert(local.key().to_owned(), value);
+                }
             }
-            Err(_) if !REQUIRED.contains(&name) => {}
-            Err(_) => {
-                let source = hcl::format::to_string(attribute.expr()).unwrap_or_default();
-                return Err(format!(
-                    "{name} = {} is not known from this file; give --parameter VARIABLE=VALUE, or import the output of `terraform show -json`",
-                    source.trim()
-                ));
+            if locals.len() == before {
+                break;
             }
         }
+        scope
     }
-    for block in body.blocks() {
-        let name = block.identifier();
-        if name == "dynamic" {
-            let label = block.labels().first().map_or("", |label| label.as_str());
-            return Err(format!(
-                "its dynamic block {label} needs Terraform; import the output of `terraform show -json`"
-            ));
+
+    /// Returns the variables that have a default or are given, as in `terraform.tfvars`.
+    fn variables(&mut self, body: &Body, parameters: &Parameters) -> Map<String, Value> {
+        let as_text = |(name, text): (&String, &String)| (name.clone(), text.as_str().into());
+        let mut out: Map<String, Value> = parameters.iter().map(as_text).collect();
+        for block in body
+            .blocks()
+            .filter(|block| block.identifier() == "variable")
+        {
+            let Some(name) = block.labels().first().map(|label| label.as_str()) else {
+                continue;
+            };
+            let kind = attribute(block.body(), "type").map(ToString::to_string);
+            let expression = match parameters.get(name) {
+                Some(text) => {
+                    let is_text =
+                        kind.map_or(!text.starts_with(['[', '{']), |kind| kind == "string");
+                    text.parse().ok().filter(|_| !is_text)
+                }
+                None => attribute(body, name)
+                    .or_else(|| attribute(block.body(), "default"))
+                    .cloned(),
+            };
+            let value = expression.and_then(|expression| self.evaluate(&expression).ok());
+            out.extend(value.map(|value| (name.to_owned(), value)));
         }
-        if ["lifecycle", "provisioner", "timeouts"].contains(&name) {
-            continue;
-        }
-        let inner = values(block.body(), context)?;
-        let list = out.entry(name).or_insert_with(|| json!([]));
-        if let Value::Array(list) = list {
-            list.push(inner.into());
-        }
+        out
     }
-    Ok(out)
+
+    fn evaluate(&mut self, expression: &Expression) -> Result<Value, String> {
+        self.spend(&hcl::format::to_string(expression).unwrap_or_default())?;
+        // The arguments of `try` may fail.
+        match expression {
+            Expression::FuncCall(call) if call.name.name.as_str() == "try" => {
+                let value = call.args.iter().find_map(|value| self.evaluate(value).ok());
+                return value.ok_or("no argument of try has a value".to_owned());
+            }
+            Expression::Conditional(choice) => {
+                let is_true = self.evaluate(&choice.cond_expr)? == Value::Bool(true);
+                return self.evaluate(if is_true {
+                    &choice.true_expr
+                } else {
+                    &choice.false_expr
+                });
+            }
+            _ => {}
+        }
+        let value = expression
+            .evaluate(&self.context)
+            .map_err(|error| error.kind().to_string())?;
+        serde_json::to_value(value).map_err(|error| error.to_string())
+    }
+
+    /// Takes the memory that an expression needs at most, before it is evaluated. Each name in it
+    /// stands for a copy of all its values, and each `for` for a round over all values.
+    fn spend(&mut self, source: &str) -> Result<(), String> {
+        // The formatter writes a line's end in a template as an escape.
+        let source = source
+            .replace("\\n", "\n")
+            .replace("\\r", "\n")
+            .replace("\\t", " ");
+        let (mut work, mut values) = measure(&source);
+        let (mut factor, mut rounds) = (1_usize, 0);
+        for word in source.split(|at: char| !at.is_alphanumeric() && !"_-".contains(at)) {
+            let (size, number) = self.sizes.get(word).copied().unwrap_or_default();
+            work = work.saturating_add(size);
+            values = values.saturating_add(number);
+            match word {
+                "for" => rounds += 1,
+                // An escape in JSON has up to six bytes.
+                "jsonencode" => factor = factor.saturating_mul(6),
+                "replace" | "join" => work = work.saturating_add(TEXT_BYTES_MAX),
+                _ => {}
+            }
+        }
+        work = work
+            .saturating_mul(factor)
+            .saturating_mul(values.saturating_pow(rounds));
+        self.work_left = self.work_left.saturating_sub(source.len());
+        let left = self.work_left.checked_sub(work);
+        self.is_short |= left.is_none();
+        self.work_left = left.ok_or("it takes too much memory")?;
+        Ok(())
+    }
+
+    /// Returns the resources of a block: one, or those that its `count` or `for_each` makes.
+    fn resources(&mut self, body: &Body, kind: &str, label: &str) -> Result<Vec<Resource>, String> {
+        if attribute(body, "source").is_some() && !is_module(body) {
+            return Err(
+                "its module is not known here; import the output of `terraform show -json`"
+                    .to_owned(),
+            );
+        }
+        let repeat = |name| Some((name, attribute(body, name)?));
+        let Some((name, repeat)) = repeat("count").or_else(|| repeat("for_each")) else {
+            let (label, values) = (label.to_owned(), self.values(body)?);
+            return Ok(vec![Resource {
+                kind: kind.to_owned(),
+                label,
+                values,
+            }]);
+        };
+        let iterator = if name == "count" { name } else { "each" };
+        let made = self.repeated(name, repeat, iterator, body)?;
+        let resource = |(key, values)| Resource {
+            kind: kind.to_owned(),
+            label: format!("{label}[{key}]"),
+            values,
+        };
+        Ok(made.into_iter().map(resource).collect())
+    }
+
+    fn declare(&mut self, name: &str, value: &Value) {
+        let size = measure(&value.to_string());
+        self.work_left = self.work_left.saturating_sub(size.0);
+        self.sizes.insert(name.to_owned(), size);
+        let value = hcl::to_value(value).unwrap_or_default();
+        self.context.declare_var(Identifier::sanitized(name), value);
+    }
+
+    fn known(&mut self, name: &str, expression: &Expression) -> Result<Value, String> {
+        self.evaluate(expression).map_err(|why| {
+            let source = hcl::format::to_string(expression).unwrap_or_default();
+            let more = if self.is_short {
+                "values before it take too much memory; "
+            } else if why.starts_with("no such key") {
+                "import the files of its variables with it (*.tf, *.tfvars), give --parameter VARIABLE=VALUE, or "
+            } else {
+                ""
+            };
+            format!(
+                "{name} = {} is not known from this file ({why}); {more}import the output of `terraform show -json`",
+                source.trim()
+            )
+        })
+    }
+
+    /// Evaluates a body for each element of a list or map, or as often as a number says. Returns
+    /// the keys with the values.
+    fn repeated(
+        &mut self,
+        name: &str,
+        repeat: &Expression,
+        iterator: &str,
+        body: &Body,
+    ) -> Result<Repetitions, String> {
+        let elements: Vec<(Value, Value)> = match self.known(name, repeat)? {
+            Value::Object(map) => map
+                .into_iter()
+                .map(|(key, value)| (key.into(), value))
+                .collect(),
+            // The key of a set's element is the element.
+            Value::Array(list) => list
+                .into_iter()
+                .enumerate()
+                .map(|(at, value)| match value {
+                    Value::String(_) => (value.clone(), value),
+                    value => (at.into(), value),
+                })
+                .collect(),
+            count => {
+                let count = whole(&count)
+                    .as_u64()
+                    .ok_or_else(|| format!("its {name} is {count}"))?;
+                (0..count)
+                    .take(ELEMENTS_MAX + 1)
+                    .map(|at| (at.into(), at.into()))
+                    .collect()
+            }
+        };
+        self.elements_left = self
+            .elements_left
+            .checked_sub(elements.len())
+            .ok_or_else(|| format!("{name} makes more than {ELEMENTS_MAX} resources and blocks"))?;
+        let mut made = Vec::new();
+        for (key, value) in elements {
+            self.declare(
+                iterator,
+                &json!({ "key": key, "value": value, "index": key }),
+            );
+            made.push((key, self.values(body)?));
+        }
+        Ok(made)
+    }
+
+    /// Evaluates a resource's attributes and blocks.
+    fn values(&mut self, body: &Body) -> Result<Map<String, Value>, String> {
+        /// Members that decide what a table is.
+        const REQUIRED: &[&str] = &[
+            "name",
+            "hash_key",
+            "range_key",
+            "billing_mode",
+            "attribute",
+            "attributes",
+            "type",
+            "projection_type",
+            "non_key_attributes",
+            "global_secondary_indexes",
+            "local_secondary_indexes",
+            "attribute_name",
+            "enabled",
+            "table_name",
+            "item",
+            "read_capacity",
+            "write_capacity",
+        ];
+        let mut out = Map::new();
+        for attribute in body.attributes() {
+            let name = attribute.key();
+            match self.known(name, attribute.expr()) {
+                Ok(value) => {
+                    out.insert(name.to_owned(), value);
+                }
+                Err(_) if !REQUIRED.contains(&name) => {}
+                Err(why) => return Err(why),
+            }
+        }
+        for block in body.blocks() {
+            let is_dynamic = block.identifier() == "dynamic";
+            let name = match block.labels().first() {
+                Some(label) if is_dynamic => label.as_str(),
+                _ => block.identifier(),
+            };
+            if ["lifecycle", "provisioner", "timeouts"].contains(&name) {
+                continue;
+            }
+            let made = match self.blocks(block, name, is_dynamic) {
+                Err(_) if LEFT_OUT.contains(&name) => vec![json!({})],
+                made => made?,
+            };
+            if let Value::Array(list) = out.entry(name).or_insert_with(|| json!([])) {
+                list.extend(made);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Evaluates a block, or the blocks that a dynamic block stands for.
+    fn blocks(
+        &mut self,
+        block: &Block,
+        name: &str,
+        is_dynamic: bool,
+    ) -> Result<Vec<Value>, String> {
+        let body = block.body();
+        if !is_dynamic {
+            return Ok(vec![self.values(body)?.into()]);
+        }
+        let content = body.blocks().find(|block| block.identifier() == "content");
+        let (content, repeat) = content
+            .zip(attribute(body, "for_each"))
+            .ok_or_else(|| format!("its dynamic {name} has no for_each or content"))?;
+        let iterator = attribute(body, "iterator").map_or(name.to_owned(), ToString::to_string);
+        let made = self.repeated(
+            &format!("for_each of {name}"),
+            repeat,
+            &iterator,
+            content.body(),
+        )?;
+        let made = made.into_iter().map(|(_, values)| values.into()).collect();
+        Ok(made)
+    }
 }

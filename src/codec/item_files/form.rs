@@ -3,6 +3,8 @@
 
 use std::io::{self, Read};
 
+use Remedy::{Advice, Convert, Define};
+
 use super::items::{Member, has_items, members};
 use super::rows::CsvRows;
 use super::text_reader::{LOOK_BYTES_MAX, TextReader};
@@ -35,13 +37,11 @@ pub enum Remedy {
     Advice(&'static str),
 }
 
-const JSON_LINES: Remedy =
-    Remedy::Advice("write its rows as JSON lines or CSV first, as `duckdb` does");
-const NO_ITEMS: Remedy = Remedy::Advice("it has no items");
-const EXPORT_AS_JSON: Remedy =
-    Remedy::Advice("export the table in the format DYNAMODB_JSON instead");
+const JSON_LINES: Remedy = Advice("write its rows as JSON lines or CSV first, as `duckdb` does");
+const NO_ITEMS: Remedy = Advice("it has no items");
+const EXPORT_AS_JSON: Remedy = Advice("export the table in the format DYNAMODB_JSON instead");
 /// The remedy of a manifest.
-pub const DIRECTORY: Remedy = Remedy::Advice("load the directory that it is in");
+pub const DIRECTORY: Remedy = Advice("load the directory that it is in");
 
 /// Binary forms by their first bytes.
 const FIRST_BYTES: &[(&[u8], &str, Remedy)] = &[
@@ -54,20 +54,20 @@ const FIRST_BYTES: &[(&[u8], &str, Remedy)] = &[
     (
         b"\xFF\xFE",
         "text in UTF-16",
-        Remedy::Convert("iconv -f UTF-16 -t UTF-8"),
+        Convert("iconv -f UTF-16 -t UTF-8"),
     ),
     (
         b"\xFE\xFF",
         "text in UTF-16",
-        Remedy::Convert("iconv -f UTF-16 -t UTF-8"),
+        Convert("iconv -f UTF-16 -t UTF-8"),
     ),
-    (b"\x1F\x8B", "gzip within gzip", Remedy::Convert("zcat")),
-    (b"BZh", "a bzip2 file", Remedy::Convert("bzip2 -dc")),
-    (b"\xFD7zXZ\0", "an xz file", Remedy::Convert("xz -dc")),
+    (b"\x1F\x8B", "gzip within gzip", Convert("zcat")),
+    (b"BZh", "a bzip2 file", Convert("bzip2 -dc")),
+    (b"\xFD7zXZ\0", "an xz file", Convert("xz -dc")),
     (
         b"PK\x03\x04",
         "a ZIP archive or a spreadsheet",
-        Remedy::Convert("unzip -p"),
+        Convert("unzip -p"),
     ),
     (b"\x89PNG", "an image", NO_ITEMS),
     (b"\xFF\xD8\xFF", "an image", NO_ITEMS),
@@ -82,53 +82,49 @@ const JSON_NAMES: &[(&[&str], &str, Remedy)] = &[
     (
         &["AWSTemplateFormatVersion"],
         "a CloudFormation template",
-        Remedy::Define,
+        Define,
     ),
-    (&["Resources"], "a CloudFormation template", Remedy::Define),
+    (&["Resources"], "a CloudFormation template", Define),
     (
         &["ModelName", "DataModel"],
         "a model of NoSQL Workbench",
-        Remedy::Define,
+        Define,
     ),
     (
         &["terraform_version"],
         "Terraform's JSON of a state or plan",
-        Remedy::Define,
+        Define,
     ),
     (
         &["tables", "access_patterns"],
         "a dynamodb_data_model.json",
-        Remedy::Define,
+        Define,
     ),
-    (
-        &["tables", "items"],
-        "a dynamodb_data_model.json",
-        Remedy::Define,
-    ),
+    (&["tables", "items"], "a dynamodb_data_model.json", Define),
     (
         &["KeySchema"],
         "the definition of a table, as CreateTable takes it",
-        Remedy::Define,
+        Define,
     ),
     (
         &["AttributeDefinitions"],
         "the definition of a table, as CreateTable takes it",
-        Remedy::Define,
+        Define,
     ),
     (
         &["Table"],
         "output of `aws dynamodb describe-table`",
-        Remedy::Define,
+        Define,
     ),
     (
         &["TableDescription"],
         "output of `aws dynamodb create-table`",
-        Remedy::Define,
+        Define,
     ),
     (
         &["TableNames"],
         "output of `aws dynamodb list-tables`",
-        Remedy::Advice("`ddbfs pull TABLE` copies a table of the service"),
+        Advice("`ddbfs pull TABLE` copies a table of the service"),
     ),
     (
         &["manifestFilesS3Key"],
@@ -148,19 +144,19 @@ const LINE_BEGINNINGS: &[(&str, &str, Remedy)] = &[
     (
         "AWSTemplateFormatVersion:",
         "a CloudFormation template",
-        Remedy::Define,
+        Define,
     ),
-    ("Resources:", "a CloudFormation template", Remedy::Define),
-    ("provider:", "a serverless.yml", Remedy::Define),
+    ("Resources:", "a CloudFormation template", Define),
+    ("provider:", "a serverless.yml", Define),
     (
         "resource \"aws_dynamodb_table\"",
         "a Terraform configuration",
-        Remedy::Define,
+        Define,
     ),
     (
         "Items:",
         "output of `aws` in YAML",
-        Remedy::Advice("ask for it with `--output json`"),
+        Advice("ask for it with `--output json`"),
     ),
     ("<", "an XML or HTML document", NO_ITEMS),
 ];
@@ -247,7 +243,7 @@ fn detect_text(ahead: &[u8], table: &TableSchema) -> Result<FileForm, NotItems> 
                         "CSV with two columns {}",
                         sanitize::line(&format!("{:?}", names[at]), sanitize::WORD_CHARS_MAX)
                     ),
-                    Remedy::Advice("rename one of them in its first line"),
+                    Advice("rename one of them in its first line"),
                 )),
             };
         }
@@ -273,11 +269,11 @@ fn detect_text(ahead: &[u8], table: &TableSchema) -> Result<FileForm, NotItems> 
                 keys.join(", "),
                 sanitize::line(&names.join(", "), sanitize::WORD_CHARS_MAX),
             ),
-            Remedy::Advice("name the columns of the key in its first line"),
+            Advice("name the columns of the key in its first line"),
         ),
         None => not_items(
             "neither JSON nor CSV",
-            Remedy::Advice("`ddbfs load --help` lists the forms that can be loaded"),
+            Advice("`ddbfs load --help` lists the forms that can be loaded"),
         ),
     })
 }

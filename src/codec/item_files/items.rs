@@ -204,7 +204,7 @@ impl<R: Read> ItemReader<'_, '_, R> {
         entry: FileEntry,
     ) -> Result<(), FileError> {
         let bytes = usize::try_from(self.text.offset - from).unwrap_or(usize::MAX);
-        Ok((self.take)(EntryPlace { line, element }, bytes, entry)?)
+        (self.take)(EntryPlace { line, element }, bytes, entry)
     }
 
     /// Takes the byte of a token, or fails.

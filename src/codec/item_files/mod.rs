@@ -46,12 +46,8 @@ impl fmt::Display for EntryPlace {
     }
 }
 
-/// The receiver wants no more entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped;
-
 /// The receiver of entries, with their places and the length of their texts.
-pub type EntrySink<'s> = dyn FnMut(EntryPlace, usize, FileEntry) -> Result<(), Stopped> + 's;
+pub type EntrySink<'s> = dyn FnMut(EntryPlace, usize, FileEntry) -> Result<(), FileError> + 's;
 
 /// The reason why the rest of a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -66,10 +62,4 @@ pub enum FileError {
     Header(String),
     #[error("stopped")]
     Stopped,
-}
-
-impl From<Stopped> for FileError {
-    fn from(_: Stopped) -> Self {
-        Self::Stopped
-    }
 }

@@ -17,6 +17,7 @@ use super::layout::Layout;
 use super::prelude::*;
 use super::{BatchRowSink, Browse, CacheCounters, Completion, RowSink};
 use crate::codec::record::ResultRow;
+use crate::expr::normal_form::{accesses, parts};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse,
     ItemAccess, ItemEffect, QueryRequest, ScanRequest, TableKeys,
@@ -310,7 +311,8 @@ impl CachedDatabase {
                 left: left.filter(|_| is_one),
             })
         };
-        call.accesses().into_iter().filter_map(written).collect()
+        let accesses = accesses(&parts(call)).into_iter();
+        accesses.filter_map(written).collect()
     }
 
     /// Answers a GetItem. A read of some attributes bypasses the cache, which holds whole items.

@@ -7,29 +7,8 @@ use crate::codec::{digest::hex, key};
 use crate::engine::{
     base::counters::CollectionRecord, catalog::damage::owner_of, prelude::*, runtime::prelude::*,
 };
+use crate::expr::KeySchemaView;
 use crate::model::KeyAttribute;
-
-/// The key attributes that place the entries of a table or index.
-struct EntrySchema<'s> {
-    partition: Vec<&'s KeyAttribute>,
-    sort: Vec<&'s KeyAttribute>,
-}
-
-impl<'s> EntrySchema<'s> {
-    fn of(table: &'s TableEntry, index: Option<&'s IndexSchema>) -> Self {
-        let own = &table.schema.key;
-        match index {
-            Some(index) => Self {
-                partition: index.partition.iter().collect(),
-                sort: index.sort.iter().collect(),
-            },
-            None => Self {
-                partition: vec![&own.partition],
-                sort: own.sort.iter().collect(),
-            },
-        }
-    }
-}
 
 /// Returns the key attributes of an entry of a table or of one of its indexes as plain JSON. `key`
 /// is its stored key, `bytes` its stored record, if there is one. The text is the stored key in
@@ -42,10 +21,10 @@ pub fn entry_text(
     bytes: Option<&[u8]>,
 ) -> String {
     let named = EntryAddress::parse(key).and_then(|address| {
-        let schema = EntrySchema::of(table, index);
+        let schema = KeySchemaView::for_index(&table.schema, index);
         bytes
-            .and_then(|bytes| from_record(&schema, &address, bytes))
-            .or_else(|| from_address(view, &schema, &address))
+            .and_then(|bytes| from_record(schema, &address, bytes))
+            .or_else(|| from_address(view, schema, &address))
     });
     named.map_or_else(|| stored_key(key), |item| key_text(&item))
 }
@@ -58,7 +37,7 @@ pub fn collection_text(
     key: &[u8],
     bytes: &[u8],
 ) -> String {
-    partition_of(&EntrySchema::of(table, index), bytes)
+    partition_of(KeySchemaView::for_index(&table.schema, index), bytes)
         .map_or_else(|| stored_key(key), |item| key_text(&item))
 }
 
@@ -87,9 +66,9 @@ pub fn stored_key(key: &[u8]) -> String {
 }
 
 /// Returns the attributes in a record, unless they are those of another address.
-fn from_record(schema: &EntrySchema<'_>, address: &EntryAddress, bytes: &[u8]) -> Option<Item> {
+fn from_record(schema: KeySchemaView<'_>, address: &EntryAddress, bytes: &[u8]) -> Option<Item> {
     let record = Record::parse(bytes).ok()?;
-    let read = |attribute: &&KeyAttribute| {
+    let read = |attribute: &KeyAttribute| {
         let value = record.attribute(&attribute.name).ok()??;
         let expected = attribute.attribute_type.as_attribute_type();
         (value.attribute_type() == expected).then(|| (attribute.name.clone(), value))
@@ -112,13 +91,13 @@ fn from_record(schema: &EntrySchema<'_>, address: &EntryAddress, bytes: &[u8]) -
 /// Returns the attributes by the item collection and the stored key.
 fn from_address(
     view: &ReadView<'_>,
-    schema: &EntrySchema<'_>,
+    schema: KeySchemaView<'_>,
     address: &EntryAddress,
 ) -> Option<Item> {
     let collection = view.collection(address.source, address.digest).ok()??;
     let mut item = partition_of(schema, collection)?;
     let mut rest = &address.order[..];
-    for attribute in &schema.sort {
+    for attribute in schema.sort {
         let (value, tail) = key::decode(attribute.attribute_type, rest).ok()?;
         item.0.insert(attribute.name.clone(), value);
         rest = tail;
@@ -126,7 +105,7 @@ fn from_address(
     Some(item)
 }
 
-fn partition_of(schema: &EntrySchema<'_>, collection: &[u8]) -> Option<Item> {
+fn partition_of(schema: KeySchemaView<'_>, collection: &[u8]) -> Option<Item> {
     let names: Vec<&str> = schema
         .partition
         .iter()

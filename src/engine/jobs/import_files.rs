@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::codec::dynamodb_json;
 use crate::codec::item_files::{
-    FileEntry, FileError, Stopped,
+    FileEntry, FileError,
     compression::ZstdFrames,
     items,
     rows::{Columns, CsvRows},
@@ -116,7 +116,7 @@ fn read_rows(
         };
         take(ImportLine { item, bytes })
             .then_some(())
-            .ok_or(Stopped)
+            .ok_or(FileError::Stopped)
     });
     match read {
         Err(FileError::Io(error)) => Err(error),

@@ -40,27 +40,20 @@ pub struct AccessRecord(pub BTreeMap<Arc<AccessForm>, AccessCounts>);
 /// The stored form of [`AccessRecord`].
 #[derive(Serialize, Deserialize)]
 struct AccessRows {
-    patterns: Vec<(AccessForm, AccessCounts)>,
+    patterns: Vec<(Arc<AccessForm>, AccessCounts)>,
 }
 
 impl From<AccessRecord> for AccessRows {
     fn from(record: AccessRecord) -> Self {
-        let rows = record.0.into_iter();
         Self {
-            patterns: rows
-                .map(|(form, counts)| (Arc::unwrap_or_clone(form), counts))
-                .collect(),
+            patterns: record.0.into_iter().collect(),
         }
     }
 }
 
 impl From<AccessRows> for AccessRecord {
     fn from(rows: AccessRows) -> Self {
-        let rows = rows.patterns.into_iter();
-        Self(
-            rows.map(|(form, counts)| (Arc::new(form), counts))
-                .collect(),
-        )
+        Self(rows.patterns.into_iter().collect())
     }
 }
 

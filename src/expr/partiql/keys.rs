@@ -81,11 +81,12 @@ pub fn of_read(
     Ok(named.key)
 }
 
-/// Collects the conditions that must all hold.
-pub(in crate::expr) fn conjuncts<'c>(condition: &'c Condition, into: &mut Vec<&'c Condition>) {
+/// Returns the conditions that must all hold.
+pub(in crate::expr) fn conjuncts(condition: Option<&Condition>) -> Vec<&Condition> {
     match condition {
-        Condition::And(list) => list.iter().for_each(|part| conjuncts(part, into)),
-        other => into.push(other),
+        None => Vec::new(),
+        Some(Condition::And(list)) => list.iter().flat_map(|part| conjuncts(Some(part))).collect(),
+        Some(other) => vec![other],
     }
 }
 
@@ -97,13 +98,9 @@ fn gather(
     as_equality: AsEquality,
     second: SecondValue,
 ) -> Result<StatementKey, StatementError> {
-    let mut parts = Vec::new();
-    if let Some(condition) = condition {
-        conjuncts(condition, &mut parts);
-    }
     let mut key = Item::default();
     let mut rest = Vec::new();
-    for part in parts {
+    for part in conjuncts(condition) {
         let Some((name, value)) = as_equality(part).filter(|(name, _)| schema.contains(name))
         else {
             rest.push(part.clone());

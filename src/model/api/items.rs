@@ -381,62 +381,6 @@ impl<'r> ItemAccess<'r> {
     }
 }
 
-/// A request of an operation on items. Each row of this file needs one: caches and remote mounts
-/// know the items of a call from it.
-pub trait ItemRequest {
-    /// Returns the items that the request names.
-    fn accesses(&self) -> Vec<ItemAccess<'_>>;
-}
-
-/// Implements [`ItemRequest`] for a request on one item.
-macro_rules! of_one_item {
-    ($($request:ty, $item:ident, $effect:ident;)*) => {
-        $(impl ItemRequest for $request {
-            fn accesses(&self) -> Vec<ItemAccess<'_>> {
-                vec![ItemAccess::new(&self.table_name, &self.$item, ItemEffect::$effect)]
-            }
-        })*
-    };
-}
-of_one_item! {
-    GetItemRequest, key, Read;
-    PutItemRequest, item, Put;
-    UpdateItemRequest, key, Update;
-    DeleteItemRequest, key, Delete;
-}
-
-impl ItemRequest for BatchWriteItemRequest {
-    fn accesses(&self) -> Vec<ItemAccess<'_>> {
-        let tables = self.request_items.iter();
-        let writes =
-            tables.flat_map(|of| of.requests.iter().map(move |write| (&of.table_name, write)));
-        let accesses = writes.map(|(table, write)| match write {
-            WriteRequest::Put(item) => ItemAccess::new(table, item, ItemEffect::Put),
-            WriteRequest::Delete(key) => ItemAccess::new(table, key, ItemEffect::Delete),
-        });
-        accesses.collect()
-    }
-}
-
-impl ItemRequest for TransactGetItemsRequest {
-    fn accesses(&self) -> Vec<ItemAccess<'_>> {
-        let gets = self.transact_items.iter();
-        gets.map(|get| ItemAccess::new(&get.table_name, &get.key, ItemEffect::Read))
-            .collect()
-    }
-}
-
-impl ItemRequest for TransactWriteItemsRequest {
-    fn accesses(&self) -> Vec<ItemAccess<'_>> {
-        let writes = self.transact_items.iter();
-        let accesses = writes.map(|write| {
-            let (item, effect) = write.action.item();
-            ItemAccess::new(&write.table_name, item, effect)
-        });
-        accesses.collect()
-    }
-}
-
 impl TransactAction {
     /// Returns the item or the key of the action, and the action's effect.
     #[must_use]

@@ -124,29 +124,6 @@ macro_rules! call_enum {
 }
 operations!(call_enum);
 
-/// Declares a method of `Call` that the requests of a family's rows answer; other calls have none
-/// of what it returns.
-macro_rules! answered_by_requests {
-    (
-        $(#[$attribute:meta])* $told:ident -> $of:ty;
-        $($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*
-    ) => {
-        impl Call {
-            $(#[$attribute])*
-            #[must_use]
-            pub fn $told(&self) -> Vec<$of> {
-                match self {
-                    $(Self::$name(request, _) => request.$told(),)*
-                    _ => Vec::new(),
-                }
-            }
-        }
-    };
-}
-item_operations! { [[answered_by_requests]]
-    /// Returns the items that an operation on items names.
-    accesses -> ItemAccess<'_>;
-}
 macro_rules! measured_by_responses {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         impl Call {
@@ -169,11 +146,6 @@ macro_rules! measured_by_responses {
     };
 }
 item_operations! { [[statement_operations] [measured_by_responses]] }
-
-statement_operations! { [[answered_by_requests]]
-    /// Returns the statements of PartiQL that the call runs.
-    statements -> &str;
-}
 
 /// The context in which an operation is started. It is passed down to the commit, from layer to
 /// layer with [`Completion`].

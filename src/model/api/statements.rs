@@ -112,30 +112,6 @@ impl ExecuteStatementRequest {
     }
 }
 
-/// The request of an operation on statements. Each row of this file needs one.
-pub trait StatementRequest {
-    /// Returns the texts of its statements.
-    fn statements(&self) -> Vec<&str>;
-}
-
-impl StatementRequest for ExecuteStatementRequest {
-    fn statements(&self) -> Vec<&str> {
-        vec![&self.statement]
-    }
-}
-
-impl StatementRequest for BatchExecuteStatementRequest {
-    fn statements(&self) -> Vec<&str> {
-        self.statements.iter().map(|one| &*one.statement).collect()
-    }
-}
-
-impl StatementRequest for ExecuteTransactionRequest {
-    fn statements(&self) -> Vec<&str> {
-        self.statements.iter().map(|one| &*one.statement).collect()
-    }
-}
-
 measured! {
     ExecuteStatementResponse, it => Consumption {
         evaluated: Some(it.evaluated),

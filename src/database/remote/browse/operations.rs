@@ -17,13 +17,14 @@ use crate::database::layout::Layout;
 use crate::database::prelude::*;
 use crate::database::remote::transport::{is_read, is_select, partiql_statements};
 use crate::database::{BatchRowSink, Completion, RowSink};
+use crate::expr::normal_form::{RequestParts as _, accesses, parts};
 use crate::expr::partiql;
 use crate::model::api::items::item_operations;
 use crate::model::api::operation::OperationKind;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call,
     CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse,
-    DeleteTableRequest, DeleteTableResponse, ItemAccess, ItemEffect, ItemRequest, PutItemRequest,
+    DeleteTableRequest, DeleteTableResponse, ItemAccess, ItemEffect, PutItemRequest,
     PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus,
     TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse,
     UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, VerbatimRequest, WriteRequest,
@@ -112,7 +113,8 @@ impl RemoteDatabase {
 
     /// Forwards a call; its end invalidates the cache, unless the call only reads.
     fn forward(&self, call: Call) {
-        let statements = call.statements();
+        let parts = parts(&call);
+        let statements: Vec<&str> = parts.iter().filter_map(|part| part.statement).collect();
         let changed = if !statements.is_empty() {
             self.check_statements(statements)
         } else if call.kind() == OperationKind::Read {
@@ -306,7 +308,7 @@ impl RemoteDatabase {
     ) {
         let targets = self
             .check_writable()
-            .and_then(|()| self.targets(request.accesses()));
+            .and_then(|()| self.targets(accesses(&request.parts())));
         let names: Vec<TableName> = request
             .request_items
             .iter()
@@ -379,7 +381,7 @@ impl RemoteDatabase {
             return completion.complete(Err(error));
         }
         let written = parse_write(request.operation, document.root())
-            .map(|call| self.targets(call.accesses()));
+            .map(|call| self.targets(accesses(&parts(&call))));
         match written {
             Some(Ok(targets)) => self.pass_item_writes(request, targets, completion),
             // An operation on tables, or one that is unknown here.
