@@ -27,7 +27,7 @@ pub struct IdleExpiry {
 }
 
 /// Returns the number of items that time to live by this attribute deletes at once, among the first
-/// [`WALKED_MAX`].
+/// 1,000,000.
 ///
 /// # Errors
 /// Fails if the database fails.
