@@ -243,22 +243,7 @@ tables = [
 ]
 "#;
 
-/// Constructions of published configurations; the contents are our own. Read with all their tables
-/// found before, and without a test of their own: CloudFormation's `Cloudformation/GlobalTables` and
-/// `examples/tester/setup/tester_tables.yaml` (1 and 4) of aws-samples/aws-dynamodb-examples, the
-/// templates of `examples/version-control` (1 each) of aws-samples/amazon-dynamodb-design-patterns,
-/// `serverless.yml` (1) of alexdebrie/dynamodb-instagram.
-///
-/// | construction | source, and its tables |
-/// |---|---|
-/// | `for_each` over a `for` | MadhushaSUM/labsync-plus-services, terraform/modules/dynamodb/main.tf: 1 for each value |
-/// | `for_each` of a map, `each.key` | alexandre-mendes/soat-fiap-terraform-database, main.tf: the same |
-/// | a module with `for_each` | seyedk/aws-sls-tf, serverless/dynamodb_tables.tf: the same |
-/// | `dynamic "attribute"`, values in another file | rinku1511/AWS-modules, dynamodb/main.tf: 1 |
-/// | `count` of a switch, nested `dynamic` | terraform-aws-modules/terraform-aws-dynamodb-table, main.tf: 1 |
-/// | a module by its directory | the same, examples/basic/main.tf: told |
-/// | a name of another module | cloudposse/terraform-aws-dynamodb, main.tf: told |
-/// | a name of another resource | terraform-aws-modules/terraform-aws-dynamodb-table, examples/basic/main.tf: told |
+/// Constructions of published configurations; names and contents are our own.
 #[test]
 fn a_configuration_repeats_tables_and_blocks() {
     let directory = tempfile::tempdir().unwrap();

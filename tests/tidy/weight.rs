@@ -12,7 +12,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("database", 253),
     ("engine", 509),
     ("expr", 175),
-    ("fs", 639),
+    ("fs", 640),
     ("fuse", 37),
     ("http", 62),
     ("inspect", 158),

@@ -120,9 +120,12 @@ pub static ALL_ADVICE: DerivedFile = DerivedFile::text(".ddb/advice.md", table_f
     .since_mount()
     .with_cost(ReadCost::Table);
 
+/// The access patterns of all tables. It is not listed: a remote mount refuses it, and a walk ends
+/// well there too.
+pub static ALL_ACCESS: DerivedFile = DerivedFile::text(".ddb/access.md", info::all_access);
+
 /// Files below `.ddb/`, by their paths; listed.
-pub static SERVICE_FILES: [DerivedFile; 14] = [
-    DerivedFile::text(".ddb/access.md", info::all_access),
+pub static SERVICE_FILES: [DerivedFile; 13] = [
     DerivedFile::text(".ddb/capacity.json", info::capacity),
     DerivedFile::text(".ddb/config.json", info::config),
     DerivedFile::text(".ddb/ctl", |_, _| Ok(info::CTL_USAGE.into()))

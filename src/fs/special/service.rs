@@ -3,7 +3,7 @@
 
 use super::{
     api,
-    derived::{ALL_ADVICE, SERVICE_FILES, find},
+    derived::{ALL_ACCESS, ALL_ADVICE, SERVICE_FILES, find},
     help, scratch,
 };
 use crate::fs::{
@@ -14,6 +14,9 @@ use crate::fs::{
 
 /// The names in `.ddb/` beside the rows of [`SERVICE_FILES`].
 const ROOT_NAMES: FixedDir<Special> = FixedDir(&[
+    ("access.md", false, |_, at| {
+        Ok(ALL_ACCESS.node(|feature| at.child("access.md", feature)))
+    }),
     ("accesslog", false, |_, at| {
         Ok(at
             .child("accesslog", AccessLog)

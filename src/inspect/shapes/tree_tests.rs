@@ -185,7 +185,10 @@ fn random_keys_are_one_class_also_where_some_look_like_another() {
 fn ids_after_a_prefix_stay_beside_words() {
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     let nanoid = |n: u64| -> String {
-        let at = |place: u64| letters[(scattered(n * 31 + place) >> 17) as usize % letters.len()];
+        let at = |place: u64| {
+            letters[(scattered(scattered(n).wrapping_add(place * 7919)) >> 40) as usize
+                % letters.len()]
+        };
         (0..21).map(|place| char::from(at(place))).collect()
     };
     let word = |n: u64| char::from(b'a' + (n % 26) as u8);
