@@ -48,27 +48,21 @@ fn print_advice(args: AdviseArgs) -> Result<CommandResult, CliError> {
     let opened =
         data_dir::open_passive_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
     let database = &*opened.database;
-    let (all, text) = match &args.table {
+    let (all, facts) = match &args.table {
         Some(table) => {
             let table = data_dir::existing_table(database, table)?;
             let facts = TableFacts::read(database, &table)?
                 .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-            (
-                vec![overview::TableAdvice::of(&facts)],
-                advice::markdown(&facts),
-            )
+            (vec![overview::TableAdvice::of(&facts)], Some(facts))
         }
-        None => {
-            let all = overview::read_all(database)?;
-            let text = overview::all_markdown(&all);
-            (all, text)
-        }
+        None => (overview::read_all(database)?, None),
     };
-    if args.json {
-        print_bytes(&pretty_json(&overview::json(&all)))?;
-    } else {
-        print_bytes(text.as_bytes())?;
-    }
+    let text = match facts {
+        _ if args.json => pretty_json(&overview::json(&all)),
+        Some(facts) => advice::markdown(&facts).into_bytes(),
+        None => overview::all_markdown(&all).into_bytes(),
+    };
+    print_bytes(&text)?;
     let is_warned = all
         .iter()
         .any(|table| table.count(AdviceLevel::Warning) > 0);

@@ -88,6 +88,20 @@ impl Condition {
         )
     }
 
+    /// Returns the conditions that must all hold, in order.
+    #[must_use]
+    pub fn conjuncts(&self) -> Vec<&Self> {
+        fn collect<'c>(condition: &'c Condition, into: &mut Vec<&'c Condition>) {
+            match condition {
+                Condition::And(list) => list.iter().for_each(|part| collect(part, into)),
+                other => into.push(other),
+            }
+        }
+        let mut parts = Vec::new();
+        collect(self, &mut parts);
+        parts
+    }
+
     /// Returns the top-level attribute of the condition, its predicate and the further values;
     /// `None` for a condition on anything else.
     #[must_use]

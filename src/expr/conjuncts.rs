@@ -4,7 +4,6 @@
 use super::condition;
 use super::key_condition::SortRange;
 use super::literals::{self, SourceByte};
-use super::partiql::keys;
 use super::placeholders::PlaceholderScope;
 use super::write::ExpressionWriter;
 
@@ -31,7 +30,7 @@ pub fn read(text: &str) -> Option<Vec<Conjunct>> {
     let text = literals::condition(&bytes.collect::<Vec<_>>()).ok()?;
     let scope = &mut PlaceholderScope::new(&text.placeholders);
     let condition = condition::parse(&text.text, scope).ok()?;
-    let parts = keys::conjuncts(Some(&condition)).into_iter().map(|part| {
+    let parts = condition.conjuncts().into_iter().map(|part| {
         let test = part.as_attribute_test();
         let key = test.filter(|(_, predicate, values)| {
             SortRange::from_predicate(*predicate, values).is_some()

@@ -180,27 +180,22 @@ pub fn parse(text: &str, scope: &mut PlaceholderScope<'_>) -> Result<Condition, 
     condition::parse_parameter(text, ExpressionParameter::KeyCondition, scope)
 }
 
-/// Takes the AND-ed conditions apart, each onto `into`.
-fn collect_conjuncts(
-    condition: &Condition,
-    into: &mut Vec<AttributeCondition>,
-) -> Result<(), ExpressionFault> {
-    if let Condition::And(list) = condition {
-        return list
-            .iter()
-            .try_for_each(|part| collect_conjuncts(part, into));
+/// Returns the AND-ed conditions, each of another attribute.
+fn attribute_conditions(condition: &Condition) -> Result<Vec<AttributeCondition>, ExpressionFault> {
+    let mut conditions: Vec<AttributeCondition> = Vec::new();
+    for part in condition.conjuncts() {
+        let found = part
+            .as_attribute_test()
+            .and_then(|(name, predicate, values)| {
+                Some((name, SortRange::from_predicate(predicate, &values)?))
+            });
+        let (name, range) = found.ok_or_else(|| condition_fault(part))?;
+        if conditions.iter().any(|earlier| earlier.name == name) {
+            return Err(ExpressionFault::OneConditionPerKey);
+        }
+        conditions.push(AttributeCondition::new(name.to_owned(), range));
     }
-    let found = condition
-        .as_attribute_test()
-        .and_then(|(name, predicate, values)| {
-            Some((name, SortRange::from_predicate(predicate, &values)?))
-        });
-    let (name, range) = found.ok_or_else(|| condition_fault(condition))?;
-    if into.iter().any(|earlier| earlier.name == name) {
-        return Err(ExpressionFault::OneConditionPerKey);
-    }
-    into.push(AttributeCondition::new(name.to_owned(), range));
-    Ok(())
+    Ok(conditions)
 }
 
 /// Returns the fault of a condition that finds no key.
@@ -274,13 +269,11 @@ impl KeyConditionShape {
     /// # Errors
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
     pub fn from_condition(condition: Condition) -> Result<Self, ExpressionError> {
-        let mut conditions = Vec::new();
-        collect_conjuncts(&condition, &mut conditions).map_err(|fault| {
-            ExpressionError::Invalid {
+        let conditions =
+            attribute_conditions(&condition).map_err(|fault| ExpressionError::Invalid {
                 parameter: ExpressionParameter::KeyCondition,
                 fault,
-            }
-        })?;
+            })?;
         Ok(Self { conditions })
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::condition::{self, Condition, join};
 use super::key_condition::{KeyConditionShape, KeySchemaView};
@@ -263,7 +264,7 @@ pub fn accesses<'r>(parts: &[RequestPart<'r>]) -> Vec<ItemAccess<'r>> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NormalForm {
     pub table: TableName,
-    pub form: AccessForm,
+    pub form: Arc<AccessForm>,
     partition: PartitionSource,
     /// False if the value of the partition key may be elsewhere in the next part of this text.
     pub is_cacheable: bool,
@@ -418,14 +419,14 @@ impl<'s> FormMaker<'s> {
         let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map(cut);
         NormalForm {
             table: self.table.name.clone(),
-            form: AccessForm {
+            form: Arc::new(AccessForm {
                 operation: operation.to_owned(),
                 index: self.index,
                 key_condition: text(form.key_condition),
                 condition: text(form.condition),
                 actions: text(form.actions),
                 projection: text(form.projection),
-            },
+            }),
             partition,
             is_cacheable: true,
         }
@@ -562,8 +563,9 @@ impl<'s> FormMaker<'s> {
             Some(plan) => ("Query", plan.residual.as_ref()),
             None => ("Scan", select.condition.as_ref()),
         };
-        let mut all = keys::conjuncts(select.condition.as_ref());
-        let filters = keys::conjuncts(residual);
+        let all = select.condition.iter().flat_map(Condition::conjuncts);
+        let filters = residual.into_iter().flat_map(Condition::conjuncts);
+        let (mut all, filters): (Vec<_>, Vec<_>) = (all.collect(), filters.collect());
         all.retain(|part| !filters.contains(part));
         let name = self.partition();
         let place = |part: &Condition| {

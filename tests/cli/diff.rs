@@ -7,16 +7,10 @@ fn two_tables_of_one_directory_are_compared() {
     let dir = sampled();
     let name = dir.path().to_str().unwrap();
     let (_, items, _) = ddbfs(dir.path(), &["dump", "Pets"], "");
-    let definitions = tempfile::tempdir().unwrap();
-    let definition = definitions.path().join("pets.json");
-    std::fs::write(
-        &definition,
-        r#"{"TableName":"Copy","BillingMode":"PAY_PER_REQUEST",
-            "KeySchema":[{"AttributeName":"AnimalType","KeyType":"HASH"},{"AttributeName":"Name","KeyType":"RANGE"}],
-            "AttributeDefinitions":[{"AttributeName":"AnimalType","AttributeType":"S"},{"AttributeName":"Name","AttributeType":"S"}]}"#,
-    )
-    .unwrap();
-    ddbfs(dir.path(), &["import", definition.to_str().unwrap()], "");
+    let definition = r#"{"TableName":"Copy","BillingMode":"PAY_PER_REQUEST",
+        "KeySchema":[{"AttributeName":"AnimalType","KeyType":"HASH"},{"AttributeName":"Name","KeyType":"RANGE"}],
+        "AttributeDefinitions":[{"AttributeName":"AnimalType","AttributeType":"S"},{"AttributeName":"Name","AttributeType":"S"}]}"#;
+    ddbfs(dir.path(), &["import", "-"], definition);
     ddbfs(dir.path(), &["load", "Copy"], &items);
     let there = format!("{name}/Copy");
     for other in ["Copy", &there] {

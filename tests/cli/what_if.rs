@@ -5,16 +5,10 @@ use crate::commands::ddbfs;
 /// Makes a data directory with a table `Tab` (pk and sk) of these lines.
 fn table(lines: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let definitions = tempfile::tempdir().unwrap();
-    let definition = definitions.path().join("t.json");
-    std::fs::write(
-        &definition,
-        r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST",
-            "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
-            "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}]}"#,
-    )
-    .unwrap();
-    let (code, out, err) = ddbfs(dir.path(), &["import", definition.to_str().unwrap()], "");
+    let definition = r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST",
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}]}"#;
+    let (code, out, err) = ddbfs(dir.path(), &["import", "-"], definition);
     assert_eq!(code, 0, "{out}{err}");
     let (code, out, err) = ddbfs(dir.path(), &["load", "Tab"], lines);
     assert_eq!(code, 0, "{out}{err}");

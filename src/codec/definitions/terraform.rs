@@ -10,8 +10,8 @@ use hcl::{Expression, Identifier};
 use serde_json::{Map, Value, json};
 
 use super::table::{
-    DefinitionError, DefinitionForm, Definitions, FoundTables, Parameters, TableDefinition,
-    boolean, found, key_element, whole,
+    DefinitionError, DefinitionForm, Definitions, FoundTables, INDEXES, Parameters,
+    TableDefinition, billing_mode, boolean, found, key_element, list, whole,
 };
 
 const TABLE: &str = "aws_dynamodb_table";
@@ -74,14 +74,6 @@ pub(super) fn tables(state: &Value) -> FoundTables {
         }
     }
     read_resources(found)
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value
-        .get(name)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
 }
 
 /// A resource's type, its label and its values.
@@ -168,17 +160,15 @@ fn blocks<'v>(
 fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, String> {
     let name = member(values, "name").ok_or_else(|| "it has no name".to_owned())?;
     let on_demand =
-        member(values, "billing_mode").and_then(Value::as_str) == Some("PAY_PER_REQUEST");
+        member(values, "billing_mode").and_then(Value::as_str) == Some(billing_mode(true));
     let mut request = json!({ "TableName": name });
     let definitions = blocks(values, "attribute").chain(blocks(values, "attributes"));
     let definition = |attribute: &Map<String, Value>| json!({ "AttributeName": attribute.get("name"), "AttributeType": attribute.get("type") });
     request["AttributeDefinitions"] = definitions.map(definition).collect();
     request["KeySchema"] = key_schema(values, None)?;
     let table_hash = member(values, "hash_key");
-    for (own, out) in [
-        ("local_secondary_index", "LocalSecondaryIndexes"),
-        ("global_secondary_index", "GlobalSecondaryIndexes"),
-    ] {
+    let kinds = ["local_secondary_index", "global_secondary_index"];
+    for (own, out) in kinds.into_iter().zip(INDEXES) {
         let is_global = out == "GlobalSecondaryIndexes";
         let mut indexes = Vec::new();
         for index in blocks(values, own).chain(blocks(values, &format!("{own}es"))) {
@@ -202,16 +192,10 @@ fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, St
             request[out] = indexes.into();
         }
     }
-    let mode = if on_demand {
-        "PAY_PER_REQUEST"
-    } else {
-        "PROVISIONED"
-    };
-    request["BillingMode"] = mode.into();
+    request["BillingMode"] = billing_mode(on_demand).into();
     capacity(values, on_demand, &mut request);
     settings(values, &mut request);
-    let request = request.as_object().cloned();
-    let mut table = TableDefinition::new(label, request.unwrap_or_default());
+    let mut table = TableDefinition::new(label, request);
     let is_set = |name: &&str| {
         member(values, name)
             .is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()))

@@ -139,7 +139,7 @@ type HashedForm = (u64, Arc<KnownForm>);
 pub struct AccessForms {
     hasher: RandomState,
     parts: RwLock<HashMap<u64, Arc<KnownForm>>>,
-    /// Of requests with several parts, by their operation and parts.
+    /// Of batches and transactions, by their operation and parts.
     combined: RwLock<HashMap<u64, Arc<AccessForm>>>,
     /// The forms in the open slots of all tables, about.
     open: AtomicUsize,
@@ -197,19 +197,19 @@ impl AccessForms {
         })
     }
 
-    /// Takes the patterns of all tables to flush, with names and sources.
+    /// Takes the patterns of all tables to flush, with their names.
     pub fn take(
         &self,
         now_ms: u64,
         is_end: bool,
-    ) -> Vec<(TableName, SourceId, Pyramid<AccessRecord>)> {
+    ) -> BTreeMap<SourceId, (TableName, Pyramid<AccessRecord>)> {
         let mut open = 0;
         let tables = self.tables.read();
         let taken = tables.iter().map(|(source, table)| {
             let mut slots = table.slots.lock();
             let taken = slots.take(now_ms, is_end);
             open += slots.0.open.0.len();
-            (table.name.clone(), *source, taken)
+            (*source, (table.name.clone(), taken))
         });
         let taken = taken.collect();
         self.open.store(open, Relaxed);
@@ -310,6 +310,10 @@ impl AccessForms {
 
     /// Returns the form of a request with these different parts on one table.
     fn form(&self, operation: &str, mut parts: Vec<HashedForm>) -> Arc<AccessForm> {
+        if !operation.starts_with("Batch") && !operation.contains("Transact") {
+            let first = parts.first();
+            return first.map_or_else(Arc::default, |(_, known)| Arc::clone(&known.0.form));
+        }
         parts.sort_by_key(|(hash, _)| *hash);
         let hashes: Vec<u64> = parts.iter().map(|(hash, _)| *hash).collect();
         let hash = self.hasher.hash_one((operation, hashes));
@@ -317,23 +321,14 @@ impl AccessForms {
         if is_kept && let Some(form) = self.combined.read().get(&hash) {
             return Arc::clone(form);
         }
-        let form = if operation.starts_with("Batch") || operation.contains("Transact") {
-            let mut actions: Vec<String> =
-                parts.iter().map(|(_, known)| known.0.action()).collect();
-            actions.sort();
-            actions.dedup();
-            AccessForm {
-                operation: operation.to_owned(),
-                actions: Some(normal_form::cut(actions.join("; "))),
-                ..AccessForm::default()
-            }
-        } else {
-            parts
-                .first()
-                .map(|(_, known)| known.0.form.clone())
-                .unwrap_or_default()
-        };
-        let form = Arc::new(form);
+        let mut actions: Vec<String> = parts.iter().map(|(_, known)| known.0.action()).collect();
+        actions.sort();
+        actions.dedup();
+        let form = Arc::new(AccessForm {
+            operation: operation.to_owned(),
+            actions: Some(normal_form::cut(actions.join("; "))),
+            ..AccessForm::default()
+        });
         if is_kept {
             remember(&self.combined, hash, &form);
         }

@@ -156,19 +156,27 @@ impl EngineMeter {
     /// present one.
     #[must_use]
     pub fn take_flush(&self, now_ms: u64, is_end: bool) -> MeterFlush {
+        // With the other counts of its table, since each flush adds to the table's total.
+        let mut patterns = self.forms.take(now_ms, is_end);
         let sources = self
             .sources
             .read()
             .iter()
-            .map(|(source, meter)| meter.take_flush(*source, now_ms, is_end))
+            .map(|(source, meter)| SourceFlush {
+                access: patterns
+                    .remove(source)
+                    .map(|(_, of)| of)
+                    .unwrap_or_default(),
+                ..meter.take_flush(*source, now_ms, is_end)
+            })
             .collect::<Vec<_>>();
         let tables = self.tables.read();
         let of_table = tables.iter().map(|(table, meter)| SourceFlush {
             sums: meter.lock().take(now_ms, is_end),
             ..SourceFlush::new(table, None)
         });
-        let of_patterns = self.forms.take(now_ms, is_end).into_iter();
-        let of_patterns = of_patterns.map(|(table, source, access)| SourceFlush {
+        let of_patterns = patterns.into_iter();
+        let of_patterns = of_patterns.map(|(source, (table, access))| SourceFlush {
             access,
             ..SourceFlush::new(&table, Some(source))
         });

@@ -204,15 +204,30 @@ impl Engine {
 
     /// Returns the load of the partitions and keys of a table or global index in a window.
     fn heat(&self, source: &PartitionedSource, window: Period) -> Result<HeatRecord, Error> {
-        let from_ms = self.span(window).from_ms;
-        let _reading = self.shared.meter.read_lock();
-        let mut heat =
-            stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, source.source, from_ms)?
-                .since(from_ms);
-        if let Some(meter) = self.shared.meter.known_source(source.source) {
-            heat.merge(&meter.heat_records().since(from_ms));
-        }
+        let [heat] = self.heat_of(source, [window])?;
         Ok(heat)
+    }
+
+    /// Returns the load in several windows, the longest of which is the last, of one read.
+    fn heat_of<const N: usize>(
+        &self,
+        source: &PartitionedSource,
+        windows: [Period; N],
+    ) -> Result<[HeatRecord; N], Error> {
+        let from_ms = windows.map(|window| self.span(window).from_ms);
+        let first_ms = from_ms.last().copied().unwrap_or_default();
+        let _reading = self.shared.meter.read_lock();
+        let snapshot = self.shared.store.snapshot()?;
+        let stored = stored::since::<HeatRecord>(&*snapshot, source.source, first_ms)?;
+        let meter = self.shared.meter.known_source(source.source);
+        let fresh = meter.map(|meter| meter.heat_records());
+        Ok(from_ms.map(|from_ms| {
+            let mut heat = stored.since(from_ms);
+            if let Some(fresh) = &fresh {
+                heat.merge(&fresh.since(from_ms));
+            }
+            heat
+        }))
     }
 
     /// Returns each partition with its load in a window, in hash order.
@@ -316,8 +331,8 @@ impl Engine {
         window: Period,
         count: usize,
     ) -> Result<Vec<HotKey<()>>, Error> {
-        let (heat, day) = (self.heat(source, window)?, self.heat(source, Period::Day)?);
-        let now = self.heat(source, Period::Minute)?;
+        let windows = [Period::Minute, window, Period::Day];
+        let [now, heat, day] = self.heat_of(source, windows)?;
         let weight = |of: &HeatRecord, id: u32| {
             let load = of.partitions.get(&id).map(|of| of.load).unwrap_or_default();
             load.weight() + load.throttles() as f64

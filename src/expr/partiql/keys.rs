@@ -81,15 +81,6 @@ pub fn of_read(
     Ok(named.key)
 }
 
-/// Returns the conditions that must all hold.
-pub(in crate::expr) fn conjuncts(condition: Option<&Condition>) -> Vec<&Condition> {
-    match condition {
-        None => Vec::new(),
-        Some(Condition::And(list)) => list.iter().flat_map(|part| conjuncts(Some(part))).collect(),
-        Some(other) => vec![other],
-    }
-}
-
 type AsEquality = fn(&Condition) -> Option<(&str, &AttributeValue)>;
 
 fn gather(
@@ -100,7 +91,7 @@ fn gather(
 ) -> Result<StatementKey, StatementError> {
     let mut key = Item::default();
     let mut rest = Vec::new();
-    for part in conjuncts(condition) {
+    for part in condition.into_iter().flat_map(Condition::conjuncts) {
         let Some((name, value)) = as_equality(part).filter(|(name, _)| schema.contains(name))
         else {
             rest.push(part.clone());

@@ -115,17 +115,15 @@ pub static PARTITION_FILES: [DerivedFile; 8] = [
     DerivedFile::text("big.tsv", heat::big).volatile(),
 ];
 
-/// The advice on all tables. It is not listed: a walk would have every table judged.
-pub static ALL_ADVICE: DerivedFile = DerivedFile::text(".ddb/advice.md", table_files::all_advice)
-    .since_mount()
-    .with_cost(ReadCost::Table);
-
-/// The access patterns of all tables. It is not listed: a remote mount refuses it, and a walk ends
-/// well there too.
-pub static ALL_ACCESS: DerivedFile = DerivedFile::text(".ddb/access.md", info::all_access);
-
-/// Files below `.ddb/`, by their paths; listed.
-pub static SERVICE_FILES: [DerivedFile; 13] = [
+/// Files below `.ddb/`, by their paths; listed unless a row says otherwise.
+pub static SERVICE_FILES: [DerivedFile; 15] = [
+    // A remote mount refuses it, and a walk ends well there too.
+    DerivedFile::text(".ddb/access.md", info::all_access).unlisted(),
+    // A walk would have every table judged.
+    DerivedFile::text(".ddb/advice.md", table_files::all_advice)
+        .since_mount()
+        .with_cost(ReadCost::Table)
+        .unlisted(),
     DerivedFile::text(".ddb/capacity.json", info::capacity),
     DerivedFile::text(".ddb/config.json", info::config),
     DerivedFile::text(".ddb/ctl", |_, _| Ok(info::CTL_USAGE.into()))
@@ -181,6 +179,8 @@ pub struct DerivedFile {
     on_write: OnWrite,
     effort: ReadCost,
     modified: ModifiedTime,
+    /// True if listings have it where they have files of its kind.
+    pub is_listed: bool,
 }
 
 /// The effect of a write to the file.
@@ -222,6 +222,7 @@ impl DerivedFile {
             on_write: OnWrite::Nothing,
             effort: ReadCost::Bounded,
             modified: ModifiedTime::Table,
+            is_listed: true,
         }
     }
 
@@ -246,6 +247,13 @@ impl DerivedFile {
     const fn in_drafts(self) -> Self {
         Self {
             modified: ModifiedTime::Draft,
+            ..self
+        }
+    }
+
+    const fn unlisted(self) -> Self {
+        Self {
+            is_listed: false,
             ..self
         }
     }

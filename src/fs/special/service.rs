@@ -3,7 +3,7 @@
 
 use super::{
     api,
-    derived::{ALL_ACCESS, ALL_ADVICE, SERVICE_FILES, find},
+    derived::{SERVICE_FILES, find},
     help, scratch,
 };
 use crate::fs::{
@@ -14,17 +14,11 @@ use crate::fs::{
 
 /// The names in `.ddb/` beside the rows of [`SERVICE_FILES`].
 const ROOT_NAMES: FixedDir<Special> = FixedDir(&[
-    ("access.md", false, |_, at| {
-        Ok(ALL_ACCESS.node(|feature| at.child("access.md", feature)))
-    }),
     ("accesslog", false, |_, at| {
         Ok(at
             .child("accesslog", AccessLog)
             .with_cost(ReadCost::Blocking)
             .into())
-    }),
-    ("advice.md", false, |_, at| {
-        Ok(ALL_ADVICE.node(|feature| at.child("advice.md", feature)))
     }),
     ("api", true, |_, at| {
         Ok(at.child_directory("api", api::ApiDir).into())
@@ -77,6 +71,7 @@ impl NodeOps for ServiceDir {
         let mut names = self.0.list(mount, node)?;
         for (row, name) in SERVICE_FILES
             .iter()
+            .filter(|row| row.is_listed)
             .filter_map(|row| Some((row, name_in(node, row.name)?)))
         {
             names.push(to_dirent(

@@ -1,6 +1,7 @@
 //! The facts on time to live: an attribute that looks like the time at which an item expires while
 //! time to live is off, and the count of the items that turning it on deletes.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use crate::database::{Browse, SourceName};
@@ -59,7 +60,10 @@ pub fn find(
     now_ms: u64,
 ) -> Result<Option<IdleExpiry>, Error> {
     let names = sample.iter().flat_map(|item| item.0.keys());
-    let mut names = names.filter(|name| is_name(name)).take(NAMES_MAX);
+    let names = names.filter(|name| is_name(name)).take(NAMES_MAX);
+    // Most items have the same: each is judged once.
+    let mut seen = HashSet::new();
+    let mut names = names.filter(|name| seen.insert(*name));
     let are_times = |name: &&String| {
         let values: Vec<_> = sample.iter().filter_map(|item| item.get(name)).collect();
         let is_time = |value: &&&AttributeValue| is_within(value, now_ms, FUTURE_MS);

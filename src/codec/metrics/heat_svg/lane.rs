@@ -8,14 +8,13 @@ use super::data::{
     HeatLane, HeatMap, KEYS_MAX, LoadLimits, NamedKey, ReadWrite, only, rates, shares, step, units,
 };
 use super::strip;
+use crate::codec::digest::Digest;
 use crate::model::metrics::{HotKey, LargeCollection, Load, PartitionContent, PartitionReport};
 
 const ROW: f64 = 22.0;
 const KEY_ROW: f64 = 21.0;
 const BAR: f64 = 8.0;
 const THIN: f64 = 3.0;
-/// The bytes of a partition key's hash. A longer bound goes on with a place in its collection.
-const DIGEST_BYTES: usize = 16;
 /// The names of reads and writes, with their units.
 const KINDS: [(&str, &str); 2] = [("reads", "RCU/s"), ("writes", "WCU/s")];
 /// The share of a partition's bytes in one key, or of all load in one of several partitions, from
@@ -251,8 +250,9 @@ impl LaneDrawing<'_> {
     fn brackets(&self, canvas: &mut Canvas, top: f64, shown: &[usize]) {
         let range = |at: &usize| &self.lane.partitions[*at].0.range;
         let are_parts = |one: &usize, next: &usize| {
+            // A bound longer than a hash goes on with a place in its collection.
             range(one).to.as_ref() == Some(&range(next).from)
-                && range(next).from.len() > DIGEST_BYTES
+                && range(next).from.len() > size_of::<Digest>()
         };
         let mut y = top;
         for rows in shown.chunk_by(are_parts) {

@@ -84,7 +84,8 @@ struct Design {
     title: String,
     partition: KeyExpression,
     sort: Option<KeyExpression>,
-    is_index: bool,
+    /// The new index; `None` for the table.
+    index: Option<IndexName>,
     /// `None` is on demand.
     provisioned: Option<ProvisionedThroughput>,
     partitions: u64,
@@ -199,7 +200,7 @@ fn designs(schema: &TableSchema, change: &WhatIf) -> Vec<Design> {
         title: format!("index {}", plan.name),
         partition: plan.partition.clone(),
         sort: plan.sort.clone(),
-        is_index: true,
+        index: Some(plan.name.clone()),
         provisioned,
         ..Design::default()
     }));
@@ -225,7 +226,7 @@ impl Design {
     fn source_key(&self) -> SourceKey {
         let names = |key: &KeyExpression| key.attributes().map(ToOwned::to_owned).collect();
         SourceKey {
-            index: self.title.strip_prefix("index ").map(ToOwned::to_owned),
+            index: self.index.as_ref().map(ToString::to_string),
             partition: names(&self.partition),
             sort: self.sort.as_ref().map(names).unwrap_or_default(),
             suffixes: self.partition.suffixes(),
@@ -266,7 +267,7 @@ impl Design {
     /// Returns the values with the most load and their units a second. The reads of an index are
     /// not known.
     fn rates(&self, access: Access) -> impl Iterator<Item = (&str, f64)> {
-        let is_known = !self.is_index || access == Access::Write;
+        let is_known = self.index.is_none() || access == Access::Write;
         let keys = self.by_load.all().filter(move |_| is_known);
         keys.map(move |key| (&*key.name, access.of(&key.total)))
     }

@@ -143,7 +143,7 @@ fn notes(trial: &Trial) -> Vec<String> {
             ));
         }
         let lost = of.items.saturating_sub(of.keys.count());
-        if !of.is_index && lost > 0 && of.keys.is_exact() {
+        if of.index.is_none() && lost > 0 && of.keys.is_exact() {
             note(format!(
                 "{} would overwrite others of the same key.",
                 plural(lost, "item")
