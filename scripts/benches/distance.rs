@@ -64,7 +64,7 @@ const JOBS: [(&str, &str); 17] = [
     ),
     (
         "the same, 8 at a time",
-        "ls \"$SCRATCH\"/new | xargs -P 8 -I {} cp \"$SCRATCH\"/new/{} Big/items/newer/",
+        "mkdir -p Big/items/newer; ls \"$SCRATCH\"/new | xargs -P 8 -I {} cp \"$SCRATCH\"/new/{} Big/items/newer/",
     ),
 ];
 
