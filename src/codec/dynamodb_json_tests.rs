@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::codec::items_of_tests::{item, nested};
 use crate::codec::json::JsonFault;
-use crate::codec::test_items::{item, nested};
 use crate::model::{AttributeValue as V, Item};
 
 fn text(item: &Item) -> String {

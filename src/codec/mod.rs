@@ -17,12 +17,12 @@ pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
 pub(crate) mod item_files;
+#[cfg(test)]
+mod items_of_tests;
 pub mod json;
 pub mod key;
 pub mod metrics;
 pub mod plain_json;
 pub mod record;
 pub mod sanitize;
-#[cfg(test)]
-mod test_items;
 pub mod wire;

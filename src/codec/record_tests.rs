@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::test_items::{item, nested};
+use crate::codec::items_of_tests::{item, nested};
 use crate::codec::{dynamodb_json, plain_json};
 use crate::model::AttributeValue as V;
 

@@ -2,7 +2,7 @@
 
 use super::{
     QueryChild, ResultKind,
-    test_tables::{game_scores, table, walk},
+    tables_of_tests::{game_scores, table, walk},
 };
 use crate::fs::prelude::*;
 
@@ -516,7 +516,7 @@ fn help_uses_the_tables_own_names() {
 fn the_documents_name_every_clause_and_result() {
     let pets = table("Pets", "own:S", Some("sort:S"), Vec::new());
     let words = ["query", "scan"]
-        .map(|kind| super::clause::words(super::test_tables::directory(&pets, kind).context()));
+        .map(|kind| super::clause::words(super::tables_of_tests::directory(&pets, kind).context()));
     for (document, text) in [
         ("paths.md", include_str!("../../../docs/paths.md")),
         ("filesystem.md", include_str!("../../../docs/filesystem.md")),
@@ -544,7 +544,7 @@ fn the_documents_name_every_clause_and_result() {
 #[test]
 fn paths_are_equal_by_what_was_typed() {
     let schema = game_scores();
-    let path = |text| super::test_tables::directory(&schema, text);
+    let path = |text| super::tables_of_tests::directory(&schema, text);
     assert_eq!(path("query/@pk=1/desc"), path("query/@pk=1/desc"));
     assert_ne!(path("query/@pk=1/desc"), path("query/desc/@pk=1"));
     assert_ne!(path("query/limit=1"), path("scan/limit=1"));

@@ -2,7 +2,7 @@
 
 use super::{
     request::request_members,
-    test_tables::{directory, game_scores, walk},
+    tables_of_tests::{directory, game_scores, walk},
 };
 use crate::codec::dynamodb_json;
 use crate::fs::prelude::*;

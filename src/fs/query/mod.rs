@@ -51,7 +51,7 @@ mod result_file;
 mod row_stream;
 pub mod spelling;
 #[cfg(test)]
-mod test_tables;
+mod tables_of_tests;
 mod token;
 mod where_clause;
 

@@ -3,7 +3,7 @@
 use super::{
     query_path::{PartitionClause, QueryPath},
     request::{ResolvedClauses, count_only, request_members},
-    test_tables::{directory, game_scores},
+    tables_of_tests::{directory, game_scores},
     token::PageToken,
 };
 use crate::expr::read_request::{ReadRange, ReadRequest};

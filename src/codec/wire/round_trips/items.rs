@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::super::{Body, Context, batches, decode_response, pages};
 use super::{check_request, check_response, check_response_with, document, index_name, table};
+use crate::codec::items_of_tests::{item, value};
 use crate::codec::json::document::Document;
 use crate::codec::record::ResultRow;
-use crate::codec::test_items::{item, value};
 use crate::model::api::common::*;
 use crate::model::api::*;
 use crate::model::error::{Error, RemoteError, StatementError};

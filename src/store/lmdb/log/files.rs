@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::super::directory;
 use super::record::{LogPosition, RecordHeader, RecordId, SECTOR_BYTES};
 #[cfg(test)]
-use super::trace::{LogEvent, record};
+use super::tests::trace::{LogEvent, record};
 use crate::store::StoreError;
 
 /// The names of the files. Generation g is in the file g % 2.

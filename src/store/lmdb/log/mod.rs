@@ -27,8 +27,6 @@ mod replay;
 
 #[cfg(test)]
 pub(super) mod tests;
-#[cfg(test)]
-mod trace;
 
 use std::io;
 use std::path::Path;

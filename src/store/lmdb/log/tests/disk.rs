@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::super::LOG_FILES;
 use super::super::record::SECTOR_BYTES;
-use super::super::trace::{LogEvent, take};
 use super::seeded::Numbers;
+use super::trace::{LogEvent, take};
 
 /// Shortens the last write, as if its process had been killed in it.
 pub fn shorten_last_write(dir: &Path, disk: &mut DiskModel, numbers: &mut Numbers) {

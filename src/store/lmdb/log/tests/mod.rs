@@ -5,6 +5,7 @@ pub mod disk;
 mod power_cuts;
 #[path = "../../../../../tests/support/seeded.rs"]
 pub mod seeded;
+pub mod trace;
 
 use std::path::Path;
 
