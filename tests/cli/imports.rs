@@ -281,7 +281,7 @@ fn a_configuration_repeats_tables_and_blocks() {
     assert_eq!(b["KeySchema"][1]["AttributeName"], "at");
     assert_eq!(b["AttributeDefinitions"].as_array().map(Vec::len), Some(2));
     assert!(
-        said.contains("off: its count or for_each makes none"),
+        said.contains("off: its count, for_each or create_table makes none"),
         "{said}"
     );
     assert!(
@@ -320,6 +320,68 @@ fn a_configuration_repeats_tables_and_blocks() {
     let many = MANY.replace("length(var.tables)", "1e15");
     let (_, said) = imported(&many, &[]);
     assert!(said.contains("makes more than 2000"), "{said}");
+}
+
+const REPEATED: &str = r#"
+resource "aws_dynamodb_table" "many" {
+  for_each     = { eu = "S", us = "N" }
+  name         = "many-${each.key}"
+  billing_mode = "PAY_PER_REQUEST"
+  hash_key     = "id"
+  attribute {
+    name = "id"
+    type = each.value
+  }
+}
+resource "aws_dynamodb_table" "counted" {
+  count        = 2
+  name         = "counted-${count.index}"
+  billing_mode = "PAY_PER_REQUEST"
+  hash_key     = "id"
+  attribute {
+    name = "id"
+    type = "S"
+  }
+}
+resource "aws_dynamodb_table_item" "one" {
+  table_name = aws_dynamodb_table.many["us"].name
+  hash_key   = aws_dynamodb_table.many["us"].hash_key
+  item       = jsonencode({ id = { N = "1" } })
+}
+resource "aws_dynamodb_table_item" "two" {
+  table_name = aws_dynamodb_table.counted[1].name
+  hash_key   = "id"
+  item       = jsonencode({ id = { S = "a" } })
+}
+module "unwanted" {
+  source       = "terraform-aws-modules/dynamodb-table/aws"
+  create_table = false
+  name         = "unwanted"
+  hash_key     = "id"
+}
+module "bare" {
+  source = "terraform-aws-modules/dynamodb-table/aws"
+  name   = "bare"
+}
+"#;
+
+#[test]
+fn items_name_repeated_tables_and_no_module_is_passed_over_silently() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    let done = ddbfs(&["import", "--data", data, "-"], REPEATED);
+    let said = text(&done.stderr);
+    assert_eq!(
+        text(&done.stdout),
+        "many-eu: created, 0 items\nmany-us: created, 1 item\n\
+         counted-0: created, 0 items\ncounted-1: created, 1 item\n",
+        "{said}"
+    );
+    assert!(
+        said.contains("unwanted: its count, for_each or create_table makes none"),
+        "{said}"
+    );
+    assert!(said.contains("bare: it has no hash_key"), "{said}");
 }
 
 /// As in aws-samples/amazon-dynamodb-design-patterns, examples/an-online-shop/json/AnOnlineShop_facets.json.

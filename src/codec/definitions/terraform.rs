@@ -80,7 +80,26 @@ pub(super) fn tables(state: &Value) -> FoundTables {
 struct Resource {
     kind: String,
     label: String,
+    /// Its place among those that the block makes; null for the only one.
+    key: Value,
     values: Map<String, Value>,
+}
+
+impl Resource {
+    /// Returns the label with the key: `orders["eu"]`.
+    fn label(&self) -> String {
+        match &self.key {
+            Value::Null => self.label.clone(),
+            key => format!("{}[{key}]", self.label),
+        }
+    }
+
+    /// True unless it is a module that is told to make no table.
+    fn is_made(&self) -> bool {
+        let is_false =
+            |name| member(&self.values, name).is_some_and(|value| boolean(value) == false);
+        !["create_table", "create"].into_iter().any(is_false)
+    }
 }
 
 fn resource_of(resource: &Value, values: Option<&Value>) -> Option<Resource> {
@@ -89,6 +108,7 @@ fn resource_of(resource: &Value, values: Option<&Value>) -> Option<Resource> {
     ([TABLE, ITEM].contains(&kind.as_str())).then_some(())?;
     Some(Resource {
         label: word("name").unwrap_or_else(|| kind.clone()),
+        key: Value::Null,
         values: values?.as_object()?.clone(),
         kind,
     })
@@ -107,12 +127,13 @@ fn read_resources(resources: Vec<Resource>) -> FoundTables {
         .into_iter()
         .partition(|resource| resource.kind == TABLE);
     let mut found = found(tables.into_iter().map(|resource| {
-        let table = table(&resource.label, &resource.values);
-        (resource.label, table)
+        let label = resource.label();
+        let table = table(&label, &resource.values);
+        (label, table)
     }));
     for item in items {
         if let Err(why) = add_item(&mut found.tables, &item.values) {
-            let fault = format!("{ITEM}.{}: {why}", item.label);
+            let fault = format!("{ITEM}.{}: {why}", item.label());
             found.faults.push(fault);
         }
     }
@@ -314,7 +335,7 @@ pub(super) fn read_source(
         scope.declare(TABLE, &named.into());
         for block in body.blocks() {
             let label = |at: usize| block.labels().get(at).map_or("", |label| label.as_str());
-            let is_table = attribute(block.body(), "hash_key").is_some();
+            let is_table = attribute(block.body(), "hash_key").is_some() || is_module(block.body());
             let label = match block.identifier() {
                 "resource" if label(0) == wanted => label(1),
                 "module" if wanted == TABLE && is_table => label(0),
@@ -322,26 +343,38 @@ pub(super) fn read_source(
             };
             match scope.resources(block.body(), wanted, label) {
                 Ok(made) if made.is_empty() => {
-                    skipped.push(format!("{label}: its count or for_each makes none"));
+                    skipped.push(format!(
+                        "{label}: its count, for_each or create_table makes none"
+                    ));
                 }
                 Ok(made) => resources.extend(made),
                 Err(why) => faults.push(format!("{label}: {why}")),
             }
         }
-        // An item names its table by the resource: `aws_dynamodb_table.orders.name`.
-        named = resources
-            .iter()
-            .map(|resource| {
-                let own = |name: &str| resource.values.get(name);
-                let of_table = json!({ "name": own("name"), "id": own("name"), "hash_key": own("hash_key"), "range_key": own("range_key") });
-                (resource.label.clone(), of_table)
-            })
-            .collect();
+        named = names(&resources);
     }
     let mut found = read_resources(resources);
     found.faults.extend(faults);
     found.skipped = skipped;
     Ok(found.of_form(DefinitionForm::TerraformSource))
+}
+
+/// Returns what an item names its table by: `aws_dynamodb_table.orders.name`, and
+/// `aws_dynamodb_table.orders["eu"].name` of a repeated one.
+fn names(tables: &[Resource]) -> Map<String, Value> {
+    let mut all = Map::new();
+    for table in tables {
+        let own = |name: &str| table.values.get(name);
+        let names = json!({ "name": own("name"), "id": own("name"), "hash_key": own("hash_key"), "range_key": own("range_key") });
+        match (&table.key, all.entry(&table.label).or_insert(Value::Null)) {
+            (Value::String(key), Value::Object(same)) => drop(same.insert(key.clone(), names)),
+            (Value::String(key), none) => *none = json!({ key: names }),
+            (Value::Number(_), Value::Array(same)) => same.push(names),
+            (Value::Number(_), none) => *none = json!([names]),
+            (_, none) => *none = names,
+        }
+    }
+    all
 }
 
 fn attribute<'b>(body: &'b Body, name: &str) -> Option<&'b Expression> {
@@ -580,22 +613,24 @@ impl Scope {
             );
         }
         let repeat = |name| Some((name, attribute(body, name)?));
-        let Some((name, repeat)) = repeat("count").or_else(|| repeat("for_each")) else {
-            let (label, values) = (label.to_owned(), self.values(body)?);
-            return Ok(vec![Resource {
-                kind: kind.to_owned(),
-                label,
-                values,
-            }]);
+        let made = match repeat("count").or_else(|| repeat("for_each")) {
+            None => vec![(Value::Null, self.values(body)?)],
+            Some((name, repeat)) => {
+                let iterator = if name == "count" { name } else { "each" };
+                self.repeated(name, repeat, iterator, body)?
+            }
         };
-        let iterator = if name == "count" { name } else { "each" };
-        let made = self.repeated(name, repeat, iterator, body)?;
         let resource = |(key, values)| Resource {
             kind: kind.to_owned(),
-            label: format!("{label}[{key}]"),
+            label: label.to_owned(),
+            key,
             values,
         };
-        Ok(made.into_iter().map(resource).collect())
+        Ok(made
+            .into_iter()
+            .map(resource)
+            .filter(Resource::is_made)
+            .collect())
     }
 
     fn declare(&mut self, name: &str, value: &Value) {
@@ -690,6 +725,7 @@ impl Scope {
             "enabled",
             "table_name",
             "item",
+            "create_table",
             "read_capacity",
             "write_capacity",
         ];
