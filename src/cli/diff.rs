@@ -168,10 +168,7 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
 
 /// Formats the key, its partition key first.
 fn key_line(schema: &KeySchema, difference: &Difference) -> String {
-    let first: Vec<&str> = schema
-        .attributes()
-        .map(|attribute| attribute.name.as_str())
-        .collect();
+    let first = schema.names();
     plain_json::line(&difference.key.to_item(schema), &first)
 }
 

@@ -384,11 +384,7 @@ fn write_items(
     let schema = database
         .schema(&table)?
         .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    let first: Vec<&str> = schema
-        .key
-        .attributes()
-        .map(|attribute| attribute.name.as_str())
-        .collect();
+    let first = schema.key.names();
     let mut request = ScanRequest::new(table);
     loop {
         let mut text = Vec::new();

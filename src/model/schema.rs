@@ -56,6 +56,14 @@ impl KeySchema {
         std::iter::once(&self.partition).chain(self.sort.as_ref())
     }
 
+    /// Returns the names of the key attributes, in their order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.attributes()
+            .map(|attribute| attribute.name.as_str())
+            .collect()
+    }
+
     /// True if `name` is one of the key attributes.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
@@ -134,6 +142,14 @@ impl IndexSchema {
     /// Returns the index key attributes in order: partition, then sort.
     pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> + Clone {
         self.partition.iter().chain(self.sort.iter())
+    }
+
+    /// Returns the names of the key attributes, in their order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.attributes()
+            .map(|attribute| attribute.name.as_str())
+            .collect()
     }
 
     /// True if an entry of this index holds the top-level attribute `name`.

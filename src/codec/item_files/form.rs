@@ -223,7 +223,7 @@ fn detect_json<R: Read>(
 /// Returns the form of a text that is no JSON.
 fn detect_text(ahead: &[u8], table: &TableSchema) -> Result<FileForm, NotItems> {
     const DELIMITERS: &[u8] = b",\t;|";
-    let keys: Vec<&str> = table.key.attributes().map(|of| of.name.as_str()).collect();
+    let keys = table.key.names();
     let text = ahead.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let header = |delimiter: u8| -> Option<Vec<String>> {
         let mut rows = CsvRows::new(text.as_bytes(), delimiter);

@@ -285,10 +285,7 @@ impl Spill {
     /// The write to the temporary file fails.
     pub fn add(&self, schema: &KeySchema, key: &Key, item: &Item) -> io::Result<()> {
         let (bytes, place) = key_bytes(key);
-        let first: Vec<&str> = schema
-            .attributes()
-            .map(|attribute| attribute.name.as_str())
-            .collect();
+        let first = schema.names();
         // Version and time are in the record's header, which is not part of the content.
         let record = record::encode(item, &first, 0, 0);
         let content = record::Record::parse(&record)

@@ -77,10 +77,7 @@ impl ViewCheck<'_> {
             self.reporter
                 .add(DifferenceKind::Misplaced, *place, text.clone());
         }
-        let first: Vec<&str> = schema
-            .attributes()
-            .map(|attribute| attribute.name.as_str())
-            .collect();
+        let first = schema.names();
         self.check_record(record, &item, &first, place, &text);
         if item.check_names().is_err() {
             self.reporter

@@ -149,10 +149,7 @@ pub fn capture(
     // A delete takes its version only for its record.
     transaction.shared.batch.take_version(change.version);
     let schema = &table.schema.key;
-    let first: Vec<&str> = schema
-        .attributes()
-        .map(|attribute| attribute.name.as_str())
-        .collect();
+    let first = schema.names();
     let keys = record::encode(
         &change.key.to_item(schema),
         &first,

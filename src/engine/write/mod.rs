@@ -260,13 +260,7 @@ impl ItemChange {
         let modified_ms = transaction.now_ms();
         let next = transaction.next_version()?;
         // The key attributes come first in a record, as they do in its JSON.
-        let first: Vec<&str> = stored
-            .table
-            .schema
-            .key
-            .attributes()
-            .map(|attribute| attribute.name.as_str())
-            .collect();
+        let first = stored.table.schema.key.names();
         let record = new.map(|item| record::encode(item, &first, next, modified_ms));
         let old = stored.record()?;
         let new = record.as_deref().map(Record::parse).transpose()?;

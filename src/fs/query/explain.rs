@@ -292,7 +292,7 @@ fn lacking(path: &QueryPath, index: &IndexSchema, db: &dyn Browse) -> Result<Str
     };
     let items = db.stats(&source(None))?.entries;
     let entries = db.stats(&source(Some(index.name.clone())))?.entries;
-    let keys: Vec<&str> = index.attributes().map(|key| key.name.as_str()).collect();
+    let keys = index.names();
     Ok(if entries < items {
         format!(
             ", but finds only items that have {}: {entries} of {items} are in it",

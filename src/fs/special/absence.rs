@@ -164,11 +164,7 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
         violations,
         ..
     } = forecast;
-    let keys: Vec<&str> = index
-        .attributes()
-        .map(|attribute| attribute.name.as_str())
-        .collect();
-    let keys = keys.join(" and ");
+    let keys = index.names().join(" and ");
     let mut words = Vec::new();
     if sampled < items {
         words.push(format!(

@@ -105,10 +105,7 @@ impl ReadableSource {
         let key = &self.described.schema.key;
         match self.index() {
             Some(index) => leading_names(key, index),
-            None => key
-                .attributes()
-                .map(|attribute| attribute.name.as_str())
-                .collect(),
+            None => key.names(),
         }
     }
 

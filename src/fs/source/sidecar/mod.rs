@@ -176,11 +176,7 @@ impl ItemMeta {
         let (item, stat) = entry::load(mount, entry)?;
         let schema = mount.schema(entry.table())?;
         let key = entry.key().to_item(&schema.key);
-        let names: Vec<&str> = schema
-            .key
-            .attributes()
-            .map(|attribute| attribute.name.as_str())
-            .collect();
+        let names = schema.key.names();
         let hash = partition_digest(&[&entry.key().partition]);
         Ok(Self {
             key: plain_json::line(&key, &names),
