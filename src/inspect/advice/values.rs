@@ -2,6 +2,7 @@
 //! rules on keys (`keys`).
 
 use crate::codec::calendar;
+use crate::inspect::shapes::class::{PartClass, class_of};
 use crate::inspect::violations::cell;
 use crate::model::AttributeValue;
 
@@ -97,34 +98,10 @@ fn common_prefix(texts: &[(String, u64)]) -> usize {
     }
 }
 
-/// True for `2026`-`01`, with or without a day and a time, and for `20260102`.
+/// True for `2026-01`, with or without a day and a time, and for `20260102`.
 fn is_date(text: &str) -> bool {
-    let number = |range: std::ops::Range<usize>| {
-        text.get(range)
-            .and_then(|digits| digits.parse::<u32>().ok())
-    };
-    let is_year = number(0..4).is_some_and(|year| (1970..2100).contains(&year));
-    let is_month = |month: Option<u32>| month.is_some_and(|month| (1..=12).contains(&month));
-    let is_day = |day: Option<u32>| day.is_some_and(|day| (1..=31).contains(&day));
-    if text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return is_year && is_month(number(4..6)) && is_day(number(6..8));
-    }
-    let parts: Vec<&str> = text.splitn(3, ['-', '/']).collect();
-    let [_, month, rest @ ..] = parts.as_slice() else {
-        return false;
-    };
-    let has_place = text
-        .get(4..5)
-        .is_some_and(|separator| separator == "-" || separator == "/")
-        && month.len() == 2;
-    let is_time = |tail: &str| {
-        tail.bytes()
-            .all(|byte| byte.is_ascii_digit() || b":. TZ+-".contains(&byte))
-    };
-    let rest_fits = rest
-        .first()
-        .is_none_or(|rest| is_day(number(8..10)) && rest.get(2..).is_some_and(is_time));
-    is_year && has_place && is_month(number(5..7)) && rest_fits
+    use PartClass::{Date, DateTime, Day, Month};
+    matches!(class_of(text), Some(Day | Date | Month | DateTime))
 }
 
 /// Parses seconds or milliseconds since the epoch; returns milliseconds.
@@ -142,14 +119,14 @@ fn epoch_ms(text: &str) -> Option<u64> {
 pub fn generator(values: &[&AttributeValue], total: u64) -> Option<&'static str> {
     let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
     let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
-    if all(is_uuid) {
+    if all(|text| class_of(text) == Some(PartClass::Uuid)) {
         return Some(if all(grows_with_time) {
             "a UUID that grows with time"
         } else {
             "a UUID"
         });
     }
-    if all(is_ulid) {
+    if all(|text| class_of(text) == Some(PartClass::Ulid)) {
         return Some("a ULID, which grows with time,");
     }
     if all(is_ksuid) {
@@ -165,30 +142,9 @@ pub fn generator(values: &[&AttributeValue], total: u64) -> Option<&'static str>
     dense.then_some("a sequence number")
 }
 
-fn is_uuid(text: &str) -> bool {
-    let places = [8, 13, 18, 23];
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| {
-            if places.contains(&at) {
-                byte == b'-'
-            } else {
-                byte.is_ascii_hexdigit()
-            }
-        })
-}
-
 /// True for a UUID of version 1, 6 or 7.
 fn grows_with_time(uuid: &str) -> bool {
     matches!(uuid.as_bytes().get(14), Some(b'1' | b'6' | b'7'))
-}
-
-/// True for 26 characters of Crockford's base 32, the first of which is below 8.
-fn is_ulid(text: &str) -> bool {
-    let is_digit =
-        |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(&byte);
-    text.len() == 26
-        && text.bytes().all(is_digit)
-        && text.starts_with(|first| ('0'..'8').contains(&first))
 }
 
 /// True for 27 characters of base 62, which in this decade begin with 1, 2 or 3.

@@ -117,6 +117,13 @@ fn recognize(text: &str) -> Option<(PartClass, usize)> {
         .find(|(_, length)| ends(*length))
 }
 
+/// Returns the class of a text that is of one form as a whole.
+#[must_use]
+pub fn class_of(text: &str) -> Option<PartClass> {
+    let (class, length) = recognize(text)?;
+    (length == text.len()).then_some(class)
+}
+
 /// True if the bytes begin with this form: `d` is a digit, `x` a hexadecimal one, any other byte
 /// itself.
 fn matches_form(bytes: &[u8], form: &[u8]) -> bool {
@@ -167,7 +174,7 @@ fn moment(bytes: &[u8]) -> Option<(PartClass, usize)> {
     }
     let has_time = bytes
         .get(10)
-        .is_some_and(|byte| matches!(byte, b'T' | b't' | b' ' | b':' | b'_'));
+        .is_some_and(|byte| matches!(byte, b'T' | b't' | b' ' | b':' | b'_' | b'-'));
     let time = if has_time {
         time_length(&bytes[11..])
     } else {
@@ -180,11 +187,12 @@ fn moment(bytes: &[u8]) -> Option<(PartClass, usize)> {
     })
 }
 
-/// Returns the length of `17:24`, `17:24:31` or `17.24.31`, with a fraction, and `Z` or an offset
-/// after it.
+/// Returns the length of `17` at the end, `17:24`, `17:24:31` or `17.24.31`, with a fraction, and
+/// `Z` or an offset after it.
 fn time_length(bytes: &[u8]) -> usize {
     if !(matches_form(bytes, b"dd:dd") || matches_form(bytes, b"dd.dd")) {
-        return 0;
+        let is_hour = bytes.len() == 2 && matches_form(bytes, b"dd");
+        return if is_hour { 2 } else { 0 };
     }
     let mut length = 5;
     if matches_form(&bytes[5..], b":dd") || matches_form(&bytes[5..], b".dd") {

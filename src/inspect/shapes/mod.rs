@@ -13,7 +13,7 @@
 //! is read: strips of hash space, of equal width. It consumes no capacity. A table that is written
 //! in the meantime is seen in the state at which each part is read.
 
-mod class;
+pub mod class;
 mod learn;
 mod report;
 mod shape;
