@@ -1,6 +1,6 @@
 //! A count of different values in bounded memory.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::codec::digest::Digest;
 
