@@ -4,7 +4,7 @@ use crate::support::mounted::{create_table, memory, put};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
-use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise, markdown};
+use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise, markdown, subject};
 use ddbfs::model::TableName;
 use ddbfs::model::api::{PutItemRequest, TimeToLiveSpecification, UpdateTimeToLiveRequest};
 use std::sync::Arc;
@@ -55,7 +55,10 @@ fn found(database: &LocalDatabase, rule: &str) -> Vec<(AdviceLevel, String, Stri
     advise(&facts(database, "T00"))
         .into_iter()
         .filter(of_rule)
-        .map(|advice| (advice.level, advice.subject, advice.finding))
+        .map(|advice| {
+            let subject = subject(&TableName::new("T00").unwrap(), advice.index.as_ref());
+            (advice.level, subject, advice.finding)
+        })
         .collect()
 }
 

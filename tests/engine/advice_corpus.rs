@@ -10,7 +10,7 @@ use ddbfs::codec::metrics::{cloudwatch, prometheus};
 use ddbfs::database::Browse;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
-use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, markdown};
+use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, markdown, subject};
 use ddbfs::model::api::CallContext;
 use ddbfs::model::error::Error;
 use ddbfs::model::metrics::{Period, RequestCounts};
@@ -25,6 +25,11 @@ fn large() -> Vec<u32> {
     sizes.map_or(LARGE.to_vec(), |sizes| {
         sizes.split(',').map(|size| size.parse().unwrap()).collect()
     })
+}
+
+/// Returns what a point is about: `table Tab`, `index by-status`.
+fn about(advice: &Advice) -> String {
+    subject(&table("Tab"), advice.index.as_ref())
 }
 
 fn check_healthy(sizes: &[u32]) {
@@ -42,7 +47,8 @@ fn check_healthy(sizes: &[u32]) {
             wrong.extend(all.iter().filter(is_bad).map(|advice| {
                 format!(
                     "{name}, {size} items: {}: {}",
-                    advice.subject, advice.finding
+                    about(advice),
+                    advice.finding
                 )
             }));
         }
@@ -67,7 +73,7 @@ fn check_faulty(sizes: &[u32]) {
         for size in sizes {
             let all = told(&(of.make)(*size).database);
             let is_first = all.first().is_some_and(|advice| {
-                (advice.level, advice.subject.as_str()) == (of.level, of.subject)
+                (advice.level, about(advice).as_str()) == (of.level, of.subject)
                     && advice.finding.contains(of.first)
             });
             let is_said = all.iter().any(|advice| {

@@ -6,7 +6,7 @@ use ddbfs::database::Database;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
-use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise};
+use ddbfs::inspect::advice::{Advice, AdviceLevel, TableFacts, advise, subject};
 use ddbfs::model::api::ConditionParameter;
 use ddbfs::model::{Error, Item};
 use ddbfs::protocol;
@@ -34,9 +34,9 @@ fn s_08_each_fault_is_named_and_nothing_else() {
             .into_iter()
             .filter(|advice| advice.level != AdviceLevel::Note)
             .collect();
-        let is_told = |(advice, (level, subject, part)): (&Advice, &(AdviceLevel, &str, &str))| {
-            (advice.level, advice.subject.as_str()) == (*level, *subject)
-                && advice.finding.contains(part)
+        let is_told = |(advice, (level, expected, part)): (&Advice, &(AdviceLevel, &str, &str))| {
+            let about = subject(&table("Tab"), advice.index.as_ref());
+            (advice.level, about.as_str()) == (*level, *expected) && advice.finding.contains(part)
         };
         if found.len() != told.len() || !found.iter().zip(*told).all(is_told) {
             wrong.push(format!("{name}: {found:#?}\n{told:#?}"));

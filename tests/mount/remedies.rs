@@ -78,7 +78,7 @@ fn set_units(mount: &Mount, advice: &Advice) {
     } else {
         "Read"
     };
-    let of = advice.subject.strip_prefix("index ").map_or_else(
+    let of = advice.index.as_ref().map_or_else(
         || ".ProvisionedThroughput".to_owned(),
         |index| {
             format!(
@@ -120,7 +120,7 @@ fn each_remedy_runs_on_the_table_that_it_is_for() {
             removed += usize::from(is_removed);
             let after = told(&*mount.local);
             let is_same = |other: &&Advice| {
-                (&other.subject, other.rule) == (&advice.subject, advice.rule)
+                (&other.index, other.rule) == (&advice.index, advice.rule)
                     && other.finding == advice.finding
             };
             if is_removed && after.iter().any(|other| is_same(&other)) {

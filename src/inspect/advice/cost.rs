@@ -149,7 +149,7 @@ fn provisioned_advice(
     };
     Some(Advice {
         level,
-        subject: facts.subject(source.index.as_ref()),
+        index: source.index.clone(),
         finding: format!(
             "The busiest minute since {} took {} of {given} provisioned {kind} units a second, {}.{more}",
             minute(traffic.since_ms),
@@ -195,7 +195,7 @@ pub fn billing_mode(facts: &TableFacts) -> Vec<Advice> {
     }
     vec![Advice {
         level: AdviceLevel::Hint,
-        subject: facts.subject(None),
+        index: None,
         finding: format!(
             "A month of the load since {} costs {:.2} {} {is} and {cost:.2} {other}.",
             minute(traffic.since_ms),

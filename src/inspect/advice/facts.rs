@@ -109,15 +109,6 @@ impl TableFacts {
         &self.description.schema.name
     }
 
-    /// Returns the subject of advice: `table Orders`, `index by-status`.
-    #[must_use]
-    pub fn subject(&self, index: Option<&IndexName>) -> String {
-        index.map_or_else(
-            || format!("table {}", self.name()),
-            |index| format!("index {index}"),
-        )
-    }
-
     /// Reads the facts of a table; returns `None` if there is no such table. Fails if the database
     /// fails.
     pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {

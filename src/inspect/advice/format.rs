@@ -7,7 +7,7 @@ use crate::database::EntryKey;
 use crate::inspect::sampling::Distribution;
 use crate::inspect::violations::cell;
 use crate::model::schema::KeyAttribute;
-use crate::model::{AttributeValue, TableName};
+use crate::model::{AttributeValue, IndexName, TableName};
 
 /// The importance of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +35,8 @@ impl AdviceLevel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
     pub level: AdviceLevel,
-    /// For example `table Orders`, `index by-status`.
-    pub subject: String,
+    /// `None`: the table itself.
+    pub index: Option<IndexName>,
     /// A sentence or two with the numbers.
     pub finding: String,
     pub cost: AdviceCost,
@@ -53,12 +53,6 @@ impl Advice {
         self.level
             .cmp(&other.level)
             .then(other.cost.compare(&self.cost))
-    }
-
-    /// Returns the name of the index that the point is about.
-    #[must_use]
-    pub fn index(&self) -> Option<&str> {
-        self.subject.strip_prefix("index ")
     }
 
     /// Returns the names of the rule, `T-01`, which are between its last parentheses.
@@ -169,6 +163,15 @@ pub fn incomplete_note(unfinished: &Option<String>) -> String {
     unfinished
         .as_ref()
         .map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
+}
+
+/// Returns what advice is about: `table Orders`, `index by-status`.
+#[must_use]
+pub fn subject(table: &TableName, index: Option<&IndexName>) -> String {
+    index.map_or_else(
+        || format!("table {table}"),
+        |index| format!("index {index}"),
+    )
 }
 
 /// Formats bytes: `120 bytes`, `2.5 KB`, `10 GB`.

@@ -46,7 +46,7 @@ pub fn write_capacity(facts: &TableFacts) -> Vec<Advice> {
     });
     low.map(|(index, units, needed)| Advice {
         level: AdviceLevel::Warning,
-        subject: facts.subject(Some(&index.schema.name)),
+        index: Some(index.schema.name.clone()),
         finding: format!(
             "It has {units} write units a second, the table {}. If the table uses all of them, the index needs {needed}.",
             table.write_capacity_units
@@ -100,7 +100,7 @@ pub fn projection(facts: &TableFacts) -> Vec<Advice> {
             .saturating_sub(entries * keys_bytes);
         all.push(Advice {
             level: AdviceLevel::Hint,
-            subject: facts.subject(Some(&index.schema.name)),
+            index: Some(index.schema.name.clone()),
             finding: format!(
                 "{} projected. An entry has {entry_bytes} bytes on average, and a change of it takes {}. With KEYS_ONLY it has {keys_bytes} bytes and takes {keys_only}. KEYS_ONLY would save {saved} of {} bytes.",
                 projected(&index.schema.projection),
@@ -212,7 +212,7 @@ pub fn empty(facts: &TableFacts) -> Vec<Advice> {
     empty
         .map(|index| Advice {
             level: AdviceLevel::Hint,
-            subject: facts.subject(Some(&index.schema.name)),
+            index: Some(index.schema.name.clone()),
             finding: format!("0 of {} are in it: all of them lack {}.", plural(items, "item"), key_names(index)),
             cost: AdviceCost::default(),
             rule: "Only items that have all key attributes of an index are in it (G-13, G-14).",
@@ -250,7 +250,7 @@ pub fn violations(facts: &TableFacts) -> Vec<Advice> {
         });
         all.push(Advice {
             level: AdviceLevel::Warning,
-            subject: facts.subject(Some(&index.schema.name)),
+            index: Some(index.schema.name.clone()),
             finding: format!("{} kept out of it by a value that cannot be its key{example}.", are(index.violations)),
             cost: AdviceCost::default(),
             rule: "No query of the index finds an item with a value of another type, too long or empty, and the next write of such an item is refused (M-16, M-19, M-20, G-34).",

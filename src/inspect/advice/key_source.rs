@@ -5,7 +5,7 @@ use super::format::{distribution, names, percent, value};
 use super::values::{KeyTimes, times};
 use crate::codec::file_name;
 use crate::inspect::sharding::shard_count;
-use crate::model::{AttributeValue, IndexKind};
+use crate::model::{AttributeValue, IndexKind, IndexName};
 
 /// The minimum of entries from which their distribution allows a conclusion.
 pub const ENTRIES_MIN: u64 = 100;
@@ -17,8 +17,6 @@ const SHARDS_GUESS: u64 = 10;
 /// A table or global index with its partition key. Local indexes share the table's.
 pub struct KeySource<'f> {
     pub index: Option<&'f IndexFacts>,
-    /// `table Orders`, `index by-status`
-    pub subject: String,
     /// The directory relative to the mount.
     pub path: String,
     /// The names of the partition key's attributes.
@@ -28,11 +26,9 @@ pub struct KeySource<'f> {
 
 pub fn key_sources(facts: &TableFacts) -> Vec<KeySource<'_>> {
     let schema = &facts.description.schema;
-    let (subject, path) = (facts.subject(None), schema.name.to_string());
     let mut all = vec![KeySource {
         index: None,
-        subject,
-        path,
+        path: schema.name.to_string(),
         key: names([&schema.key.partition], ""),
         source: &facts.table,
     }];
@@ -43,7 +39,6 @@ pub fn key_sources(facts: &TableFacts) -> Vec<KeySource<'_>> {
     {
         all.push(KeySource {
             index: Some(index),
-            subject: facts.subject(Some(&index.schema.name)),
             path: format!("{}/gsi/{}", schema.name, index.schema.name),
             key: names(&index.schema.partition, " + "),
             source: &index.source,
@@ -53,10 +48,14 @@ pub fn key_sources(facts: &TableFacts) -> Vec<KeySource<'_>> {
 }
 
 impl KeySource<'_> {
+    /// Returns the name of the index; `None` for the table.
+    pub fn index_name(&self) -> Option<&IndexName> {
+        self.index.map(|index| &index.schema.name)
+    }
+
     /// Returns the recorded load.
     pub fn traffic<'f>(&self, facts: &'f TableFacts) -> Option<&'f SourceTraffic> {
-        let index = self.index.map(|index| &index.schema.name);
-        facts.traffic.as_ref()?.source(index)
+        facts.traffic.as_ref()?.source(self.index_name())
     }
 
     pub fn times(&self) -> Option<KeyTimes> {

@@ -76,7 +76,7 @@ fn value_advice(facts: &TableFacts, keyed: KeySource<'_>) -> Option<Advice> {
             "Use an attribute with more values as partition key, or a key composed of several attributes. `{}/partitions/big.tsv` has the largest values.{sparse}{suffixes}",
             keyed.path
         ),
-        subject: keyed.subject,
+        index: keyed.index_name().cloned(),
     })
 }
 
@@ -122,12 +122,12 @@ pub fn times_as_keys(facts: &TableFacts) -> Vec<Advice> {
 
 fn time_advice(facts: &TableFacts, keyed: &KeySource<'_>, times: KeyTimes) -> Option<Advice> {
     let entries = keyed.source.stats.entries;
-    let (subject, key) = (keyed.subject.clone(), &keyed.key);
+    let (index, key) = (keyed.index_name().cloned(), &keyed.key);
     let (unit, values) = (times.unit, bounds(keyed));
     if !keyed.is_grouped() {
         return Some(Advice {
             level: AdviceLevel::Hint,
-            subject,
+            index,
             finding: format!("{key} is a time: {values}, over {entries} entries, about one each."),
             cost: AdviceCost::default(),
             rule: "A query names one value of the partition key. No query can ask for a range of these times, only a scan (P-22, G-02).",
@@ -144,7 +144,7 @@ fn time_advice(facts: &TableFacts, keyed: &KeySource<'_>, times: KeyTimes) -> Op
     });
     Some(Advice {
         level: found.level()?,
-        subject,
+        index,
         finding: format!(
             "{key} is a {unit}: {values}, over {entries} entries; {}. {}",
             keyed.distribution(),
@@ -207,7 +207,7 @@ pub fn sequence(facts: &TableFacts) -> Vec<Advice> {
     };
     vec![Advice {
         level: AdviceLevel::Hint,
-        subject: facts.subject(None),
+        index: None,
         finding: format!("{name} looks like {kind} made by a database. An index finds items by something else, and no request reads the table by its key."),
         cost: AdviceCost::default(),
         rule: "A key that no request knows makes every read go through an index. Such a read is eventually consistent, and every write costs one more for the index (T-18, T-19, T-22).",
@@ -230,7 +230,7 @@ pub fn write_shards(facts: &TableFacts) -> Vec<Advice> {
     let bytes = facts.table.mean_bytes();
     vec![Advice {
         level: AdviceLevel::Note,
-        subject: facts.subject(None),
+        index: None,
         finding: format!(
             "{units} write units a second are provisioned. At {bytes} bytes an item they need writes to at least {needed} values of {} at the same time.",
             names([&schema.key.partition], "")

@@ -37,7 +37,7 @@ mod values;
 pub mod what_if;
 
 pub use facts::TableFacts;
-pub use format::{Advice, AdviceLevel, incomplete_note};
+pub use format::{Advice, AdviceLevel, incomplete_note, subject};
 pub use report::markdown;
 
 type AdviceRule = fn(&TableFacts) -> Vec<Advice>;

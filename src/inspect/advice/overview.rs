@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::format::incomplete_note;
-use super::report::write_levels;
+use super::format::{incomplete_note, subject};
+use super::report::{with_subjects, write_levels};
 use super::{Advice, AdviceLevel, TableFacts, advise};
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown as word};
 use crate::database::Browse;
@@ -90,12 +90,12 @@ pub fn all_markdown(all: &[TableAdvice]) -> String {
     let points = ranked(all)
         .into_iter()
         .filter(|(_, point)| point.level != AdviceLevel::Note)
-        .map(|(table, point)| match point.index() {
-            Some(_) => Advice {
-                subject: format!("{}, {}", table.table, point.subject),
-                ..point.clone()
-            },
-            None => point.clone(),
+        .map(|(TableAdvice { table, .. }, point)| {
+            let subject = match &point.index {
+                Some(index) => format!("{table}, index {index}"),
+                None => subject(table, None),
+            };
+            (subject, point)
         })
         .collect::<Vec<_>>();
     write_levels(&mut out, &points);
@@ -110,7 +110,7 @@ pub fn json(all: &[TableAdvice]) -> Value {
         .map(|(table, point)| {
             json!({
                 "table": table.table.as_str(),
-                "index": point.index(),
+                "index": point.index.as_ref().map(IndexName::as_str),
                 "level": point.level.name(),
                 "finding": point.finding,
                 "cost": point.cost.json(),
@@ -136,10 +136,11 @@ pub fn json(all: &[TableAdvice]) -> Value {
 #[must_use]
 pub fn index_markdown(facts: &TableFacts, index: &IndexName) -> String {
     let table = facts.name();
-    let points: Vec<Advice> = advise(facts)
-        .into_iter()
-        .filter(|point| point.index() == Some(index.as_str()))
-        .collect();
+    let all = advise(facts);
+    let of_index = all
+        .iter()
+        .filter(|point| point.index.as_ref() == Some(index));
+    let points = with_subjects(facts, of_index);
     let name = word(index.as_str(), WORD_CHARS_MAX);
     let mut out = format!(
         "# Advice for {table}, index {name}\n\n{}`{table}/advice.md` has the whole table.\n",

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::facts::WALKED_MAX;
-use super::format::{bytes, distribution, incomplete_note, item_stem, names};
+use super::format::{bytes, distribution, incomplete_note, item_stem, names, subject};
 use super::key_source::{KeySource, key_sources};
 use super::{Advice, AdviceLevel, TableFacts, advise, cost, indexes, sizes};
 use crate::codec::count::plural;
@@ -20,7 +20,7 @@ pub fn markdown(facts: &TableFacts) -> String {
     if all.is_empty() {
         out.push_str("\nNothing to say: no rule finds a fault in this data or its load.\n");
     }
-    write_levels(&mut out, &all);
+    write_levels(&mut out, &with_subjects(facts, &all));
     out.push_str("\n## Facts\n\n");
     fact_lines(facts)
         .iter()
@@ -28,20 +28,30 @@ pub fn markdown(facts: &TableFacts) -> String {
     out + &sizes(facts)
 }
 
-/// Appends points, a section for each level that has any.
-pub(super) fn write_levels(out: &mut String, all: &[Advice]) {
+/// Returns points with what each is about.
+pub(super) fn with_subjects<'a>(
+    facts: &TableFacts,
+    points: impl IntoIterator<Item = &'a Advice>,
+) -> Vec<(String, &'a Advice)> {
+    let about = |point: &'a Advice| (subject(facts.name(), point.index.as_ref()), point);
+    points.into_iter().map(about).collect()
+}
+
+/// Appends points, each with what it is about, in a section for each level that has any.
+pub(super) fn write_levels(out: &mut String, all: &[(String, &Advice)]) {
     for (level, title) in [
         (AdviceLevel::Warning, "Warnings"),
         (AdviceLevel::Hint, "Hints"),
         (AdviceLevel::Note, "Notes"),
     ] {
-        let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
-        if !of_level.is_empty() {
+        let mut of_level = all
+            .iter()
+            .filter(|(_, advice)| advice.level == level)
+            .peekable();
+        if of_level.peek().is_some() {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "\n## {title}");
-            of_level
-                .into_iter()
-                .for_each(|advice| write_advice(out, advice));
+            of_level.for_each(|(subject, advice)| write_advice(out, subject, advice));
         }
     }
     if !all.is_empty() {
@@ -80,17 +90,14 @@ fn summary(facts: &TableFacts) -> String {
     out
 }
 
-fn write_advice(
-    out: &mut String,
-    Advice {
-        subject,
+fn write_advice(out: &mut String, subject: &str, advice: &Advice) {
+    let Advice {
         finding,
         cost,
         rule,
         remedy,
         ..
-    }: &Advice,
-) {
+    } = advice;
     let _ = write!(out, "\n**{}.** {finding}\n\n", capitalized(subject));
     let cost = cost.text();
     if !cost.is_empty() {
@@ -110,7 +117,10 @@ fn capitalized(text: &str) -> String {
 /// Returns the facts that apply to any table, good or bad.
 fn fact_lines(facts: &TableFacts) -> Vec<String> {
     let schema = &facts.description.schema;
-    let mut all: Vec<String> = key_sources(facts).iter().filter_map(values).collect();
+    let mut all: Vec<String> = key_sources(facts)
+        .iter()
+        .filter_map(|keyed| values(facts, keyed))
+        .collect();
     let content = facts.indexes.iter().map(|index| {
         format!(
             "Index {}: {}",
@@ -139,14 +149,14 @@ fn fact_lines(facts: &TableFacts) -> Vec<String> {
 
 /// Returns the distribution of entries over the values of a key, and the largest; nothing for a key
 /// with one entry each.
-fn values(keyed: &KeySource<'_>) -> Option<String> {
+fn values(facts: &TableFacts, keyed: &KeySource<'_>) -> Option<String> {
     let of = &keyed.source.distribution;
     let has_groups = of.max() > 1;
     has_groups.then(|| {
         let words = distribution(of, "values", |entries| entries.to_string());
         format!(
             "{}, {}: {}; {words}. Most: {}.",
-            capitalized(&keyed.subject),
+            capitalized(&subject(facts.name(), keyed.index_name())),
             keyed.key,
             plural(keyed.source.stats.partition_keys, "value"),
             keyed.top()

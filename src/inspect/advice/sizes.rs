@@ -37,7 +37,7 @@ pub fn outliers(facts: &TableFacts) -> Vec<Advice> {
     let stem = item_stem(facts.name(), key);
     vec![Advice {
         level: AdviceLevel::Hint,
-        subject: facts.subject(None),
+        index: None,
         finding: format!(
             "The largest item, `{stem}.json`, has {}, half of the items {} or fewer; {} {} or more: {}.",
             bytes(*size),
@@ -82,7 +82,7 @@ pub fn near_full(facts: &TableFacts) -> Vec<Advice> {
     let stem = item_stem(facts.name(), key);
     vec![Advice {
         level: AdviceLevel::Warning,
-        subject: facts.subject(None),
+        index: None,
         finding: format!(
             "{} {} {} or more of the 400 KB that an item may have; the largest, `{stem}.json`, has {}: {}.",
             plural(count, "item"),
@@ -123,7 +123,7 @@ pub fn unbounded_collections(facts: &TableFacts) -> Vec<Advice> {
     let (schema, path) = (&facts.description.schema, path(facts, growth));
     vec![Advice {
         level,
-        subject: facts.subject(None),
+        index: None,
         finding: fullest(facts, growth),
         cost: AdviceCost::default().bytes(growth.billed_bytes),
         rule: "With a local index an item collection stays in one partition and cannot pass its limit, 10 GB: what makes it larger is refused; warn at 8 GB (P-16, L-32, L-37, L-41, L-42).",
@@ -187,7 +187,7 @@ fn pace(growth: &CollectionGrowth) -> String {
 pub fn idle_expiry(facts: &TableFacts) -> Vec<Advice> {
     let off = |IdleExpiry { attribute, over }: &IdleExpiry| Advice {
         level: AdviceLevel::Note,
-        subject: facts.subject(None),
+        index: None,
         finding: format!(
             "{attribute} looks like an expiry, and time to live is off: {over} of {} are over.",
             plural(facts.table.stats.entries, "item")

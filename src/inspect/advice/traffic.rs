@@ -3,7 +3,7 @@
 
 use super::facts::{IndexFacts, SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceCost, AdviceLevel};
-use super::format::{minute, partition, percent, units, value};
+use super::format::{minute, partition, percent, subject, units, value};
 use super::key_source::{KeySource, key_sources};
 use super::load::{Access, HotLoad, NEAR_LIMIT, hot_loads, month_of_daily};
 use crate::codec::count::plural;
@@ -86,7 +86,7 @@ fn hot_key(keyed: &KeySource<'_>, of: &SourceTraffic, hot: &HotLoad<'_>) -> Advi
         } else {
             AdviceLevel::Hint
         },
-        subject: keyed.subject.clone(),
+        index: keyed.index_name().cloned(),
         finding: format!(
             "{} {} takes {} of the {kind} units of the last {}: {} of {}. In its busiest second it took {}, {} of the {limit} that a partition gives. With this share {whole} serves at most {} {kind} units a second. Its load is in partition {}.",
             keyed.key,
@@ -164,7 +164,7 @@ fn throttled(facts: &TableFacts, keyed: &KeySource<'_>, of: &SourceTraffic, day:
     });
     Advice {
         level: AdviceLevel::Warning,
-        subject: keyed.subject.clone(),
+        index: keyed.index_name().cloned(),
         finding: format!(
             "{} in the last day: {} of reads and {} of writes.{requests} A batch has an event for each item that it could not read or write.{on} {cause}",
             plural(day.throttles(), "throttle event"),
@@ -243,7 +243,7 @@ pub fn unused_indexes(facts: &TableFacts) -> Vec<Advice> {
         let is_global = index.schema.kind == IndexKind::Global;
         unused.push(Advice {
             level: AdviceLevel::Hint,
-            subject: facts.subject(Some(&index.schema.name)),
+            index: Some(index.schema.name.clone()),
             finding: format!(
                 "No read of it since {}; its writes took {} of {} write units, {}.",
                 minute(traffic.since_ms),
@@ -309,10 +309,10 @@ fn wasted(
         / reads.evaluated as f64;
     Some(Advice {
         level: AdviceLevel::Hint,
-        subject: facts.subject(source.index.as_ref()),
+        index: source.index.clone(),
         finding: format!(
             "{kind} of {} evaluated {} in the last day and returned {}: {} read for each one returned. About {} of the {} read units that they took were for nothing.",
-            facts.subject(source.index.as_ref()),
+            subject(facts.name(), source.index.as_ref()),
             plural(reads.evaluated, "item"),
             reads.returned,
             reads.evaluated / reads.returned.max(1),
@@ -365,7 +365,7 @@ fn scanned(facts: &TableFacts, source: &SourceTraffic) -> Option<Advice> {
     }
     Some(Advice {
         level: AdviceLevel::Hint,
-        subject: facts.subject(source.index.as_ref()),
+        index: source.index.clone(),
         finding: format!(
             "Scans took {} read units in the last day, {} of all reads: {} evaluated {}, {} times all that there is.",
             units(scans.units),
