@@ -121,69 +121,33 @@ fn check_index_updates(
     request: &UpdateTableRequest,
     table: &dyn Fn() -> String,
 ) -> Result<(), Error> {
-    let index = || busy.index().as_str().to_owned();
+    let (table, index) = (table(), busy.index().as_str().to_owned());
     for update in request.index_updates.iter().flatten() {
         let is_busy = |name: &IndexName| name == busy.index();
         if let Some(creation) = &update.create {
-            return match busy {
-                BusyIndex::Allocation(name) | BusyIndex::Backfill(name)
-                    if creation.name == *name =>
-                {
-                    Err(InUseError::IndexCreating {
-                        table: table(),
-                        index: index(),
-                    }
-                    .into())
+            return Err(match busy {
+                BusyIndex::Allocation(_) | BusyIndex::Backfill(_) if is_busy(&creation.name) => {
+                    InUseError::IndexCreating { table, index }.into()
                 }
-                BusyIndex::Allocation(_) | BusyIndex::Backfill(_) | BusyIndex::Removal(_) => {
-                    Err(LimitError::OnlineIndexes.into())
-                }
-            };
+                _ => LimitError::OnlineIndexes.into(),
+            });
         }
-        if let Some(name) = &update.delete {
-            match busy {
-                _ if !is_busy(name) => return Err(LimitError::OnlineIndexes.into()),
-                BusyIndex::Allocation(_) => {
-                    return Err(InUseError::IndexAllocating {
-                        table: table(),
-                        index: index(),
-                    }
-                    .into());
-                }
-                BusyIndex::Removal(_) => {
-                    return Err(InUseError::IndexDeleting {
-                        table: table(),
-                        index: index(),
-                    }
-                    .into());
-                }
-                // An index can be dropped during its backfill.
-                BusyIndex::Backfill(_) => {}
-            }
+        let is_deleted = update.delete.is_some();
+        if update.delete.as_ref().is_some_and(|name| !is_busy(name)) {
+            return Err(LimitError::OnlineIndexes.into());
         }
-        if update
-            .update
-            .as_ref()
-            .is_some_and(|change| is_busy(&change.name))
-        {
-            match busy {
-                BusyIndex::Allocation(_) => {
-                    return Err(InUseError::IndexNotBackfilling {
-                        table: table(),
-                        index: index(),
-                    }
-                    .into());
-                }
-                BusyIndex::Removal(_) => {
-                    return Err(InUseError::IndexDeleting {
-                        table: table(),
-                        index: index(),
-                    }
-                    .into());
-                }
-                BusyIndex::Backfill(_) => {}
-            }
+        let change = update.update.as_ref();
+        if !is_deleted && !change.is_some_and(|change| is_busy(&change.name)) {
+            continue;
         }
+        let refusal = match busy {
+            // An index can be dropped during its backfill.
+            BusyIndex::Backfill(_) => continue,
+            BusyIndex::Removal(_) => InUseError::IndexDeleting { table, index },
+            BusyIndex::Allocation(_) if is_deleted => InUseError::IndexAllocating { table, index },
+            BusyIndex::Allocation(_) => InUseError::IndexNotBackfilling { table, index },
+        };
+        return Err(refusal.into());
     }
     Ok(())
 }
