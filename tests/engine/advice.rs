@@ -474,6 +474,24 @@ fn time_to_live_that_is_off_is_noted_with_the_items_that_are_over() {
 }
 
 #[test]
+fn items_that_expire_are_found_behind_those_that_do_not() {
+    let database = table("pk:S sk:S", "");
+    for n in 0..1_500 {
+        let item = format!(r#"{{"pk":"u","sk":"ORDER#{n}"}}"#);
+        put(&*database, "T00", &item);
+    }
+    let session = r#"{"pk":"u","sk":"SESSION#1","expiresAt":1}"#;
+    let now = facts(&database, "T00").description.at_ms / 1000;
+    put(
+        &*database,
+        "T00",
+        &session.replace(":1}", &format!(":{}}}", now - 60)),
+    );
+    let notes = found(&database, "docs/dynamodb.md 16");
+    assert!(notes[0].2.contains("off: 1 of 1501 items"), "{notes:?}");
+}
+
+#[test]
 fn nothing_to_say_is_said_only_alone() {
     let throughput =
         r#","ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":4500}"#;

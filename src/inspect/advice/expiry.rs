@@ -4,11 +4,13 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use crate::database::{Browse, SourceName};
+use crate::database::{Browse, Collection, SourceName};
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::expr::{KeyConditionShape, SortRange};
 use crate::inspect::sampling::each_record;
 use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::TTL_PAST_MS_MAX;
-use crate::model::{AttributeValue, Error, Item, TableName};
+use crate::model::{AttributeValue, Error, Item, TableName, TableSchema};
 
 /// The time from now in which an expiry lies; a time in milliseconds does not.
 const FUTURE_MS: u64 = 10 * TTL_PAST_MS_MAX;
@@ -52,13 +54,46 @@ pub fn items_over(
     Ok(over)
 }
 
-/// Returns the attribute of a sample that looks like an expiry, if time to live is off.
+/// Returns the last items of collections: a sample has the first ones, and items that expire may
+/// sort behind all others.
+fn last_items(
+    database: &dyn Browse,
+    schema: &TableSchema,
+    collections: &[Collection],
+) -> Result<Vec<Item>, Error> {
+    let mut items = Vec::new();
+    let keys = collections.iter().filter_map(|of| of.partition.first());
+    for key in keys.filter(|_| schema.key.sort.is_some()) {
+        let equal = SortRange::Equal(key.clone());
+        let name = schema.key.partition.name.clone();
+        let request = ReadRequest {
+            range: ReadRange::Query {
+                condition: KeyConditionShape::new([(name, equal)]),
+                forward: false,
+            },
+            limit: Some(1),
+            ..ReadRequest::scan(schema.name.clone(), None)
+        };
+        let mut read = Ok(());
+        database.peek_page(&request, &mut |row| {
+            read = row.to_item().map(|item| items.push(item));
+        })?;
+        read?;
+    }
+    Ok(items)
+}
+
+/// Returns the attribute of a sample, or of the last items of the largest collections, that looks
+/// like an expiry, if time to live is off.
 pub fn find(
     database: &dyn Browse,
-    table: &TableName,
+    schema: &TableSchema,
     sample: &[Item],
+    largest: &[Collection],
     now_ms: u64,
 ) -> Result<Option<IdleExpiry>, Error> {
+    let (table, last) = (&schema.name, last_items(database, schema, largest)?);
+    let sample: Vec<&Item> = sample.iter().chain(&last).collect();
     let names = sample.iter().flat_map(|item| item.0.keys());
     let names = names.filter(|name| is_name(name)).take(NAMES_MAX);
     // Most items have the same: each is judged once.

@@ -150,7 +150,8 @@ impl TableFacts {
             .unwrap_or(u32::MAX)
             .clamp(1, SAMPLE_ITEMS_MAX);
         let sample = sampling::sample(database, &source, sample_items)?;
-        let idle_expiry = expiry::find(database, &source.table, &sample, description.at_ms)?;
+        let idle_expiry =
+            expiry::find(database, schema, &sample, &table.largest, description.at_ms)?;
         let growth = read_growth(database, &description)?;
         let traffic = read_traffic(database, &description)?;
         Ok(Some(Self {
