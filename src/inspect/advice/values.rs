@@ -15,6 +15,8 @@ const DAY_MS: u64 = 86_400_000;
 const EPOCH_SECONDS: std::ops::Range<u64> = 1_000_000_000..4_102_444_800;
 /// The maximum distance between a time and that of its item's change for both to count as the same.
 const SAME_TIME_MS: u64 = 2 * DAY_MS;
+/// The maximum length of a history: a year is a hundredth of the times that seconds can be.
+const HISTORY_MS_MAX: u64 = 365 * DAY_MS;
 /// Parts of an attribute's name that mark a time.
 const TIME_WORDS: [&str; 8] = [
     "time", "date", "day", "hour", "month", "epoch", "created", "updated",
@@ -41,11 +43,21 @@ pub fn times(name: &str, values: &[(&AttributeValue, u64)]) -> Option<KeyTimes> 
         .map(|(value, modified_ms)| (cell(value), *modified_ms))
         .collect();
     let start = common_prefix(&texts);
+    let epochs = texts
+        .iter()
+        .filter_map(|(text, _)| epoch_ms(text.get(start..)?));
+    let newest_ms = epochs.max().unwrap_or_default();
+    let changed_ms = texts.iter().map(|(_, modified_ms)| *modified_ms).max();
+    // Of a history that was loaded at once the newest time is near its changes.
+    let is_history = changed_ms.is_some_and(|ms| ms.abs_diff(newest_ms) <= SAME_TIME_MS);
     let (mut found, mut ahead, mut unit) = (0, 0, "time");
     for (text, modified_ms) in &texts {
         let text = text.get(start..).unwrap_or_default();
-        let epoch =
-            epoch_ms(text).filter(|ms| is_named || ms.abs_diff(*modified_ms) <= SAME_TIME_MS);
+        let epoch = epoch_ms(text).filter(|ms| {
+            is_named
+                || ms.abs_diff(*modified_ms) <= SAME_TIME_MS
+                || is_history && newest_ms - ms <= HISTORY_MS_MAX
+        });
         let tomorrow_ms = modified_ms.saturating_add(DAY_MS);
         let is_ahead = match epoch {
             Some(ms) => ms > tomorrow_ms,
@@ -190,6 +202,8 @@ mod tests {
         check("pk", &["20261302", "20260199"], false);
         check("pk", &["1699999999", "1699999000"], true);
         check("pk", &["1699999999123"], true);
+        check("pk", &["1699999999", "1690000000", "1699000000"], true);
+        check("pk", &["1699999999", "1590000000"], false);
         check("phone", &["1599999999", "1688888888"], false);
         check("created_at", &["1599999999", "1688888888"], true);
         check("pk", &["42"], false);
