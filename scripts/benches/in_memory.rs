@@ -1,7 +1,7 @@
-//! A file system with nothing to do, the ceiling for the mount: two directories of files with one text, all known beforehand.
+//! A file system with nothing to do, the ceiling for the mount: directories of files with one text, all known beforehand.
 //!
 //! `plain/` is answered as most file systems on fuser answer: what is told may be kept for a second. `kept/` has the same files, and its
-//! pages and listings are kept and no flush is asked for.
+//! pages and listings are kept and no flush is asked for. `tree/` is answered as `plain/`, and has a directory for each file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,13 +18,24 @@ const TTL: Duration = Duration::from_secs(1);
 const GENERATION: Generation = Generation(0);
 /// The same as the mount's own.
 const EVENT_THREADS: usize = 2;
-const DIRECTORIES: [&str; 2] = ["plain", "kept"];
+const DIRECTORIES: [&str; 3] = ["plain", "kept", "tree"];
 const PLAIN: u64 = 2;
 const KEPT: u64 = 3;
-/// Files of `plain` have even numbers from here on, those of `kept` the odd ones.
-const FILES: u64 = 4;
+const TREE: u64 = 4;
+/// Numbers from here on are of the entries with the number `n`: four of each, those below and one that is not used.
+const ENTRIES: u64 = 8;
+/// A file of `plain/`, a file of `kept/`, a directory in `tree/`, the file in it: the rest of a number divided by [`KINDS`].
+const KINDS: u64 = 4;
+const PLAIN_FILE: u64 = 0;
+const KEPT_FILE: u64 = 1;
+const BRANCH: u64 = 2;
+const LEAF: u64 = 3;
+const LEAF_NAME: &str = "a.json";
+const SUFFIX: &str = ".json";
+const ROOT: u64 = INodeNo::ROOT.0;
 
-/// `count` files `list<n>.json` of that text in each directory, mounted at `point` until it is unmounted.
+/// `count` files `list<n>.json` of that text in each directory, or directories `list<n>` with a file, mounted at `point` until it is
+/// unmounted.
 pub fn serve(point: &Path, count: u64, text: String) -> io::Result<()> {
     let names = (0..count).map(|n| format!("list{n}.json")).collect();
     let mut config = Config::default();
@@ -38,7 +49,8 @@ pub fn serve(point: &Path, count: u64, text: String) -> io::Result<()> {
         InMemory {
             names,
             text,
-            time: SystemTime::now(),
+            // The same at each mount, as an index of git needs.
+            time: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         },
         point,
         &config,
@@ -53,10 +65,9 @@ struct InMemory {
 
 impl InMemory {
     fn attr(&self, ino: u64) -> FileAttr {
-        let (kind, perm, size) = if ino < FILES {
-            (FileType::Directory, 0o755, 0)
-        } else {
-            (FileType::RegularFile, 0o644, self.text.len() as u64)
+        let (kind, perm, size) = match kind(ino) {
+            FileType::Directory => (FileType::Directory, 0o755, 0),
+            file => (file, 0o644, self.text.len() as u64),
         };
         FileAttr {
             ino: INodeNo(ino),
@@ -78,59 +89,64 @@ impl InMemory {
     }
 
     fn find(&self, parent: u64, name: &str) -> Option<u64> {
-        if parent == INodeNo::ROOT.0 {
+        if parent == ROOT {
             return DIRECTORIES
                 .iter()
                 .position(|directory| *directory == name)
                 .map(|at| PLAIN + at as u64);
         }
-        let n: u64 = name
-            .strip_prefix("list")?
-            .strip_suffix(".json")?
-            .parse()
-            .ok()?;
-        (n < self.names.len() as u64).then(|| file(parent, n))
+        if parent >= ENTRIES {
+            return (name == LEAF_NAME).then_some(parent - BRANCH + LEAF);
+        }
+        let end = if parent == TREE { "" } else { SUFFIX };
+        let n: u64 = name.strip_prefix("list")?.strip_suffix(end)?.parse().ok()?;
+        (n < self.names.len() as u64).then(|| entry(parent, n))
     }
 
     /// The entries of a directory from an offset on, with the offset after each.
     fn entries(&self, directory: u64, offset: u64) -> impl Iterator<Item = (u64, u64, &str)> {
-        let root = directory == INodeNo::ROOT.0;
-        let roots = DIRECTORIES
-            .iter()
-            .enumerate()
-            .filter(move |_| root)
-            .map(|(at, name)| (PLAIN + at as u64, *name));
-        let skipped = if root {
-            self.names.len()
-        } else {
-            usize::try_from(offset).unwrap_or(usize::MAX)
-        };
-        let names = self
-            .names
-            .iter()
-            .enumerate()
-            .skip(skipped)
-            .map(move |(n, name)| (file(directory, n as u64), name.as_str()));
-        let skipped = if root {
-            usize::try_from(offset).unwrap_or(usize::MAX)
-        } else {
-            0
-        };
+        let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+        let (mut roots, mut names, mut leaf) = (&DIRECTORIES[..0], &self.names[..0], None);
+        match directory {
+            ROOT => roots = &DIRECTORIES,
+            ENTRIES.. => leaf = Some((directory - BRANCH + LEAF, LEAF_NAME)),
+            _ => names = &self.names,
+        }
+        let roots = roots.iter().enumerate();
+        let names = names.iter().enumerate().skip(skipped);
+        let end = if directory == TREE { SUFFIX.len() } else { 0 };
         roots
+            .map(|(at, name)| (PLAIN + at as u64, *name))
+            .chain(leaf)
             .skip(skipped)
-            .chain(names)
+            .chain(
+                names.map(move |(n, name)| (entry(directory, n as u64), &name[..name.len() - end])),
+            )
             .zip(offset + 1..)
             .map(|((ino, name), next)| (ino, next, name))
     }
 }
 
-fn file(directory: u64, n: u64) -> u64 {
-    FILES + 2 * n + u64::from(directory == KEPT)
+fn entry(directory: u64, n: u64) -> u64 {
+    let kind = match directory {
+        KEPT => KEPT_FILE,
+        TREE => BRANCH,
+        _ => PLAIN_FILE,
+    };
+    ENTRIES + KINDS * n + kind
+}
+
+fn kind(ino: u64) -> FileType {
+    if ino < ENTRIES || ino % KINDS == BRANCH {
+        FileType::Directory
+    } else {
+        FileType::RegularFile
+    }
 }
 
 /// Whether it is of `kept/`, or that itself.
 fn is_kept(ino: u64) -> bool {
-    ino == KEPT || ino >= FILES && !ino.is_multiple_of(2)
+    ino == KEPT || ino >= ENTRIES && ino % KINDS == KEPT_FILE
 }
 
 impl Filesystem for InMemory {
@@ -227,12 +243,7 @@ impl Filesystem for InMemory {
         mut reply: ReplyDirectory,
     ) {
         for (ino, next, name) in self.entries(ino.0, offset) {
-            let kind = if ino < FILES {
-                FileType::Directory
-            } else {
-                FileType::RegularFile
-            };
-            if reply.add(INodeNo(ino), next, kind, name) {
+            if reply.add(INodeNo(ino), next, kind(ino), name) {
                 break;
             }
         }

@@ -2,13 +2,15 @@
 //! in memory that is on fuser as the mount is.
 //!
 //! Absolute figures drift with the machine; compare ratios within one run. `--durability kill` measures that; `--items N` is how many
-//! the large directory has.
+//! the large directory has. `scripts/bench_look` is `look`.
 
 #[cfg(feature = "remote")]
 mod distance;
 mod engine;
 mod in_memory;
+mod look;
 mod mount;
+mod requests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,6 +57,7 @@ fn main() -> Fallible<()> {
     match args.first().map(String::as_str) {
         Some("engine") => engine::engine(&scale),
         Some("mount") => mount::mount(&scale),
+        Some("look") => look::look(&scale, value("--only"), value("--systems")),
         #[cfg(feature = "remote")]
         Some("distance") => distance::distance(value("--only").map(String::as_str)),
         Some(mount::IN_MEMORY) => mount::serve_in_memory(&args),

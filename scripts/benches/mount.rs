@@ -1,5 +1,6 @@
 //! The mount, a file system in memory on fuser, and this machine's own file system, doing the same.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,15 +20,20 @@ const MOUNT_TIME_MAX: Duration = Duration::from_secs(20);
 const READ_FILES: u64 = 1_000;
 const CLIENTS: [usize; 2] = [1, 4];
 
+/// Returns the program that is measured: the one of this build, or `PROGRAM`.
+pub fn program() -> OsString {
+    std::env::var_os("PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_ddbfs").into())
+}
+
 /// A mount by a process of its own.
-struct Mounted {
+pub struct Mounted {
     child: Child,
-    point: PathBuf,
+    pub point: PathBuf,
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
+        let _ = Command::new(program())
             .arg("umount")
             .arg(&self.point)
             .stderr(Stdio::null())
@@ -58,8 +64,8 @@ impl Mounted {
         Ok(mounted)
     }
 
-    fn ddbfs(scale: &Scale, dir: &Path) -> Fallible<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ddbfs"));
+    pub fn ddbfs(scale: &Scale, dir: &Path) -> Fallible<Self> {
+        let mut command = Command::new(program());
         command.arg("mount").arg("--data").arg(dir.join("data"));
         if scale.durability == Durability::Kill {
             command.arg("-odurability=kill");
@@ -67,15 +73,30 @@ impl Mounted {
         Self::start(&mut command, dir.join("mnt"), "README.md")
     }
 
-    fn in_memory(dir: &Path, count: u64) -> Fallible<Self> {
+    pub fn in_memory(dir: &Path, count: u64) -> Fallible<Self> {
         let point = dir.join(format!("in-memory{count}"));
-        fs::create_dir(&point)?;
+        fs::create_dir_all(&point)?;
         let mut command = Command::new(std::env::current_exe()?);
         Self::start(
             command.args([IN_MEMORY, &count.to_string()]),
             point,
             "plain",
         )
+    }
+
+    /// Seconds of processor time that the daemon has taken.
+    pub fn cpu(&self) -> Fallible<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name of the program before it may contain anything.
+        let (_, fields) = stat.rsplit_once(')').ok_or("no name")?;
+        let ticks: u64 = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(|ticks| ticks.parse().unwrap_or(0_u64))
+            .sum();
+        // `USER_HZ` is 100 everywhere.
+        Ok(ticks as f64 / 100.0)
     }
 
     /// Megabytes of the daemon: all that is resident, and what of it is its own and not the mapped database.
@@ -179,7 +200,7 @@ pub fn mount(scale: &Scale) -> Fallible<()> {
     memory(scale, dir.path())
 }
 
-fn body(n: u64) -> String {
+pub fn body(n: u64) -> String {
     format!(r#"{{"n":{n},"text":"{}"}}"#, "x".repeat(275))
 }
 
@@ -230,7 +251,7 @@ fn load(dir: &Path, table: &str, own: &Path, count: u64) -> Fallible<()> {
         fs::write(own.join(format!("list{n}.json")), body(n))?;
     }
     lines.flush()?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ddbfs"));
+    let mut command = Command::new(program());
     command
         .arg("load")
         .arg("--data")
@@ -240,7 +261,7 @@ fn load(dir: &Path, table: &str, own: &Path, count: u64) -> Fallible<()> {
     run(command.stderr(Stdio::null()))
 }
 
-fn run(command: &mut Command) -> Fallible<()> {
+pub fn run(command: &mut Command) -> Fallible<()> {
     let status = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
