@@ -39,6 +39,12 @@ const LINES: &[(&str, Prints, &str, &str)] = &[
         "",
     ),
     (
+        r#"cat Sales/scan/items.ndjson | grep -c '"status":"open"'"#,
+        Exactly("6\n"),
+        "",
+        "",
+    ),
+    (
         r#"mkdir -p Sales/items/u9 && echo '{"status":"open","total":21}' > Sales/items/u9/o1.json"#,
         Exactly(""),
         "cat Sales/items/u9/o1.json",
