@@ -221,7 +221,14 @@ fn texts_name_each_other_and_follow_what_is_there() {
         ".ddb/help/tables.md",
     ] {
         let text = mount.sh(&format!("cat {file}")).ok().to_owned();
-        for word in [".ddb/help", "help", "advice.md", "heat.svg", "partitions/"] {
+        for word in [
+            ".ddb/help",
+            "help",
+            "advice.md",
+            "access.md",
+            "heat.svg",
+            "partitions/",
+        ] {
             assert!(text.contains(word), "{file} does not name {word}");
         }
         assert!(
@@ -230,6 +237,10 @@ fn texts_name_each_other_and_follow_what_is_there() {
                 .any(|left| text.contains(left)),
             "{file}: {text}"
         );
+    }
+    for file in ["README.md", ".ddb/help/queries.md"] {
+        let text = mount.sh(&format!("cat {file}")).ok().to_owned();
+        assert!(text.contains("scan/items.ndjson | grep"), "{file}: {text}");
     }
     // A process with the text open reads it to its end, whatever happens to the item of its
     // examples.
