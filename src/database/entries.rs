@@ -64,7 +64,7 @@ impl TextForm {
     /// # Errors
     /// [`StoreError::Corrupt`] if the record cannot be decoded.
     pub fn text(self, record: &Record<'_>) -> Result<Vec<u8>, StoreError> {
-        let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
+        let mut text = Vec::new();
         match self {
             Self::PlainJson => record.write_plain_json(&mut text)?,
             Self::DynamoDbJson => {

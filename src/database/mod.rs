@@ -256,17 +256,18 @@ pub trait Browse: Database {
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
 
-    /// Counts a GetItem of an entry of that size: [`Browse::text`] itself consumes nothing.
+    /// Returns the same as [`Browse::text`] for a reader: it consumes and counts what a GetItem
+    /// does, where [`Browse::text`] itself consumes nothing.
     ///
     /// # Errors
-    /// `Throttled`, where throttling is simulated: the entry must not be delivered.
-    fn count_get(
+    /// `Throttled`, where throttling is simulated.
+    fn metered_text(
         &self,
-        _source: &SourceName,
-        _key: &EntryKey,
-        _item_bytes: u32,
-    ) -> Result<(), Error> {
-        Ok(())
+        source: &SourceName,
+        key: &EntryKey,
+        form: TextForm,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        self.text(source, key, form)
     }
 
     /// Reads one page that consumes nothing until its charge is applied, for callers that may need

@@ -350,7 +350,11 @@ fn a_read_of_a_file_is_a_read_of_its_item() {
             sort: Some(s("a")),
         },
     };
-    bed.database.count_get(&source(""), &key, 100).unwrap();
+    let form = ddbfs::database::TextForm::PlainJson;
+    let read = bed.database.metered_text(&source(""), &key, form);
+    assert!(read.unwrap().is_some());
+    let unmetered = bed.database.text(&source(""), &key, form);
+    assert!(unmetered.unwrap().is_some());
     let found = patterns(&bed.database);
     let read = found
         .iter()

@@ -89,40 +89,34 @@ impl Browse for LocalDatabase {
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
-        self.read(source, |view, source| {
-            let Some(address) = address(source, key) else {
-                return Ok(None);
-            };
-            let Some(record) = view.entry(&address)? else {
-                return Ok(None);
-            };
-            Ok(Some((form.text(&record)?, EntryStat::from(&record))))
-        })
+        self.read_text(source, key, form, |_, _, _, _| Ok(()))
     }
 
-    fn count_get(&self, source: &SourceName, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
-        let view = self.engine.view()?;
-        let source = find(&view, source)?;
-        let Some(address) = address(&source, key) else {
-            return Ok(());
-        };
-        // First admitted, then charged: a refused read consumes nothing.
-        view.admit_item(&source.table, &address)?;
-        // A global index has no consistent reads.
-        let is_consistent = !source.is_index(IndexKind::Global);
-        let units = read_units(item_bytes as usize, is_consistent);
-        view.charge_item(&source.table, &address, units)?;
-        let partition = key
-            .index
-            .as_ref()
-            .and_then(|(partition, _)| partition.first());
-        let (table, index) = (
-            &source.table.schema.name,
-            source.index().map(|index| &index.name),
-        );
-        let part = RequestPart::entry(table, index, partition.unwrap_or(&key.base.partition));
-        self.engine.count_get(&part, units);
-        Ok(())
+    fn metered_text(
+        &self,
+        source: &SourceName,
+        key: &EntryKey,
+        form: TextForm,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        self.read_text(source, key, form, |view, source, address, item_bytes| {
+            // First admitted, then charged: a refused read consumes nothing.
+            view.admit_item(&source.table, address)?;
+            // A global index has no consistent reads.
+            let is_consistent = !source.is_index(IndexKind::Global);
+            let units = read_units(item_bytes as usize, is_consistent);
+            view.charge_item(&source.table, address, units)?;
+            let partition = key
+                .index
+                .as_ref()
+                .and_then(|(partition, _)| partition.first());
+            let (table, index) = (
+                &source.table.schema.name,
+                source.index().map(|index| &index.name),
+            );
+            let part = RequestPart::entry(table, index, partition.unwrap_or(&key.base.partition));
+            self.engine.count_get(&part, units);
+            Ok(())
+        })
     }
 
     fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
@@ -438,6 +432,28 @@ impl LocalDatabase {
         let view = self.engine.view()?;
         find_readable(&view, source)?
             .map_or_else(|| Ok(T::default()), |source| read(&view, &source))
+    }
+
+    /// Reads the text of an entry, and charges it in the same view.
+    fn read_text(
+        &self,
+        source: &SourceName,
+        key: &EntryKey,
+        form: TextForm,
+        charge: impl FnOnce(&ReadView<'_>, &ReadSource, &EntryAddress, u32) -> Result<(), Error>,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        self.read(source, |view, source| {
+            let Some(address) = address(source, key) else {
+                return Ok(None);
+            };
+            let Some(record) = view.entry(&address)? else {
+                return Ok(None);
+            };
+            let text = form.text(&record)?;
+            // After the text: a failed read consumes nothing.
+            charge(view, source, &address, record.item_bytes())?;
+            Ok(Some((text, EntryStat::from(&record))))
+        })
     }
 }
 

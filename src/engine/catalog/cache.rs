@@ -3,7 +3,7 @@
 //! Other processes may change the catalog. Each change raises the generation; a reader takes the
 //! generation from its own snapshot and uses a cached entry only if the generations are equal.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::{all_tables, entry::TableEntry, generation, read_table};
 use crate::engine::prelude::*;

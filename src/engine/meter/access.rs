@@ -185,15 +185,15 @@ impl AccessForms {
         self.tables.read().get(&source).map(Arc::clone)
     }
 
-    fn table(&self, access: &Access) -> Arc<TableAccess> {
-        self.known_table(access.source).unwrap_or_else(|| {
+    fn table(&self, source: SourceId, name: &TableName) -> Arc<TableAccess> {
+        self.known_table(source).unwrap_or_else(|| {
             let new = || {
                 Arc::new(TableAccess {
-                    name: access.table.clone(),
+                    name: name.clone(),
                     slots: Mutex::default(),
                 })
             };
-            Arc::clone(self.tables.write().entry(access.source).or_insert_with(new))
+            Arc::clone(self.tables.write().entry(source).or_insert_with(new))
         })
     }
 
@@ -335,6 +335,30 @@ impl AccessForms {
         form
     }
 
+    /// Counts a read of one entry by its key, which found it, without making an [`Access`].
+    pub fn count_get(
+        &self,
+        part: &RequestPart<'_>,
+        units: f64,
+        now_ms: u64,
+        table_of: impl Fn(&TableName) -> Option<Arc<TableEntry>>,
+    ) {
+        let Some(known) = self.known(self.hasher.hash_one(part), part, table_of) else {
+            return;
+        };
+        let (form, source) = &*known;
+        let table = self.table(*source, &form.table);
+        let mut slots = table.slots.lock();
+        let counts = slots.counts(&form.form, now_ms, &self.open);
+        counts.requests += 1;
+        counts.read += units;
+        counts.returned += 1;
+        counts.evaluated += 1;
+        for entity in form.entities(part) {
+            counts.add_entity(entity, 1);
+        }
+    }
+
     /// Counts the end of a request in its patterns: what it consumed, or its outcome.
     pub fn count(
         &self,
@@ -345,7 +369,7 @@ impl AccessForms {
         consumed: &Consumption,
     ) {
         for (place, access) in accesses.iter().enumerate() {
-            let table = self.table(access);
+            let table = self.table(access.source, &access.table);
             let mut slots = table.slots.lock();
             let counts = slots.counts(&access.form, now_ms, &self.open);
             counts.requests += 1;

@@ -122,22 +122,23 @@ impl Engine {
     }
 
     fn accesses(&self, operation: MeteredOperation, parts: &[RequestPart<'_>]) -> Vec<Access> {
-        let table_of = |name: &TableName| self.table(name).ok().flatten();
         self.shared
             .meter
             .forms
-            .accesses(operation.name(), parts, table_of)
+            .accesses(operation.name(), parts, |name| self.known_table(name))
+    }
+
+    fn known_table(&self, name: &TableName) -> Option<Arc<TableEntry>> {
+        self.table(name).ok().flatten()
     }
 
     /// Counts the read of an entry by its key that no operation made: the read of a file.
     pub fn count_get(&self, part: &RequestPart<'_>, units: f64) {
-        let accesses = self.accesses(MeteredOperation::GetItem, &[*part]);
-        let consumed = Consumption::of_table(&ConsumedCapacity::of_table(units), 1);
-        let (now_ms, outcome) = (self.shared.now_ms(), OperationOutcome::Success);
+        let now_ms = self.shared.now_ms();
         self.shared
             .meter
             .forms
-            .count(&accesses, now_ms, None, outcome, &consumed);
+            .count_get(part, units, now_ms, |name| self.known_table(name));
     }
 }
 

@@ -53,20 +53,29 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr> {
 
 /// Returns the text of an entry for a reader of the file. It consumes the capacity of a GetItem.
 pub fn metered_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
-    let (text, stat) = text(mount, entry)?;
-    // Counted after the read: a throttled read returns nothing, and a failed one consumes nothing.
-    mount
+    // An item that a delete hides consumes nothing.
+    if mount.has_hidden() {
+        stat(mount, &entry.source, &entry.key)?;
+    }
+    let read = mount
         .db
-        .count_get(&entry.source, &entry.key, stat.item_bytes)?;
-    Ok((text, stat))
+        .metered_text(&entry.source, &entry.key, entry.form)?;
+    shown_text(mount, entry, read)
 }
 
 /// Returns the text of an entry and the version it is of.
 pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
-    let (text, stat) = mount
-        .db
-        .text(&entry.source, &entry.key, entry.form)?
-        .ok_or(FsError::NotFound)?;
+    let read = mount.db.text(&entry.source, &entry.key, entry.form)?;
+    shown_text(mount, entry, read)
+}
+
+/// Returns a text that was read as the file shows it, if no pending delete hides the item.
+fn shown_text(
+    mount: &Mount,
+    entry: &EntryNode,
+    read: Option<(Vec<u8>, EntryStat)>,
+) -> Result<(Vec<u8>, EntryStat), FsError> {
+    let (text, stat) = read.ok_or(FsError::NotFound)?;
     if mount.is_hidden(&entry.source, &entry.key, stat.version) {
         return Err(FsError::NotFound);
     }
