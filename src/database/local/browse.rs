@@ -89,7 +89,7 @@ impl Browse for LocalDatabase {
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
-        self.read_text(source, key, form, |_, _, _, _| Ok(()))
+        self.read_text(source, key, form, false)
     }
 
     fn metered_text(
@@ -98,25 +98,7 @@ impl Browse for LocalDatabase {
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
-        self.read_text(source, key, form, |view, source, address, item_bytes| {
-            // First admitted, then charged: a refused read consumes nothing.
-            view.admit_item(&source.table, address)?;
-            // A global index has no consistent reads.
-            let is_consistent = !source.is_index(IndexKind::Global);
-            let units = read_units(item_bytes as usize, is_consistent);
-            view.charge_item(&source.table, address, units)?;
-            let partition = key
-                .index
-                .as_ref()
-                .and_then(|(partition, _)| partition.first());
-            let (table, index) = (
-                &source.table.schema.name,
-                source.index().map(|index| &index.name),
-            );
-            let part = RequestPart::entry(table, index, partition.unwrap_or(&key.base.partition));
-            self.engine.count_get(&part, units);
-            Ok(())
-        })
+        self.read_text(source, key, form, true)
     }
 
     fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
@@ -434,13 +416,13 @@ impl LocalDatabase {
             .map_or_else(|| Ok(T::default()), |source| read(&view, &source))
     }
 
-    /// Reads the text of an entry, and charges it in the same view.
+    /// Reads the text of an entry, and charges it in the same view if it is metered.
     fn read_text(
         &self,
         source: &SourceName,
         key: &EntryKey,
         form: TextForm,
-        charge: impl FnOnce(&ReadView<'_>, &ReadSource, &EntryAddress, u32) -> Result<(), Error>,
+        is_metered: bool,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
         self.read(source, |view, source| {
             let Some(address) = address(source, key) else {
@@ -451,7 +433,23 @@ impl LocalDatabase {
             };
             let text = form.text(&record)?;
             // After the text: a failed read consumes nothing.
-            charge(view, source, &address, record.item_bytes())?;
+            if is_metered {
+                // First admitted, then charged: a refused read consumes nothing.
+                view.admit_item(&source.table, &address)?;
+                // A global index has no consistent reads.
+                let is_consistent = !source.is_index(IndexKind::Global);
+                let units = read_units(record.item_bytes() as usize, is_consistent);
+                view.charge_item(&source.table, &address, units)?;
+                let part = RequestPart::entry(
+                    &source.table.schema.name,
+                    source.index().map(|index| &index.name),
+                    key.index
+                        .as_ref()
+                        .and_then(|(partition, _)| partition.first())
+                        .unwrap_or(&key.base.partition),
+                );
+                self.engine.count_get(&part, units);
+            }
             Ok(Some((text, EntryStat::from(&record))))
         })
     }
