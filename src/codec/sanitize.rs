@@ -43,11 +43,14 @@ pub fn markdown(text: &str, chars_max: usize) -> String {
 #[must_use]
 pub fn code(text: &str, chars_max: usize) -> String {
     let inside = truncated(text, chars_max, |out, character| match character {
-        '`' => out.push('\''),
         '|' => out.push_str("\\|"),
         _ => push_escaped(out, character),
     });
-    format!("`{inside}`")
+    let run = inside.split(|character| character != '`').map(str::len);
+    let run = run.max().unwrap_or(0);
+    // More backquotes than inside, and blanks, which Markdown takes away.
+    let (fence, blank) = ("`".repeat(run + 1), if run > 0 { " " } else { "" });
+    format!("{fence}{blank}{inside}{blank}{fence}")
 }
 
 /// Returns JSON with the same meaning, its unsafe characters escaped.
@@ -157,8 +160,12 @@ mod tests {
             r"&lt;img onerror=x&gt; \[a\](b) \`c\` d\|e\n\*f\* a_b"
         );
         assert_eq!(
-            (code("a`<b>|\n", 99), code("abcd", 3)),
-            (r"`a'<b>\|\n`".to_owned(), "`abc…`".to_owned())
+            (code("a``<b>|\n", 99), code("abcd", 3), code("`", 9)),
+            (
+                r"``` a``<b>\|\n ```".to_owned(),
+                "`abc…`".to_owned(),
+                "`` ` ``".to_owned()
+            )
         );
     }
 

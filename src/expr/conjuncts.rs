@@ -22,7 +22,12 @@ pub struct Conjunct {
 /// with `?` for a value.
 #[must_use]
 pub fn read(text: &str) -> Option<Vec<Conjunct>> {
-    let text = text.replace('?', "'S'");
+    // Every other part is in backquotes.
+    let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
+        0 => part.replace('?', "'S'"),
+        _ => part.to_owned(),
+    });
+    let text = parts.collect::<Vec<_>>().join("`");
     let bytes = text.bytes().map(|byte| SourceByte {
         byte,
         is_escaped: false,
@@ -82,6 +87,22 @@ mod tests {
                 ("a <> ?", None, false),
             ],
         );
+        for name in [
+            "größe", "名", "not", "NOT", "true", "null", "a b", "a`b", "`", "a?b", "2fa", "a.b",
+            "#x", ":v", "size", "and", "In", "status", "-a", "a'b", "a\nb", "$(x)|", "b",
+        ] {
+            let name = literals::name_text(name);
+            let path = format!("{name}.{name}[3] = ? AND NOT contains({name}, ?)");
+            for text in [
+                &format!("{name} = ?"),
+                &format!("{name} BETWEEN ? AND ?"),
+                &path,
+            ] {
+                let found = read(text).unwrap_or_else(|| panic!("{text}"));
+                let found: Vec<_> = found.iter().map(|one| &*one.text).collect();
+                assert_eq!(&found.join(" AND "), text);
+            }
+        }
         for text in [
             "",
             "pk",

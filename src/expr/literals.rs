@@ -580,6 +580,21 @@ impl<'a> Extractor<'a> {
     }
 }
 
+/// Returns a name as a condition has it: in backquotes where it would be read as something else.
+#[must_use]
+pub fn name_text(name: &str) -> String {
+    let is_of_name = |byte: u8| byte.is_ascii_digit() || byte == b'-' || is_letter(byte);
+    let is_bare = name.bytes().next().is_some_and(is_letter)
+        && name.bytes().all(is_of_name)
+        && !name.eq_ignore_ascii_case("not")
+        && constant(name).is_none();
+    if is_bare {
+        name.to_owned()
+    } else {
+        format!("`{}`", name.replace('`', "``"))
+    }
+}
+
 fn constant(word: &str) -> Option<AttributeValue> {
     match word {
         "true" => Some(AttributeValue::Bool(true)),
@@ -592,16 +607,17 @@ fn constant(word: &str) -> Option<AttributeValue> {
 /// True if a name can begin with this byte. An escaped byte may be anywhere in a name, save a digit
 /// and a byte with a meaning outside of names.
 fn begins_name(unit: SourceByte) -> bool {
-    let is_plain = unit.byte.is_ascii_alphabetic()
-        || matches!(unit.byte, b'_' | b'$' | b'@')
-        || !unit.byte.is_ascii();
     let has_meaning = unit.byte.is_ascii_whitespace()
         || unit.byte.is_ascii_digit()
         || matches!(
             unit.byte,
             b'\'' | b'"' | b'`' | b'=' | b'<' | b'>' | b'!' | b'(' | b')' | b',' | b'-'
         );
-    is_plain || (unit.is_escaped && !has_meaning)
+    is_letter(unit.byte) || (unit.is_escaped && !has_meaning)
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$' | b'@') || !byte.is_ascii()
 }
 
 /// Returns the bytes of the number that `text` begins with, its sign included.

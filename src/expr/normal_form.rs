@@ -11,8 +11,11 @@ use std::sync::Arc;
 
 use super::condition::{self, Condition, join};
 use super::key_condition::{KeyConditionShape, KeySchemaView};
+use super::literals::name_text;
+use super::order::Comparator;
 use super::partiql::{self, SelectStatement, Statement, WriteEffect, keys, plan};
 use super::placeholders::PlaceholderScope;
+use super::predicate::Predicate;
 use super::projection::ProjectionPaths;
 use super::read_request::{ReadRange, ReadRequest};
 use super::update::{SetTerm, SetValue, Update, UpdateEffect};
@@ -27,7 +30,7 @@ const TEXT_CHARS_MAX: usize = 300;
 /// The most bytes of an entity's name.
 const ENTITY_BYTES_MAX: usize = 32;
 /// The characters that end the name of an entity in a key.
-const SEPARATORS: [char; 7] = ['#', '|', ':', '/', '~', '^', '$'];
+pub const SEPARATORS: [char; 7] = ['#', '|', ':', '/', '~', '^', '$'];
 /// The entity of a key that does not begin with the name of one.
 const UNNAMED_ENTITY: &str = "?";
 
@@ -265,15 +268,15 @@ pub fn accesses<'r>(parts: &[RequestPart<'r>]) -> Vec<ItemAccess<'r>> {
 pub struct NormalForm {
     pub table: TableName,
     pub form: Arc<AccessForm>,
-    partition: PartitionSource,
-    /// False if the value of the partition key may be elsewhere in the next part of this text.
+    /// One, several values of an IN, or none if it is not known.
+    partition: Vec<PartitionSource>,
+    /// False if a value of the partition key may be elsewhere in the next part of this text.
     pub is_cacheable: bool,
 }
 
 /// The place of the partition key's value in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PartitionSource {
-    Unknown,
     /// The key attribute, or the condition on it.
     Attribute(String),
     /// The number of the value.
@@ -337,10 +340,12 @@ impl NormalForm {
     /// Returns the entities that a part of this form names; one may come twice.
     #[must_use]
     pub fn entities<'p>(&'p self, part: &RequestPart<'p>) -> Vec<&'p str> {
-        let value = match &self.partition {
-            PartitionSource::Unknown => None,
-            PartitionSource::Literal(entity) => return vec![entity],
-            PartitionSource::Value(place) => part.values().nth(*place),
+        let of_source = |source: &'p PartitionSource| match source {
+            PartitionSource::Literal(entity) => vec![&**entity],
+            PartitionSource::Value(place) => {
+                let value = part.values().nth(*place);
+                value.map(entity_of).into_iter().collect()
+            }
             PartitionSource::Attribute(name) => {
                 let of_keys = part.keys.0.iter().filter_map(|key| key.get(name));
                 let mut conditions = part.key_conditions.iter();
@@ -349,10 +354,10 @@ impl NormalForm {
                     .and_then(|condition| condition.attribute_value_list.as_ref()?.first())
                     .or_else(|| shape_of(part.resolved.0?)?.equality(name));
                 let all = of_keys.chain(of_condition).chain(part.partition.0);
-                return all.map(entity_of).collect();
+                all.map(entity_of).collect()
             }
         };
-        value.map(entity_of).into_iter().collect()
+        self.partition.iter().flat_map(of_source).collect()
     }
 
     /// Returns the form as an action of a batch or transaction.
@@ -415,7 +420,12 @@ impl<'s> FormMaker<'s> {
         first.map_or("", |attribute| &attribute.name)
     }
 
-    fn form(self, operation: &str, form: AccessForm, partition: PartitionSource) -> NormalForm {
+    fn form(
+        self,
+        operation: &str,
+        form: AccessForm,
+        partition: Vec<PartitionSource>,
+    ) -> NormalForm {
         let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map(cut);
         NormalForm {
             table: self.table.name.clone(),
@@ -434,7 +444,10 @@ impl<'s> FormMaker<'s> {
 
     /// Writes the whole key as a condition, unless the request has none, or none beside its item.
     fn whole_key(&self, operation: &str) -> Option<String> {
-        let names = self.key.attributes().map(|key| format!("{} = ?", key.name));
+        let names = self
+            .key
+            .attributes()
+            .map(|key| format!("{} = ?", name_text(&key.name)));
         (!["PutItem", "Scan"].contains(&operation)).then(|| names.collect::<Vec<_>>().join(" AND "))
     }
 
@@ -468,7 +481,10 @@ impl<'s> FormMaker<'s> {
             projection: match paths {
                 _ if part.is_count => Some(COUNT.to_owned()),
                 Some(paths) => Some(ExpressionWriter::normal().projection(paths)),
-                None => part.attributes_to_get.map(|names| names.join(", ")),
+                None => part.attributes_to_get.map(|names| {
+                    let names: Vec<_> = names.iter().map(|name| name_text(name)).collect();
+                    names.join(", ")
+                }),
             },
             ..AccessForm::default()
         })
@@ -479,7 +495,7 @@ impl<'s> FormMaker<'s> {
         let paths = request.projection.as_ref();
         let form = self.texts(part, shape_of(request), filter, None, paths)?;
         let partition = PartitionSource::Attribute(self.partition().to_owned());
-        Some(self.form(part.operation, form, partition))
+        Some(self.form(part.operation, form, vec![partition]))
     }
 
     fn of_parameters(self, part: &RequestPart<'_>) -> Option<NormalForm> {
@@ -507,11 +523,11 @@ impl<'s> FormMaker<'s> {
         let name = self.partition();
         let value = shape.filter(|_| part.key_condition.is_some());
         if let Some(value) = value.and_then(|shape| shape.equality(name)) {
-            return Some(self.of_value(part, form, Some(value)));
+            return Some(self.of_values(part, form, &[value]));
         }
         let partition = match part.operation {
-            "Scan" => PartitionSource::Unknown,
-            _ => PartitionSource::Attribute(name.to_owned()),
+            "Scan" => Vec::new(),
+            _ => vec![PartitionSource::Attribute(name.to_owned())],
         };
         Some(self.form(part.operation, form, partition))
     }
@@ -528,14 +544,14 @@ impl<'s> FormMaker<'s> {
         let (operation, condition, update) = match write {
             WriteEffect::Insert(item) => {
                 let form = AccessForm {
-                    condition: Some(format!("attribute_not_exists({name})")),
+                    condition: Some(format!("attribute_not_exists({})", name_text(name))),
                     ..AccessForm::default()
                 };
                 let part = RequestPart {
                     operation: "PutItem",
                     ..*part
                 };
-                return Some(self.of_value(&part, form, item.get(name)));
+                return Some(self.of_values(&part, form, item.get(name).as_slice()));
             }
             WriteEffect::Update {
                 update, condition, ..
@@ -550,7 +566,7 @@ impl<'s> FormMaker<'s> {
         let named = named.ok()?;
         let part = RequestPart { operation, ..*part };
         let form = self.texts(&part, None, named.residual.as_ref(), update, None)?;
-        Some(self.of_value(&part, form, named.key.get(name)))
+        Some(self.of_values(&part, form, named.key.get(name).as_slice()))
     }
 
     fn of_select(self, part: &RequestPart<'_>, select: &SelectStatement) -> Option<NormalForm> {
@@ -573,8 +589,15 @@ impl<'s> FormMaker<'s> {
             self.key.attributes().position(|key| key.name == name)
         };
         all.sort_by_key(|part| place(part));
-        let mut equal = all.iter().filter_map(|part| part.as_equality());
-        let value = equal.find_map(|(of, value)| (of == name).then_some(value));
+        let tests = all.iter().filter_map(|part| part.as_attribute_test());
+        let mut values = tests.filter_map(|(of, predicate, values)| {
+            let is_value = matches!(
+                predicate,
+                Predicate::In | Predicate::Compare(Comparator::Equal)
+            );
+            (of == name && is_value).then_some(values)
+        });
+        let values = values.next().unwrap_or_default();
         let text = |parts: &[&Condition]| {
             let parts = parts.iter().map(|part| (*part).clone()).collect();
             join(parts, Condition::And).as_ref().and_then(written)
@@ -586,24 +609,27 @@ impl<'s> FormMaker<'s> {
             ..AccessForm::default()
         };
         let part = RequestPart { operation, ..*part };
-        Some(self.of_value(&part, form, value))
+        Some(self.of_values(&part, form, &values))
     }
 
-    /// Makes the form of a part with this value of the partition key.
-    fn of_value(
+    /// Makes the form of a part with these values of the partition key.
+    fn of_values(
         self,
         part: &RequestPart<'_>,
         form: AccessForm,
-        value: Option<&AttributeValue>,
+        values: &[&AttributeValue],
     ) -> NormalForm {
-        let values = part.values().enumerate();
-        let mut equal = values.filter_map(|(at, other)| (Some(other) == value).then_some(at));
-        let (first, is_cacheable) = (equal.next(), equal.next().is_none());
-        let partition = match (value, first) {
-            (None, _) => PartitionSource::Unknown,
-            (_, Some(place)) => PartitionSource::Value(place),
-            (Some(value), None) => PartitionSource::Literal(entity_of(value).to_owned()),
-        };
+        let mut is_cacheable = true;
+        let sources = values.iter().map(|value| {
+            let given = part.values().enumerate();
+            let mut equal = given.filter_map(|(at, other)| (other == *value).then_some(at));
+            let Some(place) = equal.next() else {
+                return PartitionSource::Literal(entity_of(value).to_owned());
+            };
+            is_cacheable &= equal.next().is_none();
+            PartitionSource::Value(place)
+        });
+        let partition = sources.collect();
         NormalForm {
             is_cacheable,
             ..self.form(part.operation, form, partition)

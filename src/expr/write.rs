@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::condition::{Condition, Operand};
 use super::key_condition::KeyConditionShape;
+use super::literals;
 use super::predicate::Predicate;
 use super::projection::ProjectionPaths;
 use crate::model::api::Placeholders;
@@ -20,7 +21,7 @@ pub struct ExpressionWriter {
     /// Numbers by name.
     names: BTreeMap<String, usize>,
     values: Vec<AttributeValue>,
-    /// True for a normal form: names are written as they are, and each value as `?`.
+    /// True for a normal form: names stand as in [`literals`], and each value is `?`.
     is_normal: bool,
 }
 
@@ -61,7 +62,7 @@ impl ExpressionWriter {
 
     fn name(&mut self, name: &str) -> String {
         if self.is_normal {
-            return name.to_owned();
+            return literals::name_text(name);
         }
         let next = self.names.len();
         let number = *self.names.entry(name.to_owned()).or_insert(next);

@@ -3,6 +3,7 @@
 
 use crate::expr::conjuncts::{self, Conjunct};
 use crate::expr::key_condition::KeySchemaView;
+use crate::expr::literals::name_text;
 use crate::model::metrics::AccessForm;
 use crate::model::{KeyAttribute, TableSchema};
 
@@ -31,7 +32,7 @@ impl Pattern {
         let filter = form.condition.iter().filter(|_| is_read);
         let mut texts: Vec<String> = form.key_condition.iter().chain(filter).cloned().collect();
         if pattern.is_of_items() && form.key_condition.is_none() {
-            texts.extend(names.map(|key| format!("`{}` = ?", key.name)));
+            texts.extend(names.map(|key| format!("{} = ?", name_text(&key.name))));
         }
         for text in texts {
             pattern.conditions.extend(conjuncts::read(&text)?);

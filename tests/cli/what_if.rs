@@ -110,8 +110,10 @@ fn billing_modes_types_and_hostile_names() {
     );
     let out = tried(&dir, &["--partition", "x"]);
     assert!(!out.contains('\u{1b}'), "{out}");
-    // A number is its text.
+    // The key is a string, as most are.
     assert_eq!(row(&out, "distinct values"), ["1", "2"]);
+    let other_type = "1 item (20 %) with x as N, where the key is S would be left out";
+    assert!(out.contains(other_type), "{out}");
     assert!(out.contains("with x as L, which no key can be"), "{out}");
     assert!(out.contains("with a key that is empty"), "{out}");
     let out = tried(&dir, &["--partition", "{a:3}{x}"]);

@@ -87,7 +87,7 @@ fn each_operation_has_a_form_of_names_without_values() {
     check(
         "GetItem",
         json!({"TableName": "Tab", "Key": key(), "ProjectionExpression": "#n, m.#d[3]", "ExpressionAttributeNames": {"#n": "name", "#d": "x.y"}}),
-        "GetItem | key pk = ? AND sk = ? | get name, m.x.y[3] | of USER",
+        "GetItem | key pk = ? AND sk = ? | get name, m.`x.y`[3] | of USER",
     );
     check(
         "GetItem",
@@ -174,6 +174,16 @@ fn statements_have_the_form_of_the_operation_that_they_stand_for() {
         "ExecuteStatement",
         json!({"Statement": r#"SELECT * FROM "Tab"."byA" WHERE a = 'SHOP#1'"#}),
         "Query byA | key a = ? | of SHOP",
+    );
+    check(
+        "ExecuteStatement",
+        json!({"Statement": r#"SELECT * FROM "Tab" WHERE pk IN ('USER#1', ?, ?)"#, "Parameters": [{"S": "SHOP#1"}, {"S": "SHOP#2"}]}),
+        "Query | key pk IN (?) | of SHOP USER",
+    );
+    check(
+        "Scan",
+        json!({"TableName": "Tab", "FilterExpression": "#n = :v", "ExpressionAttributeNames": {"#n": "a b"}, "ExpressionAttributeValues": {":v": {"S": "x"}}}),
+        "Scan | if `a b` = ? | of ",
     );
     check(
         "ExecuteStatement",

@@ -62,7 +62,7 @@ fn a_pattern_is_one_whether_it_came_through_the_mount_over_http_or_in_partiql() 
         "Scan",
         &json!({"TableName": "Orders", "FilterExpression": "#n = :v", "ExpressionAttributeNames": {"#n": "a|b`\n\u{1b}[31m"}, "ExpressionAttributeValues": {":v": {"S": "x"}}}),
     );
-    mount.sh("! grep -q $'\\x1b' Orders/access.md .ddb/access.md Orders/access.json && grep -q '^| . | `Scan Orders FILTER a' Orders/access.md").ok();
+    mount.sh("! grep -q $'\\x1b' Orders/access.md .ddb/access.md Orders/access.json && grep -q '^| . | ``` Scan Orders FILTER `a' Orders/access.md").ok();
 }
 
 #[test]
@@ -85,4 +85,73 @@ fn a_scan_that_throws_away_what_it_reads_stands_out() {
     );
     assert!(text.contains("**!** Number 1 throws away most of what it reads: it evaluated 120 items and returned 1"), "{text}");
     mount.sh("echo count from here > Orders/ctl; grep -c '^No requests' Orders/access.md | grep -qx 3").ok();
+}
+
+#[test]
+fn expected_patterns_are_compared_with_the_table_and_its_requests() {
+    let mount = Mount::with_tables();
+    mount
+        .sh("for n in $(seq 60); do printf '{\"pk\":\"u%d\",\"sk\":\"ORDER#%d\",\"status\":\"open\",\"created\":\"d%d\"}\\n' $((n % 3)) $n $n; done > Orders/batch/put; echo '{\"pk\":\"u1\",\"sk\":\"PROFILE\",\"größe x\":1}' > Orders/items/u1/PROFILE.json")
+        .ok();
+    mount.sh("grep -q '^# latest orders: ' Orders/access.expected && ! grep -q Expected Orders/access.md").ok();
+    let lines = "# mine\n\
+        orders of a user: Query where pk = ? and begins_with(sk, ?)\n\
+        by state: Query WHERE status = ?\n\
+        Query Orders/by-status WHERE status = ? AND created > ? FILTER total > ? SELECT total\n\
+        Query WHERE city = ?\n\
+        Scan FILTER `größe x` = ?\n\
+        GetItem\n";
+    std::fs::write(mount.path().join("Orders/access.expected"), lines).unwrap();
+    mount
+        .sh("cat 'Orders/gsi/by-status/query/@pk=open/count' Orders/items/u1/PROFILE.json Orders/scan/where='`größe x`=1'/items.ndjson > /dev/null; ls Orders/queries Orders > /dev/null")
+        .ok();
+    assert_eq!(mount.sh("cat Orders/access.expected").ok(), lines);
+    assert_eq!(mount.sh("ls -A Orders/queries").ok(), "");
+    let text = mount.sh("cat Orders/access.md").ok().to_owned();
+    for row in [
+        "6 patterns: 2 by a Scan, 3 not seen in a day.",
+        "| `orders of a user: Query where pk = ? and begins_with(sk, ?)` | `table by pk = ? AND begins_with(sk, ?)` | 0.5 | never | 0.0 |",
+        "| `by state: Query WHERE status = ?` | `index by-status by status = ?` | 0.5 | 1 | 0.5 |",
+        "| `index by-status by status = ? AND created > ?, filter total > ?` | 0.5 | never |",
+        "| `Query WHERE city = ?` | `Scan` | 0.5 for all pages | never |",
+        "| `` Scan FILTER `größe x` = ? `` | `Scan` | 0.5 for all pages | 1 |",
+        "| `GetItem` | `table by pk = ? AND sk = ?` | 0.5 | 1 | 1.0 |",
+        "| `PutItem Orders` | not expected | - | 1 | 1.0 |",
+    ] {
+        assert!(text.contains(row), "{row}\n{text}");
+    }
+    // A pattern of an index that is dropped says so; nothing else is lost.
+    mount.sh("rmdir Orders/gsi/by-status").ok();
+    let text = mount.sh("cat Orders/access.md").ok().to_owned();
+    assert!(text.contains("| the table has no index 'by-status'; without a name access.md tells what answers | - | never |"), "{text}");
+    assert!(
+        text.contains("| `by state: Query WHERE status = ?` | `Scan` |"),
+        "{text}"
+    );
+    // What is no pattern is refused, and nothing changes.
+    for (text, said) in [
+        ("Query by-city WHERE city = ?", "no index 'by-city'"),
+        ("GetItem\nQuery", "line 2: a Query has WHERE"),
+        ("Scan WHERE a = ?", "a Scan has FILTER"),
+        ("cat $(reboot) | sh", "it begins with one of Query, Scan"),
+        ("Query WHERE pk = \u{1b}[31m", "conditions are like"),
+        (&"GetItem\n".repeat(201), "at most 200"),
+        (&"#".repeat(64 * 1024), "in 16 KiB"),
+    ] {
+        let path = mount.path().join("Orders/access.expected");
+        assert_eq!(
+            std::fs::write(&path, format!("{text}\n"))
+                .unwrap_err()
+                .raw_os_error(),
+            Some(libc::EINVAL),
+            "{text:.99}"
+        );
+        let last = mount.sh("cat .ddb/errors/last").ok().to_owned();
+        assert!(last.contains(said), "{said}: {last}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), lines);
+    }
+    // More lines are added, a blank line takes them away, and a table made again has none.
+    mount.sh("echo PutItem >> Orders/access.expected; tail -n 2 Orders/access.expected | tr '\\n' ' ' | grep -qx 'GetItem PutItem '").ok();
+    mount.sh("echo > Orders/access.expected; grep -q '^# latest' Orders/access.expected && ! grep -q Expected Orders/access.md").ok();
+    mount.sh("echo GetItem > Flat/access.expected; grep -q Expected Flat/access.md; cp Flat/schema.json /tmp/$$.json && rmdir Flat && mkdir Flat && cat /tmp/$$.json > Flat/schema.json; rm /tmp/$$.json; ! grep -q Expected Flat/access.md").ok();
 }

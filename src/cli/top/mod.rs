@@ -37,7 +37,7 @@ use state::{AfterKey, Sort, TopState};
 #[command(after_help = "\
 Keys: q or Ctrl-C quits; up and down, or k and j, choose a row; u r w t l n
 sort; / filters, Enter keeps the filter and Esc clears it; m switches partitions
-and keys between the last minute, hour and day.
+and keys between the last minute, hour and day; a switches to access patterns.
 
 Its reads are free: they are neither charged, throttled nor counted.
 
@@ -117,7 +117,12 @@ fn once(mut files: MountFiles, mut state: TopState) -> Result<CommandResult, Cli
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
-    print_text(&plain::text(&shown, &details, state.spent.as_ref()))?;
+    print_text(&plain::text(
+        state.window,
+        &shown,
+        &details,
+        state.spent.as_ref(),
+    ))?;
     match &state.problem {
         Some(trouble) => Err(CliError::Message(format!(
             "not all could be read: {trouble}"

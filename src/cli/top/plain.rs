@@ -1,75 +1,42 @@
 //! Text output of `ddbfs top`: formats of figures for people, and a view as aligned text for
-//! scripts: a line begins with its kind, and has blanks only between its columns. A missing figure
-//! is `-`.
+//! scripts: a line begins with its kind, and has blanks only between its columns, and in a request,
+//! which is the last. A missing figure is `-`.
 
 use indicatif::BinaryBytes;
 use ratatui::text::Span;
 
 use super::read::{SourceDetails, Spending};
 use super::state::TopRow;
+use crate::model::metrics::Period;
 
-const OF_SOURCES: [&str; 14] = [
-    "#what",
-    "path",
-    "read_per_s",
-    "read_provisioned",
-    "write_per_s",
-    "write_provisioned",
-    "throttles",
-    "mean_ms",
-    "worst_ms",
-    "items",
-    "bytes",
-    "requests",
-    "throttled",
-    "bulk_units",
-];
-const OF_PARTITIONS: [&str; 10] = [
-    "#what",
-    "path",
-    "partition",
-    "load_percent",
-    "busiest_percent",
-    "read_per_s",
-    "write_per_s",
-    "throttles",
-    "items",
-    "bytes",
-];
-const OF_KEYS: [&str; 8] = [
-    "#what",
-    "path",
-    "rank",
-    "partition",
-    "read_per_s",
-    "write_per_s",
-    "throttles",
-    "key",
-];
+const OF_SOURCES: &str = "#what path read_per_s read_provisioned write_per_s write_provisioned throttles mean_ms worst_ms items bytes requests throttled bulk_units";
+const OF_PARTITIONS: &str = "#what path partition load_percent busiest_percent read_per_s write_per_s throttles items bytes";
+const OF_KEYS: &str = "#what path rank partition read_per_s write_per_s throttles key";
 
-const OF_SPENT: [&str; 6] = [
-    "#what",
-    "money",
-    "budget",
-    "currency",
-    "read_units",
-    "write_units",
-];
+const OF_PATTERNS: &str =
+    "#what path rank requests read_units write_units evaluated returned p99_ms throttled request";
 
-/// The most keys of a table or index that are printed.
+const OF_SPENT: &str = "#what money budget currency read_units write_units";
+
+/// The most keys, and access patterns, of a table or index that are printed.
 const KEYS_MAX: usize = 10;
 
-/// Formats tables and indexes, then partitions and hot keys of those with details, then the
-/// spending on a remote service.
-pub fn text(rows: &[&TopRow], details: &[SourceDetails], spent: Option<&Spending>) -> String {
-    let paid = spent.map(|spent| (&OF_SPENT[..], vec![spending(spent)]));
-    let tables: [(&[&str], Vec<Vec<String>>); 3] = [
-        (&OF_SOURCES, rows.iter().map(|row| source(row)).collect()),
-        (
-            &OF_PARTITIONS,
-            details.iter().flat_map(partitions).collect(),
-        ),
-        (&OF_KEYS, details.iter().flat_map(keys).collect()),
+/// Formats the window, then tables and indexes, then partitions, hot keys and access patterns of those
+/// with details, then the spending on a remote service.
+pub fn text(
+    window: Period,
+    rows: &[&TopRow],
+    details: &[SourceDetails],
+    spent: Option<&Spending>,
+) -> String {
+    let window = vec!["window".to_owned(), window.name().to_owned()];
+    let paid = spent.map(|spent| (OF_SPENT, vec![spending(spent)]));
+    let tables = [
+        ("#what window", vec![window]),
+        (OF_SOURCES, rows.iter().map(|row| source(row)).collect()),
+        (OF_PARTITIONS, details.iter().flat_map(partitions).collect()),
+        (OF_KEYS, details.iter().flat_map(keys).collect()),
+        (OF_PATTERNS, details.iter().flat_map(patterns).collect()),
     ];
     tables
         .iter()
@@ -148,12 +115,35 @@ fn keys(details: &SourceDetails) -> impl Iterator<Item = Vec<String>> {
         })
 }
 
+/// Returns the patterns of a table, which has those of its indexes.
+fn patterns(details: &SourceDetails) -> impl Iterator<Item = Vec<String>> {
+    let of_table = details
+        .patterns
+        .iter()
+        .filter(|_| !details.path.contains('/'));
+    of_table.take(KEYS_MAX).zip(1..).map(|(pattern, rank)| {
+        vec![
+            "pattern".to_owned(),
+            details.path.clone(),
+            rank.to_string(),
+            pattern.requests.to_string(),
+            rate(pattern.read_units),
+            rate(pattern.write_units),
+            pattern.evaluated.to_string(),
+            pattern.returned.to_string(),
+            rate_or_none(pattern.p99_ms),
+            pattern.throttled.to_string(),
+            pattern.request.clone(),
+        ]
+    })
+}
+
 /// Aligns lines below their column names: figures to the right, words to the left, nothing after
 /// the last.
-fn aligned(columns: &[&str], lines: &[Vec<String>]) -> String {
-    let head: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
+fn aligned(columns: &str, lines: &[Vec<String>]) -> String {
+    let head: Vec<String> = columns.split(' ').map(ToOwned::to_owned).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&head).chain(lines).collect();
-    let shape: Vec<(usize, bool)> = (0..columns.len()).map(|place| shape(&all, place)).collect();
+    let shape: Vec<(usize, bool)> = (0..head.len()).map(|place| shape(&all, place)).collect();
     let mut out = String::new();
     for line in all {
         let cells = line.iter().zip(&shape).map(|(cell, (width, is_figure))| {

@@ -1,5 +1,5 @@
 //! The input of `ddbfs top`: parsers of a mount's files about its tables: `T/capacity.json` of
-//! each, and `partitions/heat.tsv` and `partitions/hot.tsv` of a chosen table or index. Columns are
+//! each, and `partitions/heat.tsv`, `partitions/hot.tsv` and `access.json` of a chosen table or index. Columns are
 //! found by their names, as others may be added. The mount neither counts nor charges these reads.
 
 use std::io::{self, ErrorKind};
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::find::MountFiles;
 use crate::cli::mount_reader::is_dead;
+use crate::codec::sanitize;
 use crate::model::metrics::{Period, RequestCounts};
 
 /// The kind of a table or index.
@@ -331,7 +332,21 @@ pub struct HotKeyLine {
     pub throttles: u64,
 }
 
-/// The partitions and hot keys of a table or index, over a window.
+/// The requests of a table or index with one normal form, over a window.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct PatternLine {
+    #[serde(skip)]
+    pub request: String,
+    pub requests: u64,
+    pub read_units: f64,
+    pub write_units: f64,
+    pub evaluated: u64,
+    pub returned: u64,
+    pub p99_ms: Option<f64>,
+    pub throttled: u64,
+}
+
+/// The partitions, hot keys and access patterns of a table or index, over a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceDetails {
     pub path: String,
@@ -339,6 +354,8 @@ pub struct SourceDetails {
     pub partitions: Vec<PartitionHeat>,
     /// Hottest first.
     pub keys: Vec<HotKeyLine>,
+    /// Those with the most units first; of a table with those of its indexes.
+    pub patterns: Vec<PatternLine>,
     /// The most bytes of a partition.
     pub bytes_max: Option<u64>,
 }
@@ -350,10 +367,14 @@ pub struct SourceDetails {
 /// The mount cannot be read, or a file of it has other columns.
 pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result<SourceDetails> {
     let own = path.split_once("/lsi/").map_or(path, |(table, _)| table);
-    let mut text_of = |name: &str| match mount.text(&format!("{own}/partitions/{name}")) {
+    let mut text_of = |path: &str| match mount.text(path) {
         Err(error) if !is_mount_error(&error) => Ok(String::new()),
         read => read,
     };
+    let (table, index) = path.split_once('/').unwrap_or((path, ""));
+    let access = text_of(&format!("{table}/access.json"))?;
+    let index = index.rsplit('/').next().unwrap_or_default();
+    let mut text_of = |name: &str| text_of(&format!("{own}/partitions/{name}"));
     let heat = text_of(&file("heat", window))?;
     let hot = text_of(&file("hot", window))?;
     let partitions = partitions(&heat)?;
@@ -368,8 +389,30 @@ pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result
         window,
         partitions,
         keys: hot_keys(&hot, window)?,
+        patterns: patterns(&access, index, window)?,
         bytes_max,
     })
+}
+
+/// Parses `access.json`: the patterns of an index, or all if its name is empty.
+pub fn patterns(text: &str, index: &str, window: Period) -> serde_json::Result<Vec<PatternLine>> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let file: Value = serde_json::from_str(text)?;
+    let all = file["patterns"].as_array().into_iter().flatten();
+    let of_index = all.filter(|pattern| index.is_empty() || pattern["index"] == index);
+    let lines = of_index.map(|pattern| {
+        let mut line: PatternLine = serde_json::from_value(pattern[window.name()].clone())?;
+        let request = pattern["request"].as_str().unwrap_or_default();
+        line.request = sanitize::line(request, sanitize::TEXT_CHARS_MAX);
+        Ok(line)
+    });
+    let mut lines = lines.collect::<serde_json::Result<Vec<_>>>()?;
+    lines.retain(|line| line.requests > 0);
+    let units = |line: &PatternLine| line.read_units + line.write_units;
+    lines.sort_by(|one, other| units(other).total_cmp(&units(one)));
+    Ok(lines)
 }
 
 /// Parses `heat.tsv`.

@@ -1,5 +1,5 @@
 //! The view of `ddbfs top`, drawn with ratatui from the state: tables and indexes above, partitions
-//! and hot keys of the chosen one below. On a narrow terminal the least informative columns are
+//! and hot keys of the chosen one below, or its access patterns. On a narrow terminal the least informative columns are
 //! omitted first.
 
 use ratatui::Frame;
@@ -9,9 +9,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, TableState};
 
 use crate::codec::count::{plural, throttled};
+use crate::codec::sanitize::line;
 
 use super::plain::{bar, bytes, configured, rate, rate_or_none};
-use super::read::{HotKeyLine, PartitionHeat, SourceDetails};
+use super::read::{HotKeyLine, PartitionHeat, PatternLine, SourceDetails};
 use super::state::{SORTS, Sort, TopRow, TopState};
 
 /// The width from which on the panes are side by side.
@@ -19,6 +20,7 @@ const PANES_WIDTH: u16 = 110;
 /// The height below which there are no details.
 const DETAILS_HEIGHT: u16 = 12;
 const NAME_WIDTH: u16 = 20;
+const REQUEST_WIDTH: u16 = 40;
 /// The width of a partition's name.
 const NUMBER_WIDTH: u16 = 4;
 const BAR_WIDTH: u16 = 8;
@@ -49,13 +51,9 @@ const OF_SOURCES: [ScreenColumn<TopRow>; 10] = [
         sort: Some(Sort::Reads),
         cell: |row| rate(row.load.read).into(),
     },
-    ScreenColumn {
-        title: PROVISIONED,
-        width: 6,
-        rank: 4,
-        sort: None,
-        cell: |row| configured(row.reading.provisioned.map(|u| u.read)).into(),
-    },
+    figure(PROVISIONED, 6, 4, |row| {
+        configured(row.reading.provisioned.map(|u| u.read)).into()
+    }),
     ScreenColumn {
         title: "write/s",
         width: 8,
@@ -63,13 +61,9 @@ const OF_SOURCES: [ScreenColumn<TopRow>; 10] = [
         sort: Some(Sort::Writes),
         cell: |row| rate(row.load.write).into(),
     },
-    ScreenColumn {
-        title: PROVISIONED,
-        width: 6,
-        rank: 5,
-        sort: None,
-        cell: |row| configured(row.reading.provisioned.map(|u| u.write)).into(),
-    },
+    figure(PROVISIONED, 6, 5, |row| {
+        configured(row.reading.provisioned.map(|u| u.write)).into()
+    }),
     ScreenColumn {
         title: "throttles",
         width: 10,
@@ -84,117 +78,53 @@ const OF_SOURCES: [ScreenColumn<TopRow>; 10] = [
         sort: Some(Sort::Latency),
         cell: |row| rate_or_none(row.mean_ms).into(),
     },
-    ScreenColumn {
-        title: "worst ms",
-        width: 8,
-        rank: 6,
-        sort: None,
-        cell: |row| rate_or_none(row.worst_ms).into(),
-    },
-    ScreenColumn {
-        title: "items",
-        width: 9,
-        rank: 8,
-        sort: None,
-        cell: |row| row.reading.items.to_string().into(),
-    },
-    ScreenColumn {
-        title: "bytes",
-        width: 10,
-        rank: 7,
-        sort: None,
-        cell: |row| bytes(row.reading.bytes).into(),
-    },
-    ScreenColumn {
-        title: BULK,
-        width: 8,
-        rank: 9,
-        sort: None,
-        cell: |row| rate(row.reading.bulk).into(),
-    },
+    figure("worst ms", 8, 6, |row| rate_or_none(row.worst_ms).into()),
+    figure("items", 9, 8, |row| row.reading.items.to_string().into()),
+    figure("bytes", 10, 7, |row| bytes(row.reading.bytes).into()),
+    figure(BULK, 8, 9, |row| rate(row.reading.bulk).into()),
 ];
 
+/// Returns a column that stands for no order.
+const fn figure<T>(
+    title: &'static str,
+    width: u16,
+    rank: u8,
+    cell: fn(&T) -> Span<'static>,
+) -> ScreenColumn<T> {
+    ScreenColumn {
+        title,
+        width,
+        rank,
+        sort: None,
+        cell,
+    }
+}
+
 const OF_PARTITIONS: [ScreenColumn<PartitionHeat>; 7] = [
-    ScreenColumn {
-        title: "%",
-        width: 5,
-        rank: 0,
-        sort: None,
-        cell: |one| rate(one.percent).into(),
-    },
-    ScreenColumn {
-        title: "peak %",
-        width: 6,
-        rank: 1,
-        sort: None,
-        cell: |one| rate(one.busiest_percent).into(),
-    },
-    ScreenColumn {
-        title: "read/s",
-        width: 7,
-        rank: 2,
-        sort: None,
-        cell: |one| rate(one.read_per_second).into(),
-    },
-    ScreenColumn {
-        title: "write/s",
-        width: 7,
-        rank: 3,
-        sort: None,
-        cell: |one| rate(one.write_per_second).into(),
-    },
-    ScreenColumn {
-        title: "throttles",
-        width: 9,
-        rank: 4,
-        sort: None,
-        cell: |one| throttles(one.throttles),
-    },
-    ScreenColumn {
-        title: "items",
-        width: 8,
-        rank: 6,
-        sort: None,
-        cell: |one| one.items.to_string().into(),
-    },
-    ScreenColumn {
-        title: "bytes",
-        width: 10,
-        rank: 5,
-        sort: None,
-        cell: |one| bytes(one.bytes).into(),
-    },
+    figure("%", 5, 0, |one| rate(one.percent).into()),
+    figure("peak %", 6, 1, |one| rate(one.busiest_percent).into()),
+    figure("read/s", 7, 2, |one| rate(one.read_per_second).into()),
+    figure("write/s", 7, 3, |one| rate(one.write_per_second).into()),
+    figure("throttles", 9, 4, |one| throttles(one.throttles)),
+    figure("items", 8, 6, |one| one.items.to_string().into()),
+    figure("bytes", 10, 5, |one| bytes(one.bytes).into()),
 ];
 
 const OF_KEYS: [ScreenColumn<HotKeyLine>; 4] = [
-    ScreenColumn {
-        title: "read/s",
-        width: 8,
-        rank: 0,
-        sort: None,
-        cell: |key| rate(key.read_per_second).into(),
-    },
-    ScreenColumn {
-        title: "write/s",
-        width: 8,
-        rank: 1,
-        sort: None,
-        cell: |key| rate(key.write_per_second).into(),
-    },
-    ScreenColumn {
-        title: "throttles",
-        width: 9,
-        rank: 2,
-        sort: None,
-        cell: |key| throttles(key.throttles),
-    },
-    ScreenColumn {
-        title: "in",
-        width: 5,
-        rank: 3,
-        sort: None,
-        cell: |key| key.partition.clone().into(),
-    },
+    figure("read/s", 8, 0, |key| rate(key.read_per_second).into()),
+    figure("write/s", 8, 1, |key| rate(key.write_per_second).into()),
+    figure("throttles", 9, 2, |key| throttles(key.throttles)),
+    figure("in", 5, 3, |key| key.partition.clone().into()),
+];
+
+const OF_PATTERNS: [ScreenColumn<PatternLine>; 7] = [
+    figure("requests", 8, 2, |one| one.requests.to_string().into()),
+    figure("read", 7, 0, |one| rate(one.read_units).into()),
+    figure("write", 7, 1, |one| rate(one.write_units).into()),
+    figure("evaluated", 9, 5, |one| one.evaluated.to_string().into()),
+    figure("returned", 8, 6, |one| one.returned.to_string().into()),
+    figure("p99 ms", 6, 4, |one| rate_or_none(one.p99_ms).into()),
+    figure("throttled", 9, 3, |one| throttles(one.throttled)),
 ];
 
 /// Returns the columns that fit beside `other` cells, in their order.
@@ -270,6 +200,9 @@ pub fn draw(frame: &mut Frame<'_>, state: &TopState) {
     let Some(details) = &state.details else {
         return;
     };
+    if state.shows_patterns {
+        return patterns(frame, below, details);
+    }
     let lines = u16::try_from(details.partitions.len())
         .unwrap_or(u16::MAX)
         .saturating_add(2);
@@ -341,7 +274,7 @@ fn help(state: &TopState, width: u16) -> Line<'static> {
         format!("filter: {}", state.filter)
     };
     let long = format!(
-        "q quit  ↑↓ choose  / {filter}  m minute, hour, day  sort: {}",
+        "q quit  ↑↓ choose  / {filter}  m minute, hour, day  a access patterns  sort: {}",
         sorts.join(" ")
     );
     if long.chars().count() <= usize::from(width) {
@@ -349,7 +282,7 @@ fn help(state: &TopState, width: u16) -> Line<'static> {
     }
     let letters: Vec<String> = SORTS.iter().map(|(key, _)| key.to_string()).collect();
     Line::from(format!(
-        "q quit  ↑↓ choose  m window  {} sort  / {filter}",
+        "q quit  ↑↓ choose  m window  a access patterns  {} sort  / {filter}",
         letters.join(" ")
     ))
     .dim()
@@ -514,6 +447,21 @@ fn load_bar(partition: &PartitionHeat, width: u16) -> Cell<'static> {
         .count();
     let more = "░".repeat(peak.saturating_sub(mean.chars().count()));
     Cell::from(Span::from(mean + &more).fg(colour))
+}
+
+fn patterns(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
+    let inside = pane_of(frame, area, details, "access patterns");
+    if details.patterns.is_empty() {
+        return frame.render_widget(Paragraph::new("no requests").dim(), inside);
+    }
+    let columns = fitting(&OF_PATTERNS, inside.width, REQUEST_WIDTH);
+    let width = usize::from(remaining_width(&columns, inside.width));
+    let lines = details.patterns.iter().map(|one| {
+        let request = line(&one.request, width.saturating_sub(1));
+        (vec![Cell::from(request)], one, Style::new())
+    });
+    let heads = vec![(Span::from("request"), Constraint::Fill(1))];
+    frame.render_widget(figures(heads, &columns, None, lines), inside);
 }
 
 fn keys(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {

@@ -182,6 +182,8 @@ pub struct TopState {
     /// True if keys go to the filter.
     pub is_typing: bool,
     pub window: Period,
+    /// True if access patterns are below, in place of partitions and keys.
+    pub shows_patterns: bool,
     /// The details of the chosen table or index, once they are read.
     pub details: Option<SourceDetails>,
     /// The reason why nothing newer is shown.
@@ -203,6 +205,7 @@ impl TopState {
             filter,
             window,
             is_typing: false,
+            shows_patterns: false,
             details: None,
             problem: None,
             spent: None,
@@ -294,6 +297,7 @@ impl TopState {
         match letter {
             '/' => self.is_typing = true,
             'm' => self.window = next(self.window),
+            'a' => self.shows_patterns = !self.shows_patterns,
             'k' => self.choose(|place, _| place.saturating_sub(1)),
             'j' => self.choose(|place, _| place + 1),
             _ => {

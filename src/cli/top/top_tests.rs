@@ -78,12 +78,27 @@ const HEAT: &str = "#last minute: 2026-01-02T03:04:10.000Z to 2026-01-02T03:05:0
 const HOT: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n\
     1\tp01\tu7\t0.0\t114.0\t7\t342.0\t342.0\n2\tp00\tan%20other\t540.0\t6.0\t0\t558.0\t558.0\n";
 
+/// Makes an `access.json` of two patterns, the first of an index.
+fn access() -> String {
+    let counts = |read: f64, requests: u64| json!({"requests": requests, "read_units": read, "write_units": 0.0, "evaluated": 400, "returned": 4, "throws_away": true, "p50_ms": 0.1, "p99_ms": 1.25, "throttled": 3, "failed_conditions": 0, "entities": {}});
+    let pattern = |request: &str, index: Value, read: f64| {
+        let last = counts(read, 8);
+        json!({"request": request, "index": index, "minute": last, "hour": last, "day": last})
+    };
+    json!({"table": "Orders", "patterns": [
+        pattern("Query Orders/by-status WHERE status = ?", json!("by-status"), 20.0),
+        pattern("Scan Orders FILTER `a\u{1b}[31m\nb` = ?", Value::Null, 512.0),
+    ]})
+    .to_string()
+}
+
 fn details() -> SourceDetails {
     SourceDetails {
         path: "Orders".to_owned(),
         window: Period::Minute,
         partitions: read::partitions(HEAT).unwrap(),
         keys: read::hot_keys(HOT, Period::Minute).unwrap(),
+        patterns: read::patterns(&access(), "", Period::Minute).unwrap(),
         bytes_max: Some(1 << 30),
     }
 }
@@ -465,7 +480,7 @@ fn each_part_names_its_window_and_nothing_is_cut_at_80_columns() {
             .trim_end()
             .ends_with("d  2 of 12 requests throttled (8 throttle events)")
             && lines[1].starts_with("last 2.0 seconds; throttles of the last minute")
-            && lines[23].ends_with("m window  u r w t l n sort  / filter"),
+            && lines[23].ends_with("m window  a access patterns  u r w t l n sort  / filter"),
         "{drawn}"
     );
     for part in [
@@ -475,6 +490,36 @@ fn each_part_names_its_window_and_nothing_is_cut_at_80_columns() {
     ] {
         assert!(drawn.contains(part), "{part}\n{drawn}");
     }
+}
+
+#[test]
+fn access_patterns_are_a_page() {
+    let mut state = state();
+    state.details = Some(details());
+    press(&mut state, "a");
+    let narrow = drawn(&state, 80, 24);
+    for part in [
+        "last minute: access patterns of Orders",
+        "\nrequest   ",
+        "    read   write",
+        "\nScan Orders FILTER `a\\u{1b}[31m\\nb` = ?",
+        "\nQuery Orders/by-status WHERE status = ?",
+        "a access patterns",
+    ] {
+        assert!(narrow.contains(part), "{part}\n{narrow}");
+    }
+    assert!(!narrow.contains("hottest"), "{narrow}");
+    let wide = drawn(&state, 200, 24);
+    let titles = "requests    read   write evaluated returned p99 ms throttled";
+    assert!(wide.contains(titles), "{wide}");
+    println!("{narrow}{wide}");
+    // An index has its own.
+    let of_index = read::patterns(&access(), "by-status", Period::Day).unwrap();
+    assert_eq!(of_index.len(), 1);
+    state.details.as_mut().unwrap().patterns.clear();
+    assert!(drawn(&state, 80, 24).contains("no requests"));
+    press(&mut state, "a");
+    assert!(drawn(&state, 80, 24).contains("hottest keys"));
 }
 
 #[test]
@@ -493,8 +538,11 @@ fn what_is_wrong_is_said_in_the_first_line() {
 #[test]
 fn a_look_as_text_has_the_same_columns_in_every_line() {
     let state = state();
-    let text = plain::text(&state.shown(), &[details()], None);
+    let text = plain::text(Period::Minute, &state.shown(), &[details()], None);
     let expected = "\
+#what   window
+window  minute
+
 #what  path                  read_per_s  read_provisioned  write_per_s  write_provisioned  throttles  mean_ms  worst_ms  items  bytes  requests  throttled  bulk_units
 table  Orders                      10.0                10         2.00                  5          8     2.00      30.5     10   2048        12          2           0
 gsi    Orders/gsi/by-status           0                 4         4.00                  4          0        -         -     10   2048         0          0         400
@@ -508,6 +556,10 @@ partition  Orders  p01                91.0            100.0           0         
 #what  path    rank  partition  read_per_s  write_per_s  throttles  key
 key    Orders     1  p01                 0         1.90          7  u7
 key    Orders     2  p00              9.00         0.10          0  an%20other
+
+#what    path    rank  requests  read_units  write_units  evaluated  returned  p99_ms  throttled  request
+pattern  Orders     1         8         512            0        400         4    1.25          3  Scan Orders FILTER `a\\u{1b}[31m\\nb` = ?
+pattern  Orders     2         8        20.0            0        400         4    1.25          3  Query Orders/by-status WHERE status = ?
 ";
     assert_eq!(text, expected);
 }
@@ -527,7 +579,7 @@ fn what_a_service_elsewhere_was_paid_is_told() {
         drawn(&state, 120, 24)
     );
     let expected = "\n#what   money  budget  currency  read_units  write_units\nspent  0.0125       2  USD              120            0\n";
-    let told = plain::text(&[], &[], state.spent.as_ref());
+    let told = plain::text(Period::Day, &[], &[], state.spent.as_ref());
     assert!(told.ends_with(expected), "{told}");
     // A mount of local data shows no spending.
     assert_eq!(

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::{EntryPlace, EntrySink, FileEntry, FileError};
-use crate::codec::dynamodb_json;
+use crate::codec::{count::plural, dynamodb_json};
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
 use crate::model::{AttributeValue, Item};
 
@@ -198,8 +198,8 @@ impl Columns<'_> {
     fn parse(&self, header: &[String], row: &[&str]) -> Result<Item, String> {
         if row.len() != header.len() {
             return Err(format!(
-                "The row has {} columns, the header {}",
-                row.len(),
+                "The row has {}, the header {}",
+                plural(row.len() as u64, "column"),
                 header.len()
             ));
         }

@@ -95,7 +95,9 @@ fn write_window(out: &mut String, tables: &[TablePatterns], window: Period) {
     );
     let mut wasteful = String::new();
     for (number, (table, form, counts)) in rows.iter().take(ROWS_MAX).enumerate() {
-        let mark = if counts.throws_away() { " **!**" } else { "" };
+        // An index for requests of many forms is none that a person could make.
+        let throws_away = counts.throws_away() && !form.is_others();
+        let mark = if throws_away { " **!**" } else { "" };
         let request = sanitize::code(&request_text(table, form), REQUEST_CHARS_MAX);
         let _ = writeln!(
             out,
@@ -113,7 +115,7 @@ fn write_window(out: &mut String, tables: &[TablePatterns], window: Period) {
             counts.failed_conditions,
             entities(counts),
         );
-        if counts.throws_away() {
+        if throws_away {
             let _ = writeln!(
                 wasteful,
                 "\n**!** Number {} throws away most of what it reads: it evaluated {} items and returned {}, and paid for all of them; \

@@ -2,7 +2,7 @@
 //! mount, and perhaps takes commands. One row declares a file; the function of a row is in the
 //! source file of its feature.
 
-use super::{absence, heat, info, schema, scratch, table_files};
+use super::{absence, expected, heat, info, schema, scratch, table_files};
 use crate::codec::definitions::export;
 use crate::codec::metrics::{access, capacity, cloudwatch, prometheus};
 use crate::fs::{
@@ -21,7 +21,7 @@ use crate::inspect::shapes;
 use crate::model::metrics::Period::{Day, Hour, Minute};
 
 /// Files in the directory of a table or a draft; listed if the mount shows all.
-pub static TABLE_FILES: [DerivedFile; 17] = [
+pub static TABLE_FILES: [DerivedFile; 18] = [
     DerivedFile::text("describe.json", table_files::describe),
     DerivedFile::text("schema.cfn.yaml", |mount, at| {
         table_files::exported(mount, at, export::cloudformation)
@@ -41,16 +41,10 @@ pub static TABLE_FILES: [DerivedFile; 17] = [
         .in_drafts()
         .with_command(CommandThread::Long, table_files::run_command),
     DerivedFile::text("advice.md", table_files::advice).volatile(),
-    DerivedFile::text("access.md", |mount, at| {
-        info::access(mount, at, |table, layout| {
-            let title = table.0.as_str();
-            access::markdown(title, std::slice::from_ref(table), |of| {
-                layout.time_span(of)
-            })
-            .into()
-        })
-    })
-    .since_mount(),
+    DerivedFile::text("access.md", expected::report).volatile(),
+    DerivedFile::text("access.expected", expected::text)
+        .since_mount()
+        .with_open(expected::open),
     DerivedFile::text("access.json", |mount, at| {
         info::access(mount, at, |table, layout| {
             pretty_json(&access::json(table, |of| layout.time_span(of)))

@@ -12,6 +12,7 @@ mod api;
 pub mod batch;
 pub mod derived;
 pub mod discarded_writes;
+mod expected;
 mod heat;
 pub mod help;
 pub mod index_draft;

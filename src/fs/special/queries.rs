@@ -9,7 +9,7 @@
 //! link is checked when it is made: a bad clause is refused then. A request is checked when it is
 //! written; its name ends in `.json`, that of a link does not.
 
-use super::help;
+use super::{expected::SAVED_NAME, help};
 use crate::fs::{
     open::{host::record_error, link_text, node_ops::open_text, prelude::*, text::ExecuteText},
     query::QueryPath,
@@ -112,6 +112,7 @@ impl NodeOps for SavedFile {
         let all = mount.db.saved_queries(table)?;
         Ok(all
             .iter()
+            .filter(|(name, _)| *name != SAVED_NAME)
             .map(|(name, query)| to_dirent(&listed_node(node, name, &query.form), name))
             .collect())
     }
@@ -382,15 +383,20 @@ impl ExecuteText for SavedRequestTarget {
         reply: VersionReply,
     ) {
         let (table, change) = request;
-        let host_clone = host.clone();
-        host.run_short(Box::new(move || {
-            reply.complete(
-                match host_clone.mount.db.change_saved_queries(&table, change) {
-                    Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
-                    Ok(_) => Ok(0),
-                    Err(error) => Err(error),
-                },
-            );
-        }));
+        execute(host, table, change, reply);
     }
+}
+
+/// Changes what is saved with a table, on a thread for short work.
+pub fn execute(host: &Host, table: TableName, change: SavedQueryChange, reply: VersionReply) {
+    let host_clone = host.clone();
+    host.run_short(Box::new(move || {
+        reply.complete(
+            match host_clone.mount.db.change_saved_queries(&table, change) {
+                Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
+                Ok(_) => Ok(0),
+                Err(error) => Err(error),
+            },
+        );
+    }));
 }

@@ -13,6 +13,8 @@ use crate::model::error::StoreError;
 pub struct KeyExpression {
     text: String,
     parts: Vec<KeyPart>,
+    /// The type that the key has; `None` for all that a key may have.
+    key_type: Option<AttributeType>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +41,21 @@ impl KeyExpression {
                 name: name.to_owned(),
                 chars: None,
             }],
+            key_type: None,
         }
+    }
+
+    /// Returns the attribute that is the whole key.
+    pub fn attribute(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [KeyPart::Attribute { name, chars: None }] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Leaves out values of other types.
+    pub fn set_type(&mut self, key_type: AttributeType) {
+        self.key_type = Some(key_type);
     }
 
     /// Parses an expression; a text without braces is as if it were in them.
@@ -51,6 +67,7 @@ impl KeyExpression {
             return Ok(Self {
                 text: text.to_owned(),
                 parts: vec![part(text)?],
+                key_type: None,
             });
         }
         let mut parts = Vec::new();
@@ -79,6 +96,7 @@ impl KeyExpression {
         Ok(Self {
             text: text.to_owned(),
             parts,
+            key_type: None,
         })
     }
 
@@ -129,6 +147,11 @@ impl KeyExpression {
                         let reason = format!("with {} as {kind}, which no key can be", shown());
                         return Ok(Err(reason));
                     }
+                    if let Some(other) = self.key_type.filter(|other| *other != kind) {
+                        let reason =
+                            format!("with {} as {kind}, where the key is {other}", shown());
+                        return Ok(Err(reason));
+                    }
                     key.extend(cell(&value).chars().take(chars.unwrap_or(usize::MAX)));
                 }
             }
@@ -156,13 +179,20 @@ fn part(inner: &str) -> Result<KeyPart, String> {
             )),
         };
     }
+    let is_length = |text: &str| text.bytes().all(|byte| b"+-.0123456789".contains(&byte));
     let (name, chars) = match inner.rsplit_once(':') {
-        Some((name, chars)) if chars.parse::<usize>().is_ok() => (name, chars.parse().ok()),
+        Some((name, chars)) if is_length(chars) => (name, Some(chars.parse().unwrap_or(0))),
         _ => (inner, None),
     };
+    if name != name.trim() {
+        return Err(format!(
+            "{{{inner}}}: there is a blank beside the name; write {{{}}}",
+            inner.trim()
+        ));
+    }
     if name.is_empty() || chars == Some(0) {
         return Err(format!(
-            "{{{inner}}}: braces hold {{attribute}}, {{attribute:LENGTH}} or {{0..9}}"
+            "{{{inner}}}: braces hold {{attribute}}, {{attribute:LENGTH}} with a length from 1 on, or {{0..9}}"
         ));
     }
     Ok(KeyPart::Attribute {
@@ -220,6 +250,11 @@ mod tests {
             ("{}", "braces hold"),
             ("{a:0}", "braces hold"),
             ("{:3}", "braces hold"),
+            ("{pk:-1}", "a length from 1 on"),
+            ("{pk:}", "a length from 1 on"),
+            ("{pk:99999999999999999999}", "a length from 1 on"),
+            ("{ pk }", "a blank beside the name; write {pk}"),
+            ("{pk :3}", "a blank beside the name"),
             ("{9..0}", "1 to 1000 numbers"),
             ("{0..1000}", "1 to 1000 numbers"),
             ("{0..18446744073709551615}", "1 to 1000 numbers"),

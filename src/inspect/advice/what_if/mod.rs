@@ -31,6 +31,7 @@ use crate::database::{Browse, EntryKey, SourceName};
 use crate::engine::base::write_units;
 use crate::engine::meter::top_keys::TopKeys;
 use crate::engine::partitions::required_count;
+use crate::expr::key_condition::KeySchemaView;
 use crate::inspect::patterns::SourceKey;
 use crate::inspect::sampling;
 use crate::inspect::violations::cell;
@@ -39,10 +40,14 @@ use crate::model::error::StoreError;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::metrics::{Billing, Load, PartitionLimits, Period};
 use crate::model::schema::ProvisionedThroughput;
-use crate::model::{Error, IndexName, KeyAttribute, KeySchema, TableName, TableSchema};
+use crate::model::{
+    AttributeType, Error, IndexName, KeyAttribute, KeySchema, TableName, TableSchema,
+};
 use distinct::Distinct;
 use spread::Spread;
 
+/// The items by which the type of an attribute is told.
+const TYPE_SAMPLES: u32 = 1_000;
 /// The characters kept of a value.
 const NAME_CHARS_MAX: usize = 60;
 
@@ -125,6 +130,7 @@ pub fn try_on(
     let traffic = facts::read_traffic(database, &description)?;
     let spread = Spread::read(database, &source, traffic.as_ref(), description.at_ms)?;
     let mut designs = designs(&description.schema, change);
+    set_types(database, &source, &description.schema, &mut designs)?;
     let mut items = 0;
     let key = &description.schema.key;
     sampling::each_record(database, &source, None, u64::MAX, &mut |record| {
@@ -205,6 +211,41 @@ fn designs(schema: &TableSchema, change: &WhatIf) -> Vec<Design> {
         ..Design::default()
     }));
     all
+}
+
+/// Gives each tried key of one attribute its type: that of a key that the table has, or the one that
+/// most items of a sample have.
+fn set_types(
+    database: &dyn Browse,
+    source: &SourceName,
+    schema: &TableSchema,
+    designs: &mut [Design],
+) -> Result<(), Error> {
+    let items = sampling::sample(database, source, TYPE_SAMPLES)?;
+    let type_of = |name: &str| {
+        let sources = std::iter::once(None).chain(schema.indexes.iter().map(Some));
+        let mut keys =
+            sources.flat_map(|index| KeySchemaView::for_index(schema, index).attributes());
+        let known = keys.find(|key| key.name == name);
+        let count = |kind: &AttributeType| {
+            let values = items.iter().filter_map(|item| item.get(name));
+            values
+                .filter(|value| value.attribute_type() == *kind)
+                .count()
+        };
+        let kinds = [AttributeType::B, AttributeType::N, AttributeType::S];
+        known
+            .map(|key| key.attribute_type.as_attribute_type())
+            .or_else(|| kinds.into_iter().max_by_key(count))
+    };
+    for design in designs {
+        for key in std::iter::once(&mut design.partition).chain(&mut design.sort) {
+            if let Some(key_type) = key.attribute().and_then(type_of) {
+                key.set_type(key_type);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns an item's key as text.
