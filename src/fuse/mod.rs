@@ -63,6 +63,7 @@ use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 use parking_lot::Mutex;
 
 use crate::fs::View;
+use crate::fs::view::KernelConnection;
 use notify::Notifier;
 use shell::Shell;
 
@@ -138,12 +139,16 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
         &config(options),
     )?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
-    let notifier = Notifier::new(device, options.notify_timeout)?;
-    let tell = move |invalidations, wait, result, then| {
-        notifier.invalidate(invalidations, wait, result, then)
+    let notifier = Arc::new(Notifier::new(device, options.notify_timeout)?);
+    let of_store = Arc::clone(&notifier);
+    let kernel = KernelConnection {
+        notify: Arc::new(move |invalidations, wait, result, then| {
+            notifier.invalidate(invalidations, wait, result, then)
+        }),
+        store: Arc::new(move |ino, bytes: &[u8]| of_store.store(ino, bytes)),
     };
     view.kernel_cache()
-        .set_mounted(Arc::new(tell), mountpoint::bdi_path(&mountpoint));
+        .set_mounted(kernel, mountpoint::bdi_path(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<EndCallback>::default();
     let of_session = Arc::clone(&when_finished);

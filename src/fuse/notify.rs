@@ -36,6 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// `enum fuse_notify_code` of linux/fuse.h.
 const INVAL_INODE: i32 = 2;
 const INVAL_ENTRY: i32 = 3;
+const STORE: i32 = 4;
 /// `FUSE_EXPIRE_ONLY`: the name is looked up again, and is not dropped. Older kernels drop it.
 const EXPIRE_ONLY: u32 = 1;
 
@@ -172,6 +173,23 @@ impl Notifier {
             None => call_once(&waiting),
         }
         self.send_all(invalidations, on_end, waiting);
+    }
+
+    /// Stores bytes in the page cache, as the beginning of a file. Returns true if the kernel took
+    /// them.
+    pub fn store(&self, ino: u64, bytes: &[u8]) -> bool {
+        let Ok(length) = u32::try_from(bytes.len()) else {
+            return false;
+        };
+        // struct fuse_notify_store_out
+        let head = [
+            &ino.to_ne_bytes()[..],
+            &0_u64.to_ne_bytes(),
+            &length.to_ne_bytes(),
+            &0_u32.to_ne_bytes(),
+        ]
+        .concat();
+        (self.send)(STORE, &[&head, bytes].concat())
     }
 
     fn send_all(

@@ -23,7 +23,7 @@ use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::{ReadBytes, Reply};
 use crate::fs::process::Caller;
-use crate::fs::view::{CallTarget, CopyRangeEnd, CreateReply, NewAttr};
+use crate::fs::view::{CallTarget, CopyRangeEnd, CreateReply, NewAttr, OpenReply, ReadBy};
 use crate::fs::{FsError, View};
 use crate::model::api::WaitPolicy;
 
@@ -46,7 +46,7 @@ const CAPABILITIES: [InitFlags; 6] = [
     // No file has capabilities or set-id bits to kill: saves a request for security.capability at
     // each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
-    // Every file is opened for direct I/O, which without this cannot be mapped shared.
+    // A file opened for direct I/O cannot be mapped shared without this.
     InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
 ];
 
@@ -195,13 +195,18 @@ fn reply_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
     }
 }
 
-/// Returns the flags of an opened file. Direct I/O: each handle reads its own version, and two
-/// handles of one inode must not share pages. Readers need no flush.
-fn fopen_flags(write: bool) -> FopenFlags {
+/// Returns the flags of an opened file. By direct I/O each handle reads its own version; the page
+/// cache has one version for all handles of an inode number. Readers need no flush.
+fn fopen_flags(write: bool, reads: ReadBy) -> FopenFlags {
+    let pages = match reads {
+        ReadBy::Requests => FopenFlags::FOPEN_DIRECT_IO,
+        ReadBy::NewPages => FopenFlags::empty(),
+        ReadBy::Pages => FopenFlags::FOPEN_KEEP_CACHE,
+    };
     if write {
-        FopenFlags::FOPEN_DIRECT_IO
+        pages
     } else {
-        FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH
+        pages | FopenFlags::FOPEN_NOFLUSH
     }
 }
 
@@ -454,8 +459,9 @@ impl Filesystem for Shell {
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let flags = open_flags(flags.0);
-        let send = move |reply: ReplyOpen, handle: u64| {
-            reply.opened(FileHandle(handle), fopen_flags(flags.write))
+        let send = move |reply: ReplyOpen, opened: OpenReply| {
+            let OpenReply { handle, reads } = opened;
+            reply.opened(FileHandle(handle), fopen_flags(flags.write, reads))
         };
         let call = self.begin(file_caller(request), "open", ino, None, reply, send);
         call.answer(CallTarget::Inode(ino.0), move |view| {
@@ -770,7 +776,7 @@ impl Filesystem for Shell {
                 &attr,
                 GENERATION,
                 FileHandle(created.handle),
-                fopen_flags(true),
+                fopen_flags(true, ReadBy::Requests),
             );
         };
         let call = self.begin(

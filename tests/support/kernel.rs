@@ -101,7 +101,7 @@ impl Process {
     pub fn open(&self, path: &str, flags: OpenFlags) -> Ended<u64> {
         match self.stat(path) {
             Ok(_) if flags.exclusive => Err("EEXIST"),
-            Ok(attr) => name(self.view.open(attr.ino, flags)),
+            Ok(attr) => name(self.view.open(attr.ino, flags).map(|opened| opened.handle)),
             Err("ENOENT") if flags.write => {
                 let (parent, last) = self.parent(path)?;
                 name(self.view.create(parent, last, 0o644, flags)).map(|created| created.handle)

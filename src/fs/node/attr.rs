@@ -99,6 +99,20 @@ impl Attr {
         Self { ino, ..self }
     }
 
+    /// Sets the number under which the kernel knows the node. One that is not its own is shown only
+    /// until the kernel asks for the attributes.
+    #[must_use]
+    pub fn with_number(self, number: u64) -> Self {
+        let mut attr = Self {
+            ino: number,
+            ..self
+        };
+        if number != self.ino {
+            attr.ttl.attr = Duration::ZERO;
+        }
+        attr
+    }
+
     /// Returns `st_blocks`: units of 512 bytes, rounded up.
     #[must_use]
     pub fn blocks(&self) -> u64 {

@@ -16,6 +16,10 @@
 //! ESTALE while other processes rename (`__d_unalias` in Linux). A renamed directory keeps its
 //! number, so that processes which hold it can use it under its new name. So a directory's number
 //! is that of its node ([`Node::ino`]) only until then.
+//!
+//! The kernel has one size and one set of pages for a number. While a process has a version of an
+//! item open whose pages the kernel caches, the number stands for that version: when the item
+//! changes, the number is *detached*, and the item's name gets another.
 
 use foldhash::HashMap;
 use std::{
@@ -53,6 +57,8 @@ struct InodeSlot {
     inserted: u32,
     /// The time of the last call of [`InodeTable::is_repeated`], in milliseconds modulo 2^32.
     last_asked_ms: u32,
+    /// True if the number stands for a version that is open, and no name for the number.
+    is_detached: bool,
 }
 
 #[derive(Debug, Default)]
@@ -71,14 +77,16 @@ pub struct InodeTable {
     len: AtomicUsize,
     sources: SourceInterner,
     root: Arc<Node>,
-    /// The numbers of directories that differ from those of their nodes. Locked before a shard, by
-    /// every method that counts or moves directories.
-    dir_numbers: Mutex<DirNumbers>,
+    /// The numbers that differ from those of their nodes. Locked before a shard, by every method
+    /// that counts or moves directories.
+    others: Mutex<OtherNumbers>,
+    /// The number of entries in `others`: lookups of items take its lock only if there are any.
+    others_len: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct DirNumbers {
-    /// The directory's number by that of its node.
+struct OtherNumbers {
+    /// The number by that of the node.
     numbers: HashMap<u64, u64>,
     last: u64,
 }
@@ -86,7 +94,7 @@ struct DirNumbers {
 impl Default for InodeTable {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        let dir_numbers = Mutex::new(DirNumbers {
+        let others = Mutex::new(OtherNumbers {
             numbers: HashMap::default(),
             last: LAST_FIXED_INO,
         });
@@ -95,7 +103,8 @@ impl Default for InodeTable {
             len: AtomicUsize::new(0),
             sources: SourceInterner::default(),
             root: Arc::new(Node::Root),
-            dir_numbers,
+            others,
+            others_len: AtomicUsize::new(0),
         }
     }
 }
@@ -153,18 +162,40 @@ impl InodeTable {
     }
 
     fn add_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<LookupCount> {
-        if !node.is_directory() {
-            return self.count(ino, node, keeps).ok();
-        }
-        let mut others = self.dir_numbers.lock();
+        let is_directory = node.is_directory();
+        let node = if is_directory || self.others_len.load(Ordering::SeqCst) > 0 {
+            node
+        } else {
+            match self.count(ino, node, keeps) {
+                Ok(counted) => return Some(counted),
+                Err(node) => node,
+            }
+        };
+        let mut others = self.others.lock();
         let number = others.numbers.get(&ino).copied().unwrap_or(ino);
         let counted = self.count(number, node, keeps).or_else(|node| {
+            if !is_directory && !self.is_detached(number) {
+                return Err(node);
+            }
             others.last += 1;
             let number = others.last;
-            others.numbers.insert(ino, number);
+            self.set_number(&mut others, ino, number);
             self.count(number, node, keeps)
         });
         counted.ok()
+    }
+
+    fn set_number(&self, others: &mut OtherNumbers, ino: u64, number: u64) {
+        others.numbers.insert(ino, number);
+        self.others_len
+            .store(others.numbers.len(), Ordering::SeqCst);
+    }
+
+    fn remove_number(&self, others: &mut OtherNumbers, ino: u64) -> Option<u64> {
+        let number = others.numbers.remove(&ino);
+        self.others_len
+            .store(others.numbers.len(), Ordering::SeqCst);
+        number
     }
 
     /// Counts a lookup; returns the node as the error when the number stands for another.
@@ -174,7 +205,7 @@ impl InodeTable {
         let known = shard.slots.get_mut(&ino);
         let is_first = known.is_none();
         match known {
-            Some(slot) if slot.node.is_same(&node) => {
+            Some(slot) if slot.node.is_same(&node) && !slot.is_detached => {
                 slot.lookups = slot.lookups.saturating_add(1);
                 // The nodes are equal, but a query path holds its table's definition, which may be
                 // a new one.
@@ -190,6 +221,7 @@ impl InodeTable {
                         mark: None,
                         inserted: clock,
                         last_asked_ms: 0,
+                        is_detached: false,
                     },
                 );
                 shard.clock = clock.wrapping_add(1);
@@ -202,15 +234,29 @@ impl InodeTable {
         Ok(LookupCount { ino, is_first })
     }
 
-    /// Returns the number under which the kernel knows the directory of this node's number.
+    /// Returns the number under which the kernel knows the node of this number.
     #[must_use]
     pub fn number(&self, ino: u64) -> u64 {
-        self.dir_numbers
-            .lock()
-            .numbers
-            .get(&ino)
-            .copied()
-            .unwrap_or(ino)
+        if self.others_len.load(Ordering::SeqCst) == 0 {
+            return ino;
+        }
+        let others = self.others.lock();
+        others.numbers.get(&ino).copied().unwrap_or(ino)
+    }
+
+    /// Detaches the number of an item from its name: it stands for the version that is open. The
+    /// next lookup of the name gets another number.
+    pub fn detach(&self, ino: u64) {
+        if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino) {
+            slot.is_detached = true;
+        }
+    }
+
+    /// True if no name stands for this number any more.
+    #[must_use]
+    pub fn is_detached(&self, ino: u64) -> bool {
+        let shard = self.shard(ino).lock();
+        shard.slots.get(&ino).is_some_and(|slot| slot.is_detached)
     }
 
     /// Records that a directory and those below it are removed. Must be called before the reply to
@@ -219,7 +265,7 @@ impl InodeTable {
         if directory.kind() != NodeKind::Directory {
             return;
         }
-        let mut others = self.dir_numbers.lock();
+        let mut others = self.others.lock();
         self.set(&mut others, directory, KnownNode::Other(None));
         // Other directories are removed only when they have no directories in them.
         if matches!(directory, Node::Table(_) | Node::Index(_)) {
@@ -227,7 +273,7 @@ impl InodeTable {
         }
     }
 
-    fn remove_below(&self, others: &mut DirNumbers, directory: &Node) {
+    fn remove_below(&self, others: &mut OtherNumbers, directory: &Node) {
         for shard in &self.shards {
             for slot in shard
                 .lock()
@@ -236,7 +282,7 @@ impl InodeTable {
                 .filter(|slot| slot.node.is_directory())
             {
                 if let Some(below) = slot.node.node().filter(|node| node.is_below(directory)) {
-                    others.numbers.remove(&below.ino());
+                    self.remove_number(others, below.ino());
                     slot.node = KnownNode::Other(None);
                 }
             }
@@ -245,20 +291,20 @@ impl InodeTable {
 
     /// Records that a directory was renamed, perhaps onto another, which is removed by that.
     pub fn rename_dir(&self, from: &Node, to: Node) {
-        let mut others = self.dir_numbers.lock();
+        let mut others = self.others.lock();
         self.set(&mut others, &to, KnownNode::Other(None));
         let ino = to.ino();
         if let Some(number) = self.set(&mut others, from, KnownNode::new(to, &self.sources))
             && number != ino
         {
-            others.numbers.insert(ino, number);
+            self.set_number(&mut others, ino, number);
         }
     }
 
     /// Sets the node of a directory that the kernel knows; returns its number.
-    fn set(&self, others: &mut DirNumbers, directory: &Node, now: KnownNode) -> Option<u64> {
+    fn set(&self, others: &mut OtherNumbers, directory: &Node, now: KnownNode) -> Option<u64> {
         let ino = directory.ino();
-        let number = others.numbers.remove(&ino).unwrap_or(ino);
+        let number = self.remove_number(others, ino).unwrap_or(ino);
         let mut shard = self.shard(number).lock();
         let slot = shard
             .slots
@@ -401,13 +447,14 @@ impl InodeTable {
         }
         drop(shard);
         let node = gone?.node.node()?;
-        if node.kind() == NodeKind::Directory {
-            let (mut others, own) = (self.dir_numbers.lock(), node.ino());
+        let own = node.ino();
+        if own != ino {
+            let mut others = self.others.lock();
             // Unless the number was counted again meanwhile.
             if others.numbers.get(&own) == Some(&ino)
                 && !self.shard(ino).lock().slots.contains_key(&ino)
             {
-                others.numbers.remove(&own);
+                self.remove_number(&mut others, own);
             }
         }
         Some(node)

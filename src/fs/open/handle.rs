@@ -10,6 +10,7 @@ use super::open_text::OpenText;
 use super::text::SpecialHandle;
 use crate::fs::{
     mount::text_cache::FileText,
+    node::attr::Attr,
     prelude::*,
     process::same_process,
     write::{ItemTarget, scratch::FileId},
@@ -20,8 +21,9 @@ use std::sync::atomic::AtomicU64;
 /// An open file or directory.
 #[derive(Debug)]
 pub enum Handle {
-    /// A file as it was at its open: a reader never sees parts of two versions.
-    Text(Arc<FileText>),
+    /// A file as it was at its open: a reader never sees parts of two versions. With the attributes
+    /// of an item's version.
+    Text(Arc<FileText>, Option<Attr>),
     /// A file that makes its bytes as it is read: a query's result.
     Computed(Box<OpenComputed>),
     Directory(Box<Mutex<DirectoryStream>>),
@@ -41,6 +43,7 @@ const READ_RESERVE_BYTES: usize = 2 * 1024 * 1024;
 struct OpenHandle {
     handle: Arc<Handle>,
     ino: u64,
+    access: Access,
     /// The thread that opened it, by the kernel's thread id.
     opener: u32,
     since_ms: u64,
@@ -74,16 +77,134 @@ impl HandleMemory {
     }
 }
 
+/// The way in which the reads and writes of a handle reach this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Not known yet: it is being opened for reading.
+    Opening,
+    /// Each read and write is a request.
+    Direct,
+    /// The kernel answers reads from its page cache.
+    Cached,
+}
+
+/// The open handles of one inode.
+#[derive(Debug, Default)]
+struct OpenInode {
+    /// The number of handles, with those that are being opened.
+    handles: u32,
+    /// The number of direct ones, with those that are being opened for writing.
+    direct: u32,
+    /// The number of cached ones.
+    cached: u32,
+    /// The attributes of the version in the page cache, as long as a handle is cached.
+    pages: Option<Attr>,
+    /// True while the first cached handle fills the page cache.
+    is_filling: bool,
+    /// The number of commits of the item since the inode is open.
+    commits: u32,
+}
+
+impl OpenInode {
+    fn add(&mut self, access: Access) {
+        self.handles += 1;
+        match access {
+            Access::Opening => {}
+            Access::Direct => self.direct += 1,
+            Access::Cached => self.cached += 1,
+        }
+    }
+
+    fn remove(&mut self, access: Access) {
+        self.handles -= 1;
+        match access {
+            Access::Opening => {}
+            Access::Direct => self.direct -= 1,
+            Access::Cached => self.cached -= 1,
+        }
+        if self.cached == 0 {
+            (self.pages, self.is_filling) = (None, false);
+        }
+    }
+}
+
+/// The use of the kernel's page cache by a handle that is being opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageUse {
+    /// None: each read is a request.
+    None,
+    /// The handle is the first of its version: it fills the cache.
+    Fill,
+    /// The cache has the version of the handle.
+    Filled,
+}
+
 /// An inode that is being opened.
 #[derive(Debug)]
 pub struct OpeningGuard<'h> {
     handles: &'h HandleTable,
     ino: u64,
+    access: Access,
+    /// The commits of the item before its text is read.
+    commits: u32,
 }
 
 impl Drop for OpeningGuard<'_> {
     fn drop(&mut self) {
-        self.handles.release_inode(self.ino);
+        self.handles.release_inode(self.ino, self.access);
+    }
+}
+
+impl OpeningGuard<'_> {
+    /// True if the kernel caches pages of the inode: then its size may not change.
+    #[must_use]
+    pub fn has_pages(&self) -> bool {
+        self.handles.pages(self.ino).is_some()
+    }
+
+    /// Decides on the use of the page cache, by a handle of the version with these attributes. The
+    /// cache has one version at a time, and no handle writes meanwhile. It is filled while no other
+    /// handle is there that could read: the kernel locks a page that it reads, and a thread that
+    /// answers it must never wait for that lock.
+    pub fn use_pages(&mut self, attr: Attr) -> PageUse {
+        let mut inodes = self.handles.open_inodes.lock();
+        let Some(open) = inodes.get_mut(&self.ino) else {
+            return PageUse::None;
+        };
+        if open.commits != self.commits || open.direct > 0 || open.is_filling {
+            return PageUse::None;
+        }
+        let page_use = match &open.pages {
+            None => PageUse::Fill,
+            Some(pages) if pages.version == attr.version => PageUse::Filled,
+            Some(_) => return PageUse::None,
+        };
+        if page_use == PageUse::Fill {
+            (open.pages, open.is_filling) = (Some(attr), true);
+        }
+        open.cached += 1;
+        self.access = Access::Cached;
+        page_use
+    }
+
+    /// Notes that the page cache is filled.
+    pub fn end_filling(&self) {
+        if let Some(open) = self.handles.open_inodes.lock().get_mut(&self.ino) {
+            open.is_filling = false;
+        }
+    }
+
+    /// Adds the handle, as [`HandleTable::insert`].
+    ///
+    /// # Errors
+    /// As of [`HandleTable::insert`].
+    pub fn insert(self, handle: Handle, caller: Caller, since_ms: u64) -> Result<u64> {
+        let access = match self.access {
+            Access::Cached => Access::Cached,
+            Access::Opening | Access::Direct => Access::Direct,
+        };
+        self.handles
+            .insert_as(handle, self.ino, access, caller, since_ms)
     }
 }
 
@@ -93,8 +214,8 @@ impl Drop for OpeningGuard<'_> {
 #[derive(Debug)]
 pub struct HandleTable {
     handles: RwLock<HashMap<u64, Arc<OpenHandle>>>,
-    /// The number of handles by inode number, with those that are being opened.
-    open_counts: Mutex<HashMap<u64, u32>>,
+    /// The open inodes by number, with those that are being opened.
+    open_inodes: Mutex<HashMap<u64, OpenInode>>,
     last_number: AtomicU64,
     budget: MemoryBudget,
     /// The bytes that the handles of each user hold; `None` if all callers are one user.
@@ -105,7 +226,7 @@ impl HandleTable {
     /// Makes an empty table. `is_shared` is true if several users may call.
     #[must_use]
     pub fn new(budget: MemoryBudget, is_shared: bool) -> Self {
-        let (handles, open_counts, last_number, users) = (
+        let (handles, open_inodes, last_number, users) = (
             RwLock::default(),
             Mutex::default(),
             AtomicU64::new(0),
@@ -113,7 +234,7 @@ impl HandleTable {
         );
         Self {
             handles,
-            open_counts,
+            open_inodes,
             last_number,
             budget,
             users,
@@ -138,7 +259,18 @@ impl HandleTable {
     /// # Errors
     /// `TooManyOpen` if the budget, or the user's share of it, is used up.
     pub fn insert(&self, handle: Handle, ino: u64, caller: Caller, since_ms: u64) -> Result<u64> {
-        let text_bytes = if let Handle::Text(text) = &handle {
+        self.insert_as(handle, ino, Access::Direct, caller, since_ms)
+    }
+
+    fn insert_as(
+        &self,
+        handle: Handle,
+        ino: u64,
+        access: Access,
+        caller: Caller,
+        since_ms: u64,
+    ) -> Result<u64> {
+        let text_bytes = if let Handle::Text(text, _) = &handle {
             text.bytes.len()
         } else {
             0
@@ -161,35 +293,75 @@ impl HandleTable {
         let opened = OpenHandle {
             handle: Arc::new(handle),
             ino,
+            access,
             opener: caller.pid,
             since_ms,
             memory: Mutex::new(held),
         };
         let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
-        *self.open_counts.lock().entry(ino).or_default() += 1;
+        self.open_inodes.lock().entry(ino).or_default().add(access);
         self.handles.write().insert(number, Arc::new(opened));
         Ok(number)
     }
 
     /// Counts the inode as open until the guard is dropped: from before its text is read until its
     /// handle is here.
-    pub fn opening(&self, ino: u64) -> OpeningGuard<'_> {
-        *self.open_counts.lock().entry(ino).or_default() += 1;
-        OpeningGuard { handles: self, ino }
+    pub fn opening(&self, ino: u64, is_writer: bool) -> OpeningGuard<'_> {
+        let access = if is_writer {
+            Access::Direct
+        } else {
+            Access::Opening
+        };
+        let mut inodes = self.open_inodes.lock();
+        let open = inodes.entry(ino).or_default();
+        open.add(access);
+        OpeningGuard {
+            handles: self,
+            ino,
+            access,
+            commits: open.commits,
+        }
     }
 
     /// True if the inode has a handle or is being opened.
     #[must_use]
     pub fn is_open(&self, ino: u64) -> bool {
-        self.open_counts.lock().contains_key(&ino)
+        self.open_inodes.lock().contains_key(&ino)
     }
 
-    fn release_inode(&self, ino: u64) {
-        let mut inodes = self.open_counts.lock();
+    /// True if all handles of the inode, if it has any, are of this version in the page cache.
+    #[must_use]
+    pub fn are_all_of(&self, ino: u64, version: Version) -> bool {
+        let inodes = self.open_inodes.lock();
+        inodes.get(&ino).is_none_or(|open| {
+            open.handles == open.cached && open.pages.is_some_and(|pages| pages.version == version)
+        })
+    }
+
+    /// Returns the attributes of the version of which the kernel caches pages for open handles.
+    #[must_use]
+    pub fn pages(&self, ino: u64) -> Option<Attr> {
+        self.open_inodes.lock().get(&ino)?.pages
+    }
+
+    /// Notes a commit of the item with this number. Returns true if the kernel caches pages of
+    /// another version for open handles.
+    pub fn note_commit(&self, ino: u64, version: Option<Version>) -> bool {
+        let mut inodes = self.open_inodes.lock();
+        let Some(open) = inodes.get_mut(&ino) else {
+            return false;
+        };
+        open.commits = open.commits.wrapping_add(1);
+        open.pages
+            .is_some_and(|pages| Some(pages.version) != version)
+    }
+
+    fn release_inode(&self, ino: u64, access: Access) {
+        let mut inodes = self.open_inodes.lock();
         debug_assert!(inodes.contains_key(&ino), "closed more often than opened");
-        if let Some(count) = inodes.get_mut(&ino) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(open) = inodes.get_mut(&ino) {
+            open.remove(access);
+            if open.handles == 0 {
                 inodes.remove(&ino);
             }
         }
@@ -239,7 +411,7 @@ impl HandleTable {
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
         let opened = self.handles.write().remove(&number)?;
-        self.release_inode(opened.ino);
+        self.release_inode(opened.ino, opened.access);
         Some(Arc::clone(&opened.handle))
     }
 
@@ -298,7 +470,7 @@ impl Handle {
     /// the text. Returns `None` while a call makes it hold more.
     fn held_bytes(&self) -> Option<usize> {
         match self {
-            Self::Text(_) | Self::Scratch(_) => Some(0),
+            Self::Text(..) | Self::Scratch(_) => Some(0),
             Self::Computed(open) => open.held_bytes(),
             Self::Directory(stream) => stream.try_lock().map(|stream| stream.held_bytes()),
             Self::Item(open) => Some(open.held_bytes()),
@@ -312,7 +484,7 @@ impl Handle {
         match self {
             Self::Computed(_) | Self::Directory(_) => true,
             Self::Special(open) => open.grows_on_read(),
-            Self::Text(_) | Self::Item(_) | Self::Scratch(_) => false,
+            Self::Text(..) | Self::Item(_) | Self::Scratch(_) => false,
         }
     }
 
@@ -320,7 +492,7 @@ impl Handle {
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         match self {
-            Self::Text(text) => Some(text.bytes.len() as u64),
+            Self::Text(text, _) => Some(text.bytes.len() as u64),
             Self::Item(open) => Some(open.state.lock().writer.len() as u64),
             Self::Special(open) => open.size(),
             Self::Computed(open) => open.computation.size().and_then(Result::ok),
@@ -350,7 +522,7 @@ mod tests {
         let handles = HandleTable::new(budget.clone(), true);
         let open = |uid, ino| {
             handles.insert(
-                Handle::Text(FileText::new(vec![b'x'; 20_000], &budget)?),
+                Handle::Text(FileText::new(vec![b'x'; 20_000], &budget)?, None),
                 ino,
                 caller(uid),
                 0,
@@ -380,8 +552,12 @@ mod tests {
     fn memory_of_open_files_is_bounded_and_given_back() {
         let budget = MemoryBudget::new(100_000);
         let handles = HandleTable::new(budget.clone(), false);
-        let text =
-            |bytes| Ok::<_, FsError>(Handle::Text(FileText::new(vec![b'x'; bytes], &budget)?));
+        let text = |bytes| {
+            Ok::<_, FsError>(Handle::Text(
+                FileText::new(vec![b'x'; bytes], &budget)?,
+                None,
+            ))
+        };
         let open: Vec<u64> = (0..4)
             .map(|ino| {
                 handles
@@ -427,7 +603,7 @@ mod tests {
     fn handles_are_bounded_though_they_hold_nothing() {
         let handles = HandleTable::new(MemoryBudget::new(10 * HANDLE_COST_BYTES), false);
         let open: Vec<_> = (0..11)
-            .map(|ino| handles.insert(Handle::Text(Arc::default()), ino, caller(0), 0))
+            .map(|ino| handles.insert(Handle::Text(Arc::default(), None), ino, caller(0), 0))
             .collect();
         assert_eq!(
             (open[9].is_ok(), open[10].clone()),

@@ -214,7 +214,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     /// # Errors
     /// `NotFound` if the file does not exist.
     fn open_reader(&self, node: &At, host: &Host) -> Result<Handle> {
-        Ok(Handle::Text(self.shared_text(node, &host.mount)?))
+        Ok(Handle::Text(self.shared_text(node, &host.mount)?, None))
     }
 
     /// Opens this file for writing.

@@ -181,7 +181,11 @@ impl NodeOps<Node> for EntryNode {
             host.read_versions
                 .record_read(mount.caller.pid, self, stat.version, &text);
         }
-        Ok(Handle::Text(text))
+        let attr = Attr {
+            size: text.bytes.len() as u64,
+            ..Attr::entry(&stat, node.is_writable()).with_ino(node.ino())
+        };
+        Ok(Handle::Text(text, Some(attr)))
     }
 
     /// Opens an item that is stored, or is being created.

@@ -89,7 +89,7 @@ impl View {
 
     fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<ReadBytes> {
         let bytes = match &**handle {
-            Handle::Text(text) => return Ok(ReadBytes::from_text(text, offset, size)),
+            Handle::Text(text, _) => return Ok(ReadBytes::from_text(text, offset, size)),
             Handle::Item(open) => self.read_text(open, offset, size),
             Handle::Scratch(id) => self
                 .mount()
@@ -170,7 +170,7 @@ impl View {
                     .write(*id, offset, data, now_ms());
                 reply(written);
             }
-            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
+            Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Err(FsError::BadHandle))
             }
         }
@@ -204,7 +204,7 @@ impl View {
             }
             Handle::Item(open) => run_text_call(&self.host, open, call, reply),
             Handle::Special(open) => Arc::clone(open).call(&self.host, call, reply),
-            Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
+            Handle::Scratch(_) | Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
         }
@@ -239,7 +239,7 @@ impl View {
                 self.mount().scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
-            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
+            Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
         }
     }
 
@@ -584,7 +584,7 @@ impl View {
     /// Returns the item as the source's handle has it, and the length of its text in bytes.
     fn whole_item(&self, from: CopyRangeEnd, length: u64) -> Result<(Item, u64)> {
         let handle = self.handles.get(from.handle).ok_or(FsError::BadHandle)?;
-        let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
+        let (Handle::Text(text, _), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
         if self.mount().options.keep_text {

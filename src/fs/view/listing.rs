@@ -331,10 +331,9 @@ impl PlusReply<'_, '_> {
                 .is_ok_and(|commit| commit == items.commit);
         let (mut rest, mut is_full) = (listed.iter().zip(marked), Ok(false));
         for (item, marked) in rest.by_ref() {
-            let given = if marked.is_some() {
-                self.push_item(item, holds)
-            } else {
-                Ok(EmitResult::Skipped)
+            let given = match marked {
+                Some(number) => self.push_item(item, number, holds),
+                None => Ok(EmitResult::Skipped),
             };
             if let (Some(ino), Err(_) | Ok(EmitResult::Skipped | EmitResult::Full)) =
                 (marked, &given)
@@ -355,10 +354,10 @@ impl PlusReply<'_, '_> {
         is_full
     }
 
-    /// Gives an item that is marked, as it was listed if `holds`.
-    fn push_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<EmitResult> {
+    /// Gives an item that is marked under this number, as it was listed if `holds`.
+    fn push_item(&mut self, item: &ListedItem<'_>, number: u64, holds: bool) -> Result<EmitResult> {
         let (view, ino) = (self.view, item.entry.ino);
-        let attr = match view.inodes.get(ino).as_deref() {
+        let attr = match view.inodes.get(number).as_deref() {
             _ if holds => Ok(Attr::entry(&item.stat, true).with_ino(ino)),
             Some(Node::Entry(found)) => {
                 entry::attr(view.mount(), found).map(|attr| attr.with_ino(ino))
@@ -369,15 +368,28 @@ impl PlusReply<'_, '_> {
             Err(FsError::NotFound) => return Ok(EmitResult::Skipped),
             attr => attr?,
         };
+        if view.detach_other_version(number, &attr) {
+            // The name gets another number.
+            self.push_name(item.entry.name, item.offset);
+            return Ok(if self.next == item.offset {
+                EmitResult::Skipped
+            } else {
+                EmitResult::Full
+            });
+        }
         let attr = Attr {
-            ttl: view.kernel_cache.settled_item_ttl(view.caller(), &attr),
+            ttl: view
+                .kernel_cache
+                .settled_item_ttl(view.caller(), number, &attr),
             ..attr
         };
-        Ok(if self.push(item.entry.name, item.offset, &attr) {
-            EmitResult::Emitted
-        } else {
-            EmitResult::Full
-        })
+        Ok(
+            if self.push(item.entry.name, item.offset, &attr.with_number(number)) {
+                EmitResult::Emitted
+            } else {
+                EmitResult::Full
+            },
+        )
     }
 }
 

@@ -24,8 +24,8 @@ mod rename;
 mod timed_call;
 
 pub use io::CopyRangeEnd;
-pub use kernel_cache::{Invalidation, KernelCache, NodeName};
-pub use open::CreateReply;
+pub use kernel_cache::{Invalidation, KernelCache, KernelConnection, NodeName};
+pub use open::{CreateReply, OpenReply, ReadBy};
 pub use rename::RenameFlags;
 pub use timed_call::TimedCall;
 
@@ -383,8 +383,14 @@ impl View {
         }
         // Before the attributes are read: a commit after the mark notifies the kernel, one before
         // it is seen.
-        let marked = self.kernel_cache.mark(&node);
+        let mut marked = self.kernel_cache.mark(&node);
         let mut found = self.shown_attr(&node);
+        if let (Some(counted), Ok(attr)) = (marked, &found)
+            && self.detach_other_version(counted.ino, attr)
+        {
+            self.kernel_cache.unmark(counted.ino);
+            marked = None;
+        }
         if let Ok(attr) = &mut found {
             let lasts = self.kernel_cache.name_ttl(caller, &node, attr, marked);
             // An item has several names (a shortened one, `.ddbjson`); a commit ends only the one
@@ -394,6 +400,9 @@ impl View {
             } else {
                 CacheTtl::NONE
             };
+            if let Some(marked) = marked {
+                *attr = attr.with_number(marked.ino);
+            }
         }
         match (marked, found) {
             (None, found) => self.mark_known(node, found?),
@@ -406,12 +415,26 @@ impl View {
         }
     }
 
+    /// Detaches an inode number if open handles have another version of the item in the page cache:
+    /// the name must have another number. Returns true if it did.
+    fn detach_other_version(&self, ino: u64, attr: &Attr) -> bool {
+        let is_other = self
+            .handles
+            .pages(ino)
+            .is_some_and(|pages| pages.version != attr.version);
+        if is_other {
+            self.inodes.detach(ino);
+        }
+        is_other
+    }
+
     /// Returns the error of an inode that does not exist: `Stale` if the kernel may still have its
     /// name cached, so that it looks the name up again. This ends when the kernel was notified. Not
     /// for a file that is being created: the kernel would find its name again.
     fn missing_error(&self, ino: u64) -> FsError {
+        let item = self.inodes.get(ino).map_or(ino, |node| node.ino());
         let is_believed =
-            self.inodes.mark_of(ino).is_some() && self.host.creations.get(ino).is_none();
+            self.inodes.mark_of(ino).is_some() && self.host.creations.get(item).is_none();
         if is_believed {
             FsError::Stale
         } else {
@@ -474,16 +497,19 @@ impl View {
     fn mark_known(&self, node: Node, attr: Attr) -> Result<Attr> {
         let path = || self.mount().display_path(&node);
         self.kernel_cache.evict_excess();
-        let known = self.inodes.add_lookup(node.clone(), false);
+        let mut known = self.inodes.add_lookup(node.clone(), false);
+        if let Some(counted) = known
+            && self.detach_other_version(counted.ino, &attr)
+        {
+            self.inodes.undo_lookup(counted.ino);
+            known = self.inodes.add_lookup(node.clone(), false);
+        }
         // Inode numbers are digests: two nodes may have one, and then the second cannot be shown.
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
         }
         known
-            .map(|known| Attr {
-                ino: known.ino,
-                ..attr
-            })
+            .map(|known| attr.with_number(known.ino))
             .ok_or(FsError::Internal)
     }
 
@@ -532,6 +558,8 @@ impl View {
         // With a handle the size may be that of its own text, which other processes must not see.
         let is_marked =
             self.kernel_cache.is_on() && handle.is_none() && cached_item(node).is_some();
+        // No commit ends what the kernel has of a number that is no item's any more.
+        let is_marked = is_marked && !self.inodes.is_detached(ino);
         if is_marked {
             self.inodes.set_mark(ino);
         }
@@ -556,7 +584,7 @@ impl View {
         } else {
             self.full_attr(node)
         };
-        let attr = match attr {
+        let attr = match self.open_version(ino, caller.pid, attr) {
             // The file moved to the trash since the lookup: the kernel looks the name up again.
             Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => {
                 return Err(FsError::Stale);
@@ -567,7 +595,7 @@ impl View {
                 let (open, since_ms) = self.handles.last_for(ino, caller.pid).ok_or_else(gone)?;
                 Attr {
                     links: 0,
-                    ..Attr::file(open.size().ok_or_else(gone)?, since_ms).with_ino(ino)
+                    ..Attr::file(open.size().ok_or_else(gone)?, since_ms).with_ino(node.ino())
                 }
             }
             attr => attr?,
@@ -580,7 +608,7 @@ impl View {
                 .looked_at(item, caller.pid, attr.version);
         }
         let ttl = if is_marked {
-            self.kernel_cache.settled_item_ttl(caller, &attr)
+            self.kernel_cache.settled_item_ttl(caller, ino, &attr)
         } else {
             CacheTtl::NONE
         };
@@ -596,6 +624,30 @@ impl View {
             ttl,
             ..attr
         })
+    }
+
+    /// Returns the attributes of the version that an inode number stands for, if open handles have
+    /// another version than the item has now, or none has its name any more.
+    ///
+    /// # Errors
+    /// The error of `attr`.
+    fn open_version(&self, ino: u64, thread: u32, attr: Result<Attr>) -> Result<Attr> {
+        let is_detached = self.inodes.is_detached(ino);
+        let is_now = |version| attr.as_ref().is_ok_and(|attr| attr.version == version);
+        let pages = self.handles.pages(ino);
+        if let Some(pages) = pages.filter(|pages| is_detached || !is_now(pages.version)) {
+            return Ok(Attr {
+                links: u32::from(!is_detached && attr.is_ok()),
+                ..pages
+            });
+        }
+        if is_detached
+            && let Some((open, _)) = self.handles.last_for(ino, thread)
+            && let Handle::Text(_, Some(open)) = &*open
+        {
+            return Ok(Attr { links: 0, ..*open });
+        }
+        attr
     }
 
     /// Returns the copy in memory that a writer of a file in the trash writes.

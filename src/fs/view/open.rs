@@ -3,9 +3,13 @@
 
 use std::sync::mpsc::sync_channel;
 
-use super::View;
+use super::{View, kernel_cache::cached_item};
 use crate::fs::{
-    open::{host::optimistic_lock::tracked_ino, prelude::*},
+    open::{
+        handle::{OpeningGuard, PageUse},
+        host::optimistic_lock::tracked_ino,
+        prelude::*,
+    },
     path::is_refused_probe,
     process::tgid_of,
     special::discarded_writes,
@@ -20,27 +24,108 @@ pub struct CreateReply {
     pub handle: u64,
 }
 
+/// The answer of OPEN: the handle, and how it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenReply {
+    pub handle: u64,
+    pub reads: ReadBy,
+}
+
+/// The way in which the kernel reads an open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadBy {
+    /// Each read is a request.
+    Requests,
+    /// The kernel reads through its page cache, which must be emptied before.
+    NewPages,
+    /// The page cache has the text, as far as the kernel did not drop it.
+    Pages,
+}
+
 impl View {
-    /// Opens a file and returns the number of its handle.
+    /// Opens a file.
     ///
     /// # Errors
-    /// The file is gone, or cannot be written.
-    pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<u64> {
+    /// The file is gone, or cannot be written. [`FsError::Stale`] if the kernel must look the name
+    /// up again: its inode number stands for an older version, which other processes have open.
+    pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<OpenReply> {
         let node = self.node(ino)?;
         // Before the text is read: while the inode counts as open the kernel caches no attributes
-        // of it.
-        let _opening = self.handles.opening(ino);
+        // of it, unless all its handles are of the version in the page cache.
+        // The kernel sets the size to 0 by O_TRUNC, whether or not the file is opened for writing.
+        let is_writer = flags.write || flags.truncate;
+        let mut opening = self.handles.opening(ino, is_writer);
+        let item = cached_item(&node).map(|_| node.ino());
+        if let Some(item) = item {
+            if is_writer && opening.has_pages() {
+                // The kernel would give the readers a file that changes.
+                self.inodes.detach(ino);
+            }
+            self.check_number(item, ino, is_writer)?;
+        }
         let opened = if flags.write {
             self.open_for_writing(&node, flags, true)
         } else {
             self.open_for_reading(&node)
         };
-        self.handles.insert(
-            opened.map_err(|error| self.missing_or(ino, error))?,
-            ino,
-            self.caller(),
-            now_ms(),
-        )
+        let handle = opened.map_err(|error| self.missing_or(ino, error))?;
+        let reads = match (item, &handle) {
+            (Some(item), Handle::Text(text, Some(attr))) if !is_writer => {
+                if self.detach_other_version(ino, attr) {
+                    self.check_number(item, ino, is_writer)?;
+                }
+                self.use_pages(item, ino, &mut opening, &text.bytes, *attr)
+            }
+            _ => ReadBy::Requests,
+        };
+        if let Some(item) = item {
+            self.kernel_cache
+                .refused_opens
+                .opened(item, self.caller().pid, is_writer);
+        }
+        let handle = opening.insert(handle, self.caller(), now_ms())?;
+        Ok(OpenReply { handle, reads })
+    }
+
+    /// Refuses to open a number that is no item's any more, for once.
+    fn check_number(&self, item: u64, ino: u64, is_writer: bool) -> Result<()> {
+        let refused = &self.kernel_cache.refused_opens;
+        if self.inodes.is_detached(ino) && refused.refuse(item, self.caller().pid, is_writer) {
+            return Err(FsError::Stale);
+        }
+        Ok(())
+    }
+
+    /// Lets the kernel read an opened item through its page cache, if the cache may have this
+    /// version, and fills the cache with a text that is not long.
+    fn use_pages(
+        &self,
+        item: u64,
+        ino: u64,
+        opening: &mut OpeningGuard<'_>,
+        text: &[u8],
+        attr: Attr,
+    ) -> ReadBy {
+        let cache = &self.kernel_cache;
+        if !cache.is_on()
+            || self.inodes.is_detached(ino)
+            || cache.refused_opens.is_writer_expected(item)
+        {
+            return ReadBy::Requests;
+        }
+        match opening.use_pages(attr) {
+            PageUse::None => ReadBy::Requests,
+            PageUse::Filled => ReadBy::Pages,
+            PageUse::Fill => {
+                let is_stored = cache.store_pages(ino, text);
+                opening.end_filling();
+                if is_stored {
+                    ReadBy::Pages
+                } else {
+                    ReadBy::NewPages
+                }
+            }
+        }
     }
 
     fn open_for_reading(&self, node: &Node) -> Result<Handle> {
@@ -166,6 +251,10 @@ impl View {
             Err(FsError::NotFound) => Attr::file(0, now_ms()).with_ino(node.ino()),
             attr => attr?,
         };
+        let number = self.inodes.number(node.ino());
+        if self.handles.pages(number).is_some() {
+            self.inodes.detach(number);
+        }
         let attr = self.mark_known(node, attr)?;
         Ok((attr, handle))
     }
@@ -195,7 +284,7 @@ impl View {
             Handle::Item(_) => {}
             Handle::Scratch(id) => self.mount().scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.special_creations.remove(&open),
-            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {}
+            Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {}
         }
         Ok(attr)
     }
@@ -232,7 +321,9 @@ impl View {
     /// look.
     pub(super) fn note_open(&self, node: &Node, ino: u64) {
         if let Some(item) = tracked_ino(node, ino) {
-            self.host.read_versions.opened(item, self.caller().pid);
+            self.host
+                .read_versions
+                .opened(item, self.caller().pid);
         }
     }
 }

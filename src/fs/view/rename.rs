@@ -121,7 +121,7 @@ impl View {
             .filter(|node| cached_item(node).is_some());
         items
             .map(Node::ino)
-            .filter(|ino| self.inodes.mark_of(*ino).is_some())
+            .filter(|ino| self.inodes.mark_of(self.inodes.number(*ino)).is_some())
             .collect()
     }
 

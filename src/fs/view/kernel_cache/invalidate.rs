@@ -4,6 +4,7 @@
 //! | event | notification to the kernel | the call that waits for it |
 //! |---|---|---|
 //! | an item is written | its attributes end (and its name is looked up again, where another process's look matters) | the write, but for the calls below |
+//! | the same, while the page cache has an open version of it | its name is dropped: it gets another inode number | the same |
 //! | an item is deleted | its name is dropped, and the attributes | the same |
 //! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
@@ -36,14 +37,26 @@ use crate::model::api::{AfterCommit, CommitEvent, WrittenItem};
 /// of the kernel's own memory, which it gives back when it needs it.
 pub const NODES_MAX: usize = 200_000;
 
+/// The longest text that is stored in the page cache when it is opened; a longer one is read.
+const STORED_BYTES_MAX: usize = 64 * 1024;
+
 impl KernelCache {
     /// Notifies the kernel of a commit, on the thread that commits.
     pub(super) fn invalidate(&self, committed: &CommitEvent, complete: AfterCommit) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
         for written in &committed.items {
-            let ino = item_ino(&written.table, &written.key);
-            if let Some(mark) = self.inodes.mark_of(ino)
-                && let Some(invalidation) = self.invalidation_of(written, ino, committed.wait)
+            let item = item_ino(&written.table, &written.key);
+            let ino = self.inodes.number(item);
+            let mark = self.inodes.mark_of(ino);
+            if self.handles.note_commit(ino, written.version) {
+                // The number goes on as the version that is open, which the kernel must not find by
+                // the name any more.
+                self.inodes.detach(ino);
+                marks.extend(mark.map(|mark| (ino, mark)));
+                let name = item_name(&written.table, &written.key);
+                invalidations.push(Invalidation::Removed(name, ino));
+            } else if let Some(mark) = mark
+                && let Some(invalidation) = self.invalidation_of(written, item, ino, committed.wait)
             {
                 // The name goes on, and with it the mark: a rename asks for it.
                 let is_over = !matches!(invalidation, Invalidation::Attributes(..));
@@ -97,13 +110,14 @@ impl KernelCache {
     fn invalidation_of(
         &self,
         written: &WrittenItem,
+        item: u64,
         ino: u64,
         wait: WaitPolicy,
     ) -> Option<Invalidation> {
         let name = || item_name(&written.table, &written.key);
         match written.version {
             // A look that matters to a process begins with the item's name.
-            Some(version) if self.host.read_versions.has_other_version(ino, version) => {
+            Some(version) if self.host.read_versions.has_other_version(item, version) => {
                 Some(Invalidation::Recheck(name(), ino))
             }
             _ if wait == WaitPolicy::Settled => None,
@@ -126,7 +140,7 @@ impl KernelCache {
         complete: AfterCommit,
     ) {
         let Some(kernel) = self
-            .notifier
+            .kernel
             .read()
             .clone()
             .filter(|_| !invalidations.is_empty())
@@ -146,7 +160,19 @@ impl KernelCache {
                 .into_iter()
                 .for_each(|(ino, mark)| inodes.clear_mark(ino, mark))
         });
-        kernel(invalidations, wait, ended, complete);
+        (kernel.notify)(invalidations, wait, ended, complete);
+    }
+
+    /// Stores a text in the kernel's page cache, so that its reads are no requests. Returns true if
+    /// the cache has all of it. Never waits, as long as the file has no handle that may be read
+    /// ([`crate::fs::open::handle::OpeningGuard::use_pages`]).
+    pub fn store_pages(&self, ino: u64, text: &[u8]) -> bool {
+        let store = self
+            .kernel
+            .read()
+            .as_ref()
+            .map(|kernel| Arc::clone(&kernel.store));
+        text.len() <= STORED_BYTES_MAX && store.is_some_and(|store| store(ino, text))
     }
 
     /// Lets the kernel drop the oldest nodes when it knows too many: on another thread, as it takes

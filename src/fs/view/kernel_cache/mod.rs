@@ -64,7 +64,8 @@ pub struct KernelCache {
     is_over: AtomicBool,
     is_evicting: AtomicBool,
     /// The connection to the kernel, while there is a mount.
-    notifier: RwLock<Option<NotifyKernel>>,
+    kernel: RwLock<Option<KernelConnection>>,
+    pub refused_opens: RefusedOpens,
     /// A file that exists as long as the kernel may cache anything.
     marker_file: OnceLock<PathBuf>,
     /// The observer by which the database knows this cache, while it is on.
@@ -126,7 +127,8 @@ impl KernelCache {
             was_on: AtomicBool::default(),
             is_over: AtomicBool::default(),
             is_evicting: AtomicBool::default(),
-            notifier: RwLock::default(),
+            kernel: RwLock::default(),
+            refused_opens: RefusedOpens::default(),
             marker_file: OnceLock::default(),
             observer: Mutex::default(),
             counters: KernelCacheCounters::default(),
@@ -143,8 +145,8 @@ impl KernelCache {
 
     /// Notes that the view is mounted: the connection to the kernel, and a file that exists as long
     /// as the kernel may cache anything.
-    pub fn set_mounted(&self, kernel: NotifyKernel, marker_file: Option<PathBuf>) {
-        *self.notifier.write() = Some(kernel);
+    pub fn set_mounted(&self, kernel: KernelConnection, marker_file: Option<PathBuf>) {
+        *self.kernel.write() = Some(kernel);
         if let Some(marker_file) = marker_file {
             let _ = self.marker_file.set(marker_file);
         }
@@ -174,7 +176,7 @@ impl KernelCache {
 
     /// Drops the connection to the kernel: the mount is gone.
     pub fn unmounted(&self) {
-        self.notifier.write().take();
+        self.kernel.write().take();
     }
 
     fn begin(&self) {
@@ -271,6 +273,23 @@ impl Invalidation {
 pub type NotifyKernel =
     Arc<dyn Fn(Vec<Invalidation>, WaitPolicy, AfterCommit, AfterCommit) + Send + Sync>;
 
+/// Stores bytes in the kernel's page cache as the beginning of a file, by its number. Returns true
+/// if the kernel took all.
+pub type StorePages = Arc<dyn Fn(u64, &[u8]) -> bool + Send + Sync>;
+
+/// The calls from here to the kernel.
+#[derive(Clone)]
+pub struct KernelConnection {
+    pub notify: NotifyKernel,
+    pub store: StorePages,
+}
+
+impl std::fmt::Debug for KernelConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelConnection").finish_non_exhaustive()
+    }
+}
+
 /// The counters of the cache, for `.ddb/stats.json`.
 #[derive(Debug, Default)]
 pub struct KernelCacheCounters {
@@ -352,6 +371,49 @@ impl NameOnlyReaders {
                 .get(&thread, now_ms())
                 .is_some_and(|times| *times >= UNUSED_MAX)
         })
+    }
+}
+
+/// The time within which the kernel opens a file again that was refused by ESTALE.
+const REOPEN_MS: u64 = 1_000;
+const REFUSED_MAX: usize = 1_000;
+
+/// The opens of items that were refused by ESTALE, so that the kernel looks the name up, which has
+/// another number then, and opens that. An open is refused once: the name may have the old number
+/// again, as `/dev/stdin` has.
+#[derive(Debug, Default)]
+pub struct RefusedOpens {
+    /// The item, the thread, and true if it writes.
+    threads: FastEmpty<TtlMap<(u64, u32, bool), (), REFUSED_MAX, REOPEN_MS>>,
+}
+
+impl RefusedOpens {
+    /// Returns true if this open is refused, and notes it. Returns false if it was refused before.
+    pub fn refuse(&self, item: u64, thread: u32, is_writer: bool) -> bool {
+        self.threads.update(|threads| {
+            let (open, now_ms) = ((item, thread, is_writer), now_ms());
+            let is_first = threads.get(&open, now_ms).is_none();
+            if is_first {
+                threads.insert(open, (), now_ms);
+            }
+            is_first
+        })
+    }
+
+    /// Notes that a thread has the item open.
+    pub fn opened(&self, item: u64, thread: u32, is_writer: bool) {
+        if !self.threads.is_empty() {
+            self.threads
+                .update(|threads| threads.remove(&(item, thread, is_writer)));
+        }
+    }
+
+    /// True if a refused writer is about to open the item: until then no reader may use the page
+    /// cache.
+    #[must_use]
+    pub fn is_writer_expected(&self, item: u64) -> bool {
+        self.threads
+            .is_any(|threads| threads.any(|(of, _, is_writer)| *of == item && *is_writer, now_ms()))
     }
 }
 

@@ -71,7 +71,7 @@ impl KernelCache {
         attr: &Attr,
         marked: LookupCount,
     ) -> CacheTtl {
-        let ttl = self.item_ttl(caller, attr);
+        let ttl = self.item_ttl(caller, marked.ino, attr);
         if marked.is_first || ttl == CacheTtl::NONE {
             return ttl;
         }
@@ -86,31 +86,31 @@ impl KernelCache {
         }
     }
 
-    /// Returns the time for which an answer about an item may be cached: none while it is about to
-    /// be renamed.
-    pub fn settled_item_ttl(&self, caller: Caller, attr: &Attr) -> CacheTtl {
+    /// Returns the time for which an answer about an item with this number may be cached: none while
+    /// it is about to be renamed.
+    pub fn settled_item_ttl(&self, caller: Caller, ino: u64, attr: &Attr) -> CacheTtl {
         if self.renames.is_pending(attr.ino) {
             CacheTtl::NONE
         } else {
-            self.item_ttl(caller, attr)
+            self.item_ttl(caller, ino, attr)
         }
     }
 
-    /// Returns the time for which an item may be cached that was marked before its attributes were
-    /// read, and which is not about to be renamed. It may be cached as long as it is the same for
-    /// all processes: no handle of it is open, with a text of another version; no process that read
+    /// Returns the time for which an item with this number may be cached that was marked before its
+    /// attributes were read, and which is not about to be renamed. It may be cached as long as it is
+    /// the same for all processes: no handle of it is open, with a text of another version; no process that read
     /// it has yet to see its present version (`optimistic_lock.rs`); it is not being created,
     /// without a version.
-    fn item_ttl(&self, caller: Caller, attr: &Attr) -> CacheTtl {
-        let ino = attr.ino;
+    fn item_ttl(&self, caller: Caller, ino: u64, attr: &Attr) -> CacheTtl {
+        let item = attr.ino;
         let is_kept = self.is_on()
             && attr.version != 0
             && attr.links > 0
-            && !self.handles.is_open(ino)
+            && self.handles.are_all_of(ino, attr.version)
             && self
                 .host
                 .read_versions
-                .may_cache(ino, caller.pid, attr.version);
+                .may_cache(item, caller.pid, attr.version);
         if is_kept {
             CacheTtl {
                 name: LEASE_TTL,
