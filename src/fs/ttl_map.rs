@@ -12,7 +12,7 @@
 //! | `open::host::rm_guard` | processes that tried to unlink a `schema.json` | their further deletes fail | 5 s | 1,000 |
 //! | the same | saved queries that a process removed | restored when it meets a veto | 5 s | 1,000 |
 //! | `mount::archiver_quirks` | processes that unlinked a permanent file, or are removing a table | the file is hidden from that process | 60 s | 1,000 |
-//! | `view::kernel_cache` | threads that read names only | they get no attributes | 60 s | 1,000 |
+//! | `view::kernel_cache` | threads that list | how many entries they get with attributes | 60 s | 1,000 |
 //! | `view::kernel_cache` | names about to be renamed | the kernel must not cache them | 10 s | 1,000 |
 //! | `open::host::optimistic_lock` | the last writer of an item | named in a refused write | none | 10,000 |
 //! | the same | texts that were read | a refused write lists the changes | none | 10,000, 16 MiB |

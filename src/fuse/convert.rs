@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::{Errno, FileAttr, FileType, INodeNo, Request, TimeOrNow};
+use fuser::{Errno, FileAttr, FileType, Generation, INodeNo, Request, TimeOrNow};
 
 use super::mountpoint::MountOptions;
 use crate::fs::FsError;
@@ -14,6 +14,8 @@ use crate::fs::process::Caller;
 use crate::fs::view::RenameFlags;
 use crate::model::api::WaitPolicy;
 
+/// The generation of all inodes: inode numbers are never reused, see `fs::node::inode_table`.
+pub const GENERATION: Generation = Generation(0);
 /// The block size in attributes, a hint for the size of reads.
 const IO_BYTES: u32 = 128 * 1024;
 

@@ -4,6 +4,7 @@
 //! ```text
 //! shell.rs       fuser's callbacks, a few lines each
 //! notify.rs      invalidation of the kernel's cache
+//! direntplus.rs  the reply to READDIRPLUS, of names with and without attributes
 //! convert.rs     attributes, flags and errors to fuser's types
 //! mountpoint.rs  mount options; the list of mounts; unmounting dead mounts
 //! ```
@@ -47,6 +48,7 @@
 //! `MountOptions::notify_timeout`.
 
 mod convert;
+mod direntplus;
 mod mountpoint;
 mod notify;
 mod shell;
@@ -133,12 +135,11 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
         options.nonempty,
     )?;
     // Mounted from here on; requests wait in the kernel until the session runs.
-    let mut session = Session::new(
-        Shell::new(view.clone(), options),
-        &mountpoint,
-        &config(options),
-    )?;
+    let shell = Shell::new(view.clone(), options);
+    let replies = Arc::clone(&shell.device);
+    let mut session = Session::new(shell, &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
+    let _ = replies.set(device.try_clone()?);
     let notifier = Arc::new(Notifier::new(device, options.notify_timeout)?);
     let of_store = Arc::clone(&notifier);
     let kernel = KernelConnection {
@@ -205,7 +206,8 @@ fn config(options: &MountOptions) -> Config {
         config.acl = SessionACL::All;
     }
     config.n_threads = Some(options.event_threads);
-    config.clone_fd = true;
+    // Event threads read from one device, to which `direntplus` replies.
+    config.clone_fd = false;
     config
 }
 

@@ -37,6 +37,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const INVAL_INODE: i32 = 2;
 const INVAL_ENTRY: i32 = 3;
 const STORE: i32 = 4;
+const PRUNE: i32 = 9;
 /// `FUSE_EXPIRE_ONLY`: the name is looked up again, and is not dropped. Older kernels drop it.
 const EXPIRE_ONLY: u32 = 1;
 
@@ -223,6 +224,12 @@ fn send(sender: &SendFn, invalidation: &Invalidation) {
         }
         Invalidation::Recheck(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
         Invalidation::Forget(name) => (name, 0, None),
+        Invalidation::Prune(ino) => {
+            // `struct fuse_notify_prune_out`, with one node.
+            let head = [1, 0, 0, 0_u32].map(u32::to_ne_bytes).concat();
+            sender(PRUNE, &[&head[..], &ino.to_ne_bytes()].concat());
+            return;
+        }
     };
     send_entry(sender, name, flags);
     if let Some(ino) = ino {

@@ -12,13 +12,16 @@ use std::time::{Duration, SystemTime};
 
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
-    Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents,
-    PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents, PollFlags,
+    PollNotifier, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
     ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll,
     ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
-use super::convert::{self, Owner, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
+use super::convert::{
+    self, GENERATION, Owner, errno, file_attr, file_type, open_flags, rename_flags, time_ms,
+};
+use super::direntplus::{Device, EntryNode, PlusRequest};
 use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::{ReadBytes, Reply};
@@ -29,20 +32,17 @@ use crate::model::api::WaitPolicy;
 
 /// The time to live of all answers but LOOKUP, GETATTR and READDIRPLUS, which use [`Attr::ttl`].
 const NO_TTL: Duration = Duration::ZERO;
-/// The generation of all inodes: inode numbers are never reused, see `fs::node::inode_table`.
-const GENERATION: Generation = Generation(0);
 /// The size limit of a write, requested from the kernel; an item is smaller.
 const WRITE_BYTES_MAX: u32 = 1024 * 1024;
 
 /// The capabilities that are requested from the kernel.
-const CAPABILITIES: [InitFlags; 6] = [
+const CAPABILITIES: [InitFlags; 5] = [
     // O_TRUNC comes with open: truncation is a property of the handle.
     InitFlags::FUSE_ATOMIC_O_TRUNC,
     // Lookups in one directory run concurrently: four times as many per second with four clients.
     InitFlags::FUSE_PARALLEL_DIROPS,
-    // A listing of names that are looked up next includes their attributes.
+    // The view decides which names of a listing have their attributes (`fs::view::kernel_cache`).
     InitFlags::FUSE_DO_READDIRPLUS,
-    InitFlags::FUSE_READDIRPLUS_AUTO,
     // No file has capabilities or set-id bits to kill: saves a request for security.capability at
     // each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
@@ -56,6 +56,7 @@ pub struct Shell {
     view: View,
     owner: Owner,
     has_xattr: bool,
+    pub device: Device,
 }
 
 impl Shell {
@@ -64,6 +65,7 @@ impl Shell {
             view,
             owner: Owner::new(options),
             has_xattr: !options.no_xattr,
+            device: Device::default(),
         }
     }
 
@@ -150,7 +152,6 @@ fail_replies!(
     ReplyCreate,
     ReplyData,
     ReplyDirectory,
-    ReplyDirectoryPlus,
     ReplyEmpty,
     ReplyEntry,
     ReplyOpen,
@@ -561,12 +562,14 @@ impl Filesystem for Shell {
         call.start(|view, done| view.fsync(handle.0, done));
     }
 
-    fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    fn opendir(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
         let send =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
         let call = self.begin(directory_caller(request), "opendir", ino, None, reply, send);
-        call.start(|view, done| done(view.opendir(ino.0)));
+        // So fts(3) opens, which reads thousands of names before it looks at the first.
+        let walks = flags.0 & libc::O_NOFOLLOW != 0;
+        call.start(|view, done| done(view.opendir_by(ino.0, walks)));
     }
 
     fn readdir(
@@ -604,27 +607,26 @@ impl Filesystem for Shell {
         ino: INodeNo,
         handle: FileHandle,
         offset: u64,
-        mut reply: ReplyDirectoryPlus,
+        reply: ReplyDirectoryPlus,
     ) {
         let call = self
             .view
             .begin(file_caller(request), "readdirplus", ino.0, None);
         let (view, owner) = (call.view.clone(), self.owner);
+        let mut reply = PlusRequest::new(&self.device, request.unique().0, reply);
         let list = move || {
-            let read = view.readdirplus(ino.0, handle.0, offset, &mut |name, offset, attr| {
-                let ttl = attr.ttl.name.min(attr.ttl.attr);
-                reply.add(
-                    INodeNo(attr.ino),
-                    offset,
-                    name,
-                    &ttl,
-                    &file_attr(attr, owner),
-                    GENERATION,
-                )
+            let mut entries = reply.entries();
+            let read = view.readdirplus(handle.0, offset, &mut |entry, offset, node| {
+                let node = node.map(|(node_id, attr)| EntryNode {
+                    node_id,
+                    ttl: attr.ttl,
+                    attr: file_attr(attr, owner),
+                });
+                entries.add(entry, offset, node)
             });
             match call.end(read) {
-                Ok(()) => reply.ok(),
-                Err(error) => reply.error(errno(&error)),
+                Ok(()) => reply.answer(entries),
+                Err(error) => reply.refuse(errno(&error)),
             }
         };
         catch_panic("readdirplus", || self.view.run_listing(handle.0, list));
@@ -657,9 +659,9 @@ impl Filesystem for Shell {
         reply.ok();
     }
 
-    fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
+    fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         catch_panic("statfs", || {
-            let stat = self.view.statfs();
+            let stat = self.view.with_caller(file_caller(request)).statfs();
             let (block, free, available) =
                 (stat.block_bytes, stat.blocks_free, stat.blocks_available);
             // Inode counts are 0: there is no such limit.

@@ -75,6 +75,9 @@ pub struct InodeTable {
     shards: [Mutex<InodeShard>; SHARDS],
     /// Number of nodes, without the root.
     len: AtomicUsize,
+    /// Number of insertions, and what it was at the last call of [`InodeTable::oldest`].
+    inserted: AtomicUsize,
+    inserted_at_oldest: AtomicUsize,
     sources: SourceInterner,
     root: Arc<Node>,
     /// The numbers that differ from those of their nodes. Locked before a shard, by every method
@@ -101,6 +104,8 @@ impl Default for InodeTable {
         Self {
             shards,
             len: AtomicUsize::new(0),
+            inserted: AtomicUsize::new(0),
+            inserted_at_oldest: AtomicUsize::new(0),
             sources: SourceInterner::default(),
             root: Arc::new(Node::Root),
             others,
@@ -148,8 +153,8 @@ impl InodeTable {
         self.sources.share(source)
     }
 
-    /// Counts a lookup as [`InodeTable::add_lookup`], for an item with this number, packed by
-    /// [`super::pack_item`]; the kernel may cache it.
+    /// Counts a lookup as [`InodeTable::add_lookup`], for an item or folder with this number, packed
+    /// by [`super::pack_item`] or [`super::pack_folder`]; the kernel may cache it.
     #[must_use]
     pub fn add_item_lookup(
         &self,
@@ -226,6 +231,7 @@ impl InodeTable {
                 );
                 shard.clock = clock.wrapping_add(1);
                 self.len.fetch_add(1, Ordering::Relaxed);
+                self.inserted.fetch_add(1, Ordering::Relaxed);
             }
         }
         if keeps {
@@ -376,6 +382,15 @@ impl InodeTable {
         all
     }
 
+    /// True if there are more than `most` nodes, and enough of them new since [`InodeTable::oldest`] to
+    /// look through all again: the kernel may keep what it was asked to forget.
+    #[must_use]
+    pub fn is_excess(&self, most: usize) -> bool {
+        let inserted = self.inserted.load(Ordering::Relaxed);
+        let before = self.inserted_at_oldest.load(Ordering::Relaxed);
+        self.len() > most && (before == 0 || inserted.wrapping_sub(before) >= most / 16)
+    }
+
     /// Returns the oldest nodes if there are more than `most`: those that were not among the last
     /// 7/8 of that number to be inserted. None of them is returned again before as many insertions.
     #[must_use]
@@ -383,6 +398,8 @@ impl InodeTable {
         let most = most / SHARDS;
         let left = u32::try_from(most - most / 8).unwrap_or(u32::MAX);
         let mut oldest = Vec::new();
+        self.inserted_at_oldest
+            .store(self.inserted.load(Ordering::Relaxed), Ordering::Relaxed);
         for shard in &self.shards {
             let mut shard = shard.lock();
             if shard.slots.len() <= most {
@@ -535,7 +552,7 @@ impl KnownNode {
         }
     }
 
-    /// Creates the node of an item of this source, packed by [`pack_item`].
+    /// Creates the node of an item or folder of this source that is packed.
     #[must_use]
     pub fn item(source: &Arc<SourceName>, packed: &[u8]) -> Self {
         Self::Packed(Arc::clone(source), PackedNode(packed.into()))
@@ -604,6 +621,12 @@ const COLLECTION: u8 = 2;
 /// Appends the packed node of an item's plain JSON.
 pub fn pack_item(key: &EntryKey, out: &mut Vec<u8>) {
     let fits = PackedNode::write_entry(key, TextForm::PlainJson, out);
+    debug_assert!(fits.is_some(), "a key that none can be");
+}
+
+/// Appends the packed node of a collection's folder.
+pub fn pack_folder(partition: &[AttributeValue], out: &mut Vec<u8>) {
+    let fits = PackedNode::write([COLLECTION, 0, 0], partition, out);
     debug_assert!(fits.is_some(), "a key that none can be");
 }
 
@@ -902,7 +925,9 @@ mod inode_table_tests {
                     .ino
             })
             .collect();
+        assert!(inodes.is_excess(4_000) && !inodes.is_excess(8_000));
         assert!(inodes.oldest(8_000 * 2).is_empty());
+        assert!(!inodes.is_excess(4_000), "few are new since");
         let oldest = inodes.oldest(4_000);
         assert!(
             oldest.len() > 4_000 && inos[6_000..].iter().all(|ino| !oldest.contains(ino)),

@@ -30,7 +30,7 @@ pub mod special;
 
 pub use attr::NodeKind;
 pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure};
-pub use inode_table::pack_item;
+pub use inode_table::{pack_folder, pack_item};
 
 /// The object that a filesystem path names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

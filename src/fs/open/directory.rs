@@ -114,6 +114,7 @@ pub struct DirectoryStream {
     offset_mask: u64,
     dots: [u64; 2],
     is_slow: bool,
+    walks: bool,
     /// True if the next batches are to have an [`ItemBatch`](super::dirent::ItemBatch).
     wants_items: bool,
     /// The offset at which a read failed, if its reader got the error.
@@ -144,6 +145,7 @@ impl DirectoryStream {
             offset_mask: NAME_OFFSET_MIN - 1,
             dots: dot_inodes,
             is_slow: false,
+            walks: false,
             wants_items: false,
             failed_at: None,
         }
@@ -181,15 +183,27 @@ impl DirectoryStream {
         self.is_slow
     }
 
-    /// Sets whether an [`ItemBatch`](super::dirent::ItemBatch) is wanted from now on. Returns true
-    /// if one was wanted before and the last batch has it.
-    pub fn want_items(&mut self, wants_items: bool) -> bool {
-        let wanted = std::mem::replace(&mut self.wants_items, wants_items);
-        wanted
-            && self
-                .window
-                .back()
-                .is_some_and(|batch| batch.items().is_some())
+    /// Sets whether the program reads thousands of names before it looks at the first.
+    #[must_use]
+    pub fn with_walks(self, walks: bool) -> Self {
+        Self { walks, ..self }
+    }
+
+    /// True if the program reads thousands of names before it looks at the first.
+    #[must_use]
+    pub fn walks(&self) -> bool {
+        self.walks
+    }
+
+    /// Returns the node that is listed, if it may be renamed.
+    #[must_use]
+    pub fn node(&self) -> Option<&Node> {
+        self.node.as_deref()
+    }
+
+    /// Sets whether an [`ItemBatch`](super::dirent::ItemBatch) is wanted from now on.
+    pub fn want_items(&mut self, wants_items: bool) {
+        self.wants_items = wants_items;
     }
 
     /// Returns the bytes of memory of the names and places that are held.

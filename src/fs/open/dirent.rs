@@ -5,7 +5,7 @@
 use crate::database::{EntryStat, ListPosition};
 use crate::fs::{
     mount::Mount,
-    node::{Node, NodeKind, pack_item},
+    node::{Node, NodeKind, attr::Attr, pack_folder, pack_item},
     prelude::*,
 };
 use std::ops::ControlFlow;
@@ -69,7 +69,7 @@ pub struct DirentBatch {
     items: Option<ItemBatch>,
 }
 
-/// The attributes of listed items, for READDIRPLUS.
+/// The attributes of listed items or folders, for READDIRPLUS.
 #[derive(Debug)]
 pub struct ItemBatch {
     pub source: SourceName,
@@ -79,14 +79,25 @@ pub struct ItemBatch {
     keys: Vec<u8>,
 }
 
-/// A listed item.
+/// A listed item, or a folder, of which the time counts only.
 #[derive(Debug, Clone, Copy)]
 pub struct ListedItem<'i> {
     pub entry: Dirent<'i>,
     pub offset: u64,
     pub stat: EntryStat,
-    /// The item as [`pack_item`] packs it.
+    /// The node as [`pack_item`] or [`pack_folder`] packs it.
     pub packed: &'i [u8],
+}
+
+impl ListedItem<'_> {
+    /// Returns the attributes, without the inode number.
+    #[must_use]
+    pub fn attr(&self) -> Attr {
+        match self.entry.kind {
+            NodeKind::Directory => Attr::directory(self.stat.modified_ms),
+            _ => Attr::entry(&self.stat, true),
+        }
+    }
 }
 
 impl ItemBatch {
@@ -100,8 +111,8 @@ impl ItemBatch {
         }
     }
 
-    fn push(&mut self, key: &EntryKey, stat: EntryStat) {
-        pack_item(key, &mut self.keys);
+    fn push(&mut self, pack: impl FnOnce(&mut Vec<u8>), stat: EntryStat) {
+        pack(&mut self.keys);
         self.rows.push((stat, self.keys.len()));
     }
 
@@ -163,6 +174,11 @@ impl DirentBatch {
         self.items = Some(items);
     }
 
+    /// Leaves the attributes of items out of the batch.
+    pub fn end_items(&mut self) {
+        self.items = None;
+    }
+
     /// Appends an item's file.
     pub fn push_item(
         &mut self,
@@ -173,7 +189,27 @@ impl DirentBatch {
     ) {
         self.push(entry, place);
         if let Some(items) = &mut self.items {
-            items.push(key, stat);
+            items.push(|keys| pack_item(key, keys), stat);
+        }
+    }
+
+    /// Appends the folder of a collection, with the time of its last change.
+    pub fn push_folder(
+        &mut self,
+        entry: Dirent<'_>,
+        place: DirentPlace<'_>,
+        partition: &[AttributeValue],
+        modified_ms: u64,
+    ) {
+        self.push(entry, place);
+        let stat = EntryStat {
+            plain_json_bytes: 0,
+            item_bytes: 0,
+            version: 0,
+            modified_ms,
+        };
+        if let Some(items) = &mut self.items {
+            items.push(|keys| pack_folder(partition, keys), stat);
         }
     }
 

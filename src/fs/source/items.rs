@@ -214,6 +214,7 @@ impl Lister for CollectionLister {
             if !out.is_empty() {
                 return Ok(());
             }
+            out.end_items();
             self.tail = self.end_of_listing(mount)?;
         }
         fetch_tail(&self.tail, from, out);
@@ -232,6 +233,13 @@ impl CollectionLister {
             return Ok(());
         };
         let (source, kept) = (&self.source, &mut self.kept);
+        if out.wants_items() && source.index.is_none() {
+            // The commit id must be read before the collections.
+            out.start_items(ItemBatch::new(
+                source.clone(),
+                mount.db.visible_commit_id()?,
+            ));
+        }
         mount
             .db
             .collections(source, None, after, &mut |(collection, position)| {
@@ -244,13 +252,15 @@ impl CollectionLister {
                 }
                 let name = &names::collection_name(&collection.partition);
                 let ino = ino::collection(source, &collection.partition);
-                out.push(
+                out.push_folder(
                     Dirent {
                         ino,
                         kind: NodeKind::Directory,
                         name,
                     },
                     DirentPlace::After(&position.0),
+                    &collection.partition,
+                    collection.modified_ms,
                 );
                 out.flow()
             })?;

@@ -1,16 +1,18 @@
 //! Listings: OPENDIR, READDIR, READDIRPLUS, RELEASEDIR.
 //!
-//! READDIRPLUS returns the attributes of items, from the same walk that lists their names. Where
-//! the kernel may cache nothing, or the program does not look at attributes
-//! ([`super::kernel_cache`]), it returns as little as it can (the dots, or one name) and the kernel
-//! goes on by READDIR: the kernel asks again for attributes that it may not cache, and makes a node
-//! of each.
+//! READDIRPLUS returns the attributes of items and folders, from the same walk that lists their
+//! names. Where the kernel may cache nothing, or the program does not look at attributes
+//! ([`super::kernel_cache`]), it returns names only: the kernel asks again for attributes that it
+//! may not cache, and makes a node of each.
 
-use super::View;
+use super::{
+    View,
+    kernel_cache::{CREDIT_FIRST, CREDIT_MAX, ListedKind, PROBE_INTERVAL},
+};
 use crate::fs::{
     open::{
         directory::{DirectoryStream, FixedLister, Lister, MakeLister},
-        dirent::{Dirent, ItemBatch, ListedItem},
+        dirent::{Dirent, DirentBatch, ItemBatch, ListedItem},
         host::record_error,
         prelude::*,
     },
@@ -23,9 +25,9 @@ use crate::fs::{
 /// read of them still hold.
 const MARK_BATCH: usize = 32;
 
-/// A callback that gets a name, its offset and its attributes. Returns true if the reply is full,
-/// and does not have this name.
-pub type EmitPlus<'e> = dyn FnMut(&str, u64, &Attr) -> bool + 'e;
+/// A callback that gets an entry, its offset and, if the kernel is to know its node, its number and
+/// its attributes. Returns true if the reply is full, and does not have this entry.
+pub type EmitPlus<'e> = dyn FnMut(Dirent<'_>, u64, Option<(u64, &Attr)>) -> bool + 'e;
 
 impl View {
     /// Opens a directory and returns the number of its handle.
@@ -33,6 +35,15 @@ impl View {
     /// # Errors
     /// The node is no directory, or is gone.
     pub fn opendir(&self, ino: u64) -> Result<u64> {
+        self.opendir_by(ino, false)
+    }
+
+    /// Opens a directory as [`View::opendir`]. A program that `walks` a tree reads thousands of
+    /// names before it looks at the first.
+    ///
+    /// # Errors
+    /// As of [`View::opendir`].
+    pub fn opendir_by(&self, ino: u64, walks: bool) -> Result<u64> {
         let caller = self.caller();
         let node = self.node(ino)?;
         self.quick_attr(&node)
@@ -53,12 +64,17 @@ impl View {
                 .archiver_quirks
                 .listed(table, tgid_of(caller.pid));
         }
+        if matches!(*node, Node::Collection(..)) {
+            let credits = &self.kernel_cache.listing_credits;
+            credits.record_look(caller.pid, ListedKind::Top);
+        }
         let dots = self.mount().dot_inos(&node);
         // A query may read its whole table to find a few names: each READDIR of it has a thread of
         // its own.
         let is_slow = matches!(*node, Node::Query(_));
         let stream = DirectoryStream::new(dots, self.make_lister(&node))
             .with_slow(is_slow)
+            .with_walks(walks)
             .with_node(node);
         self.handles.insert(
             Handle::Directory(Box::new(Mutex::new(stream))),
@@ -122,11 +138,7 @@ impl View {
     ) -> Result<()> {
         let caller = self.caller();
         self.with_stream(handle, offset, |stream| {
-            if stream.want_items(false) {
-                self.kernel_cache
-                    .name_readers
-                    .skipped_attributes(caller.pid);
-            }
+            stream.want_items(false);
             let emit = &mut |entry: Dirent<'_>, offset| {
                 emit(
                     Dirent {
@@ -145,34 +157,44 @@ impl View {
         })
     }
 
-    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with attributes. Each
-    /// name that is given, but for the dots, counts a lookup.
+    /// Gives the entries as [`View::readdir`] does, with attributes if the caller may look at them.
+    /// Each entry with attributes counts a lookup.
     ///
     /// # Errors
     /// As of [`View::readdir`], before the first entry was given.
-    pub fn readdirplus(
-        &self,
-        ino: u64,
-        handle: u64,
-        offset: u64,
-        emit: &mut EmitPlus<'_>,
-    ) -> Result<()> {
-        let caller = self.caller();
+    pub fn readdirplus(&self, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<()> {
+        let (caller, cache) = (self.caller(), &self.kernel_cache);
         self.with_stream(handle, offset, |stream| {
-            if offset > 0 {
-                self.kernel_cache.name_readers.record_look(caller.pid);
-            }
-            let cache = &self.kernel_cache;
-            stream.want_items(cache.is_on() && !cache.name_readers.reads_only_names(caller.pid));
+            // A folder may be hidden from a program that restores a backup.
+            let kind = stream.node().and_then(ListedKind::of).filter(|kind| {
+                cache.is_on()
+                    && (*kind == ListedKind::InFolder
+                        || !self.mount().archiver_quirks.is_active(now_ms()))
+            });
+            let first = if stream.walks() {
+                CREDIT_MAX
+            } else {
+                CREDIT_FIRST
+            };
+            let credit = kind.map_or(0, |kind| {
+                cache.listing_credits.left(caller.pid, kind, first)
+            });
+            stream.want_items(credit > 0);
             let mut plus = PlusReply {
                 view: self,
-                ino,
                 next: offset,
                 is_started: false,
+                credit,
                 emit,
             };
-            match plus.list(stream, offset) {
-                // The names that were given stand; the next call meets the error again.
+            let listed = plus.list(stream, offset);
+            if let Some(kind) = kind.filter(|_| plus.credit != credit) {
+                cache
+                    .listing_credits
+                    .set_left(caller.pid, kind, plus.credit);
+            }
+            match listed {
+                // The entries that were given stand; the next call meets the error again.
                 Err(_) if plus.is_started => Ok(()),
                 listed => listed,
             }
@@ -235,41 +257,40 @@ impl View {
 /// A READDIRPLUS that is being answered.
 struct PlusReply<'p, 'e> {
     view: &'p View,
-    /// The inode number of the directory.
-    ino: u64,
     /// The offset up to which entries were given, or are gone.
     next: u64,
     is_started: bool,
+    /// The number of entries that may be given with attributes.
+    credit: u32,
     emit: &'p mut EmitPlus<'e>,
 }
 
 impl PlusReply<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<()> {
         for (entry, after) in stream.begin(offset) {
-            // The kernel takes only the names of the dots.
-            if !self.push(
-                entry.name,
-                after,
-                &Attr::directory(0).with_ino(self.view.shown_ino(entry.ino, entry.kind)),
-            ) {
+            if !self.push_name(entry, after) {
                 return Ok(());
             }
         }
-        let (view, pid) = (self.view, self.view.caller().pid);
+        let (view, pid, had_credit) = (self.view, self.view.caller().pid, self.credit > 0);
         let wanted = || has_pending_signal(pid) != Some(true);
-        while let Some((found, at)) = stream.batch_after(view.mount(), self.next, &wanted)? {
-            let is_full = match found.items() {
-                Some(items) => self.push_items(
-                    items,
-                    &found
-                        .items_from(items, at)
-                        .take(MARK_BATCH)
-                        .collect::<Vec<_>>(),
-                )?,
-                None => {
-                    let next = found.iter_from(at).zip(found.offsets().skip(at)).next();
-                    self.is_started
-                        || next.is_none_or(|((entry, _), after)| self.push_name(entry.name, after))
+        // A reply with attributes ends with the credit: the program has looked, or has not, before
+        // it reads on.
+        while !had_credit || self.credit > 0 {
+            let Some((found, at)) = stream.batch_after(view.mount(), self.next, &wanted)? else {
+                break;
+            };
+            let before_probe = (self.credit.max(1) - 1) % PROBE_INTERVAL;
+            let is_full = match found.items().filter(|_| self.credit > 0) {
+                None => self.push_names(found, at, usize::MAX),
+                Some(_) if before_probe == 0 => {
+                    self.credit -= 1;
+                    self.push_names(found, at, 1)
+                }
+                Some(items) => {
+                    let count = MARK_BATCH.min(usize::try_from(before_probe).unwrap_or(MARK_BATCH));
+                    let listed: Vec<_> = found.items_from(items, at).take(count).collect();
+                    self.push_items(items, &listed)?
                 }
             };
             if is_full {
@@ -279,33 +300,26 @@ impl PlusReply<'_, '_> {
         Ok(())
     }
 
+    /// Gives up to `count` names of a batch. Returns true if the reply is full.
+    fn push_names(&mut self, found: &DirentBatch, at: usize, count: usize) -> bool {
+        let entries = found.iter_from(at).zip(found.offsets().skip(at));
+        entries
+            .take(count)
+            .any(|((entry, _), after)| !self.push_name(entry, after))
+    }
+
+    fn push_name(&mut self, entry: Dirent<'_>, after: u64) -> bool {
+        let ino = self.view.shown_ino(entry.ino, entry.kind);
+        self.push(Dirent { ino, ..entry }, after, None)
+    }
+
     /// Gives the next entry. Returns false if there is no room for it.
-    fn push(&mut self, name: &str, after: u64, attr: &Attr) -> bool {
-        if (self.emit)(name, after, attr) {
+    fn push(&mut self, entry: Dirent<'_>, after: u64, node: Option<(u64, &Attr)>) -> bool {
+        if (self.emit)(entry, after, node) {
             return false;
         }
         (self.next, self.is_started) = (after, true);
         true
-    }
-
-    /// Gives a name, unless it is gone. Returns true if it was given. The kernel asks for the
-    /// attributes again before a program sees them: they lack a size that takes long.
-    fn push_name(&mut self, name: &str, after: u64) -> bool {
-        let Ok(attr) = self.lookup_name(name) else {
-            self.next = after;
-            return false;
-        };
-        if !self.push(name, after, &attr) {
-            self.view.forget(attr.ino, 1);
-        }
-        true
-    }
-
-    fn lookup_name(&self, name: &str) -> Result<Attr> {
-        let parent = self.view.node(self.ino)?;
-        let node = tree::resolve(self.view.mount(), &parent, name.as_bytes())?;
-        let attr = self.view.quick_attr(&node)?;
-        self.view.mark_known(node, attr)
     }
 
     /// Gives listed items. Each is marked before it is checked that its attributes still hold.
@@ -341,7 +355,7 @@ impl PlusReply<'_, '_> {
                 view.kernel_cache.unmark(ino);
             }
             match given {
-                Ok(EmitResult::Emitted) => {}
+                Ok(EmitResult::Emitted) => self.credit = self.credit.saturating_sub(1),
                 Ok(EmitResult::Skipped) => self.next = item.offset,
                 full => {
                     is_full = full.map(|_| true);
@@ -354,42 +368,42 @@ impl PlusReply<'_, '_> {
         is_full
     }
 
-    /// Gives an item that is marked under this number, as it was listed if `holds`.
+    /// Gives an item or folder that is marked under this number, as it was listed if `holds`.
     fn push_item(&mut self, item: &ListedItem<'_>, number: u64, holds: bool) -> Result<EmitResult> {
-        let (view, ino) = (self.view, item.entry.ino);
+        let view = self.view;
         let attr = match view.inodes.get(number).as_deref() {
-            _ if holds => Ok(Attr::entry(&item.stat, true).with_ino(ino)),
-            Some(Node::Entry(found)) => {
-                entry::attr(view.mount(), found).map(|attr| attr.with_ino(ino))
-            }
+            _ if holds => Ok(item.attr()),
+            Some(Node::Entry(found)) => entry::attr(view.mount(), found),
+            Some(folder @ Node::Collection(..)) => view.quick_attr(folder),
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {
             Err(FsError::NotFound) => return Ok(EmitResult::Skipped),
-            attr => attr?,
+            attr => attr?.with_ino(item.entry.ino),
         };
         if view.detach_other_version(number, &attr) {
-            // The name gets another number.
-            self.push_name(item.entry.name, item.offset);
-            return Ok(if self.next == item.offset {
+            // The name gets another number when it is looked up.
+            return Ok(if self.push_name(item.entry, item.offset) {
                 EmitResult::Skipped
             } else {
                 EmitResult::Full
             });
         }
-        let attr = Attr {
-            ttl: view
-                .kernel_cache
-                .settled_item_ttl(view.caller(), number, &attr),
-            ..attr
+        let (ino, ttl) = match attr.kind {
+            NodeKind::Directory => (number, view.kernel_cache.folder_ttl(holds)),
+            _ => (
+                item.entry.ino,
+                view.kernel_cache
+                    .settled_item_ttl(view.caller(), number, &attr),
+            ),
         };
-        Ok(
-            if self.push(item.entry.name, item.offset, &attr.with_number(number)) {
-                EmitResult::Emitted
-            } else {
-                EmitResult::Full
-            },
-        )
+        let shown = Dirent { ino, ..item.entry };
+        let attr = Attr { ino, ttl, ..attr };
+        Ok(if self.push(shown, item.offset, Some((number, &attr))) {
+            EmitResult::Emitted
+        } else {
+            EmitResult::Full
+        })
     }
 }
 

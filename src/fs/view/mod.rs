@@ -30,7 +30,7 @@ pub use rename::RenameFlags;
 pub use timed_call::TimedCall;
 
 use creations::SpecialCreations;
-use kernel_cache::{cached_item, is_listed_name};
+use kernel_cache::{ListedKind, cached_item, is_listed_name};
 
 use crate::fs::{
     mount::error_log::FailedLookup,
@@ -377,9 +377,10 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         let node = tree::resolve(self.mount(), parent, name)?;
-        // A lookup of an item is a look at it: the thread uses more than names.
-        if cached_item(&node).is_some() {
-            self.kernel_cache.name_readers.record_look(caller.pid);
+        if let Some(kind) = ListedKind::of(parent) {
+            self.kernel_cache
+                .listing_credits
+                .record_look(caller.pid, kind);
         }
         // Before the attributes are read: a commit after the mark notifies the kernel, one before
         // it is seen.
@@ -670,6 +671,8 @@ impl View {
     /// Returns the size of the store.
     #[must_use]
     pub fn statfs(&self) -> FilesystemStat {
+        let credits = &self.kernel_cache.listing_credits;
+        credits.record_statfs(self.caller().pid);
         let info = self.mount().db.store_info();
         let block = u64::from(STATFS_BLOCK_BYTES);
         // Never zero: `df` hides such a filesystem and installers refuse it.

@@ -3,7 +3,10 @@
 
 use std::sync::mpsc::sync_channel;
 
-use super::{View, kernel_cache::cached_item};
+use super::{
+    View,
+    kernel_cache::{ListedKind, cached_item},
+};
 use crate::fs::{
     open::{
         handle::{OpeningGuard, PageUse},
@@ -132,10 +135,14 @@ impl View {
         if node.is_computed() {
             return self.open_computed(node);
         }
-        if matches!(node, Node::Entry(_)) && node.is_writable() {
+        if let Some(entry) = cached_item(node) {
+            let kind = match entry.key.base.sort {
+                Some(_) => ListedKind::InFolder,
+                None => ListedKind::Top,
+            };
             self.kernel_cache
-                .name_readers
-                .record_look(self.caller().pid);
+                .listing_credits
+                .record_look(self.caller().pid, kind);
         }
         tree::open_reader(&self.host, node)
     }
@@ -321,9 +328,7 @@ impl View {
     /// look.
     pub(super) fn note_open(&self, node: &Node, ino: u64) {
         if let Some(item) = tracked_ino(node, ino) {
-            self.host
-                .read_versions
-                .opened(item, self.caller().pid);
+            self.host.read_versions.opened(item, self.caller().pid);
         }
     }
 }

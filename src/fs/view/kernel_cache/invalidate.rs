@@ -6,6 +6,7 @@
 //! | an item is written | its attributes end (and its name is looked up again, where another process's look matters) | the write, but for the calls below |
 //! | the same, while the page cache has an open version of it | its name is dropped: it gets another inode number | the same |
 //! | an item is deleted | its name is dropped, and the attributes | the same |
+//! | an item of a folder is written or deleted | the folder's attributes end | the same |
 //! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
 //! | more nodes are known than [`NODES_MAX`] | names are dropped, the oldest first | none |
@@ -27,7 +28,7 @@
 
 use super::{Invalidation, KernelCache, NodeName, cached_item, node_name};
 use crate::fs::{
-    node::{ROOT_INO, inode_table::CacheMark, item_ino},
+    node::{ROOT_INO, ino, inode_table::CacheMark, item_ino},
     open::prelude::*,
     path,
 };
@@ -44,7 +45,14 @@ impl KernelCache {
     /// Notifies the kernel of a commit, on the thread that commits.
     pub(super) fn invalidate(&self, committed: &CommitEvent, complete: AfterCommit) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
+        let mut last_folder = None;
         for written in &committed.items {
+            if let Some((ino, mark, name)) = self.marked_folder(written)
+                && last_folder.replace(ino) != Some(ino)
+            {
+                invalidations.push(Invalidation::Attributes(name, ino));
+                marks.push((ino, mark));
+            }
             let item = item_ino(&written.table, &written.key);
             let ino = self.inodes.number(item);
             let mark = self.inodes.mark_of(ino);
@@ -100,11 +108,29 @@ impl KernelCache {
         let _ = receiver.recv();
     }
 
+    /// Returns the notifications that end all answers about marked nodes. A folder keeps its name: a
+    /// process in it would find it without one.
     fn drop_all(&self, marked: &[(u64, CacheMark)]) -> impl Iterator<Item = Invalidation> {
-        let name = |ino| cached_item(&*self.inodes.get(ino)?).map(node_name);
         marked
             .iter()
-            .filter_map(move |(ino, _)| Some(Invalidation::Removed(name(*ino)?, *ino)))
+            .filter_map(|(ino, _)| match &*self.inodes.get(*ino)? {
+                Node::Collection(source, partition) => Some(Invalidation::Attributes(
+                    folder_name(source, partition),
+                    *ino,
+                )),
+                node => Some(Invalidation::Removed(node_name(cached_item(node)?), *ino)),
+            })
+    }
+
+    /// Returns the number and the name of the folder of a written item, if its attributes may be
+    /// cached, which the write changes.
+    fn marked_folder(&self, written: &WrittenItem) -> Option<(u64, CacheMark, NodeName)> {
+        written.key.sort.as_ref()?;
+        let source = base_source(&written.table);
+        let partition = vec![written.key.partition.clone()];
+        let ino = self.inodes.number(ino::collection(&source, &partition));
+        let mark = self.inodes.mark_of(ino)?;
+        Some((ino, mark, folder_name(&source, &partition)))
     }
 
     fn invalidation_of(
@@ -150,8 +176,7 @@ impl KernelCache {
         self.counters
             .invalidations
             .fetch_add(invalidations.len() as u64, Ordering::Relaxed);
-        for invalidation in &mut invalidations {
-            let name = invalidation.name_mut();
+        for name in invalidations.iter_mut().filter_map(Invalidation::name_mut) {
             name.parent = self.inodes.number(name.parent);
         }
         let inodes = Arc::clone(&self.inodes);
@@ -178,7 +203,7 @@ impl KernelCache {
     /// Lets the kernel drop the oldest nodes when it knows too many: on another thread, as it takes
     /// a while.
     pub fn evict_excess(&self) {
-        if self.inodes.len() > NODES_MAX
+        if self.inodes.is_excess(NODES_MAX)
             && !self.is_evicting.swap(true, Ordering::AcqRel)
             && let Some(cache) = self.weak_self.upgrade()
         {
@@ -195,13 +220,22 @@ impl KernelCache {
             .oldest(NODES_MAX)
             .into_iter()
             .filter(|ino| !self.handles.is_open(*ino));
-        let invalidations: Vec<Invalidation> = oldest
-            .filter_map(|ino| eviction(&*self.inodes.get(ino)?))
+        let mut invalidations: Vec<Invalidation> = oldest
+            .filter_map(|ino| eviction(&*self.inodes.get(ino)?, ino))
             .collect();
+        // The kernel keeps a directory while it knows names in it.
+        invalidations.sort_by_key(|invalidation| matches!(invalidation, Invalidation::Prune(_)));
         self.counters
             .evicted
             .fetch_add(invalidations.len() as u64, Ordering::Relaxed);
         self.notify_async(invalidations);
+    }
+}
+
+fn folder_name(source: &SourceName, partition: &PartitionKey) -> NodeName {
+    NodeName {
+        parent: Node::Items(source.clone()).ino(),
+        name: names::collection_name(partition),
     }
 }
 
@@ -224,11 +258,12 @@ fn item_name(table: &TableName, key: &Key) -> NodeName {
     })
 }
 
-/// Returns the notification that drops a file. A directory is not dropped: a process in it would
-/// find it without a name.
-fn eviction(node: &Node) -> Option<Invalidation> {
+/// Returns the notification that drops a node. The name of a folder is not dropped: a process in it
+/// would find it without one.
+fn eviction(node: &Node, ino: u64) -> Option<Invalidation> {
     match node {
         Node::Entry(entry) => Some(Invalidation::Forget(node_name(entry))),
+        Node::Collection(..) => Some(Invalidation::Prune(ino)),
         _ => None,
     }
 }

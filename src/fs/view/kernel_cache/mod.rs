@@ -1,7 +1,7 @@
 //! The state of the kernel's cache of the view's answers, behind one interface: [`KernelCache`].
 //!
 //! ```text
-//! mod.rs           the lease: when answers may be cached, and the state; items that are about to be renamed; programs that list only names
+//! mod.rs           the lease: when answers may be cached, and the state; items that are about to be renamed; programs that look at what they list
 //! policy.rs        which parts of an answer may be cached, and for how long
 //! invalidate.rs    the notifications of a commit, their receivers, and the calls that wait for them
 //! ```
@@ -55,7 +55,7 @@ pub struct KernelCache {
     host: Host,
     inodes: Arc<InodeTable>,
     handles: Arc<HandleTable>,
-    pub name_readers: NameOnlyReaders,
+    pub listing_credits: ListingCredits,
     renames: PendingRenames,
     is_on: AtomicBool,
     /// True if it was on at any time.
@@ -121,7 +121,7 @@ impl KernelCache {
             host,
             inodes,
             handles,
-            name_readers: NameOnlyReaders::default(),
+            listing_credits: ListingCredits::default(),
             renames: PendingRenames::default(),
             is_on: AtomicBool::default(),
             was_on: AtomicBool::default(),
@@ -255,15 +255,19 @@ pub enum Invalidation {
     Removed(NodeName, u64),
     /// Nothing has changed; the kernel is to forget the name, and with it the node.
     Forget(NodeName),
+    /// The same, of a directory: the kernel forgets it if no process uses it. Older kernels than
+    /// 6.18 do not.
+    Prune(u64),
 }
 
 impl Invalidation {
-    pub fn name_mut(&mut self) -> &mut NodeName {
+    pub fn name_mut(&mut self) -> Option<&mut NodeName> {
         match self {
             Self::Attributes(name, _)
             | Self::Recheck(name, _)
             | Self::Removed(name, _)
-            | Self::Forget(name) => name,
+            | Self::Forget(name) => Some(name),
+            Self::Prune(_) => None,
         }
     }
 }
@@ -330,47 +334,84 @@ pub fn is_listed_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
     }
 }
 
-const UNUSED_MAX: u8 = 4;
 const THREADS_MAX: usize = 1_000;
 const READER_MS: u64 = 60_000;
+/// The most entries that a thread gets with attributes before it looks at one: fts(3) of gnulib
+/// reads 100,000 names before it looks at the first, and a buffer of them more.
+pub const CREDIT_MAX: u32 = 102_400;
+/// The credit with which a thread begins that lists a directory as opendir(3) opens it: about one
+/// reply.
+pub const CREDIT_FIRST: u32 = 160;
+/// Of so many entries one is a name only.
+pub const PROBE_INTERVAL: u32 = 512;
 
-/// The programs that do not look at the nodes that they list: to a program that reads names only,
-/// as `find -name`, attributes are useless, and each costs the kernel a node.
+/// The threads that list directories, each with the number of entries that it still gets with
+/// attributes: in directories of folders, and in those of items.
 ///
-/// The kernel asks for attributes at the beginning of every listing, and then again as long as
-/// names are looked up. A thread that goes on by names [`UNUSED_MAX`] times, and has looked at no
-/// item meanwhile, gets no attributes at the beginning any more, until it looks at one. Threads
-/// have the kernel's numbers.
+/// Attributes save a program the LOOKUP of an entry that it looks at, which costs six times as
+/// much; to a program that reads names only, as `find -name`, they are useless, and each costs the
+/// kernel a node. The kernel answers looks from its cache, and does not tell. So each entry with
+/// attributes takes one off the credit of its thread, and one in [`PROBE_INTERVAL`] is a name only:
+/// a program that looks at it sends a LOOKUP, which restores the credit. Threads have the kernel's
+/// numbers.
 #[derive(Debug, Default)]
-pub struct NameOnlyReaders {
-    /// The number of times that a thread got attributes in vain.
-    skip_counts: FastEmpty<TtlMap<u32, u8, THREADS_MAX, READER_MS>>,
+pub struct ListingCredits {
+    left: FastEmpty<TtlMap<(u32, ListedKind), u32, THREADS_MAX, READER_MS>>,
 }
 
-impl NameOnlyReaders {
-    /// Notes that a thread got attributes and goes on by names.
-    pub fn skipped_attributes(&self, thread: u32) {
-        let now_ms = now_ms();
-        self.skip_counts.update(|unused| {
-            let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
-            unused.insert(thread, before.saturating_add(1), now_ms)
-        });
-    }
+/// The kinds of directories of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListedKind {
+    /// Folders, or the items of a table without them.
+    Top,
+    /// The items of a folder.
+    InFolder,
+}
 
-    /// Notes that a thread looks at an item.
-    pub fn record_look(&self, thread: u32) {
-        if !self.skip_counts.is_empty() {
-            self.skip_counts.update(|unused| unused.remove(&thread));
+impl ListedKind {
+    /// Returns the kind of a directory whose entries the kernel may cache.
+    #[must_use]
+    pub fn of(directory: &Node) -> Option<Self> {
+        match directory {
+            Node::Items(SourceName { index: None, .. }) => Some(Self::Top),
+            Node::Collection(SourceName { index: None, .. }, _) => Some(Self::InFolder),
+            _ => None,
+        }
+    }
+}
+
+impl ListingCredits {
+    /// Notes that a thread looks at an entry of such a directory by a request.
+    pub fn record_look(&self, thread: u32, kind: ListedKind) {
+        if !self.left.is_empty() {
+            self.left.update(|left| {
+                if let Some(credit) = left.get_mut(&(thread, kind), now_ms()) {
+                    *credit = CREDIT_MAX;
+                }
+            });
         }
     }
 
-    /// True if attributes are useless to this thread.
-    pub fn reads_only_names(&self, thread: u32) -> bool {
-        self.skip_counts.is_any(|unused| {
-            unused
-                .get(&thread, now_ms())
-                .is_some_and(|times| *times >= UNUSED_MAX)
-        })
+    /// Returns the number of entries that a thread still gets with attributes, `first` if it has
+    /// listed nothing lately.
+    #[must_use]
+    pub fn left(&self, thread: u32, kind: ListedKind, first: u32) -> u32 {
+        self.left
+            .update(|left| left.get(&(thread, kind), now_ms()).copied())
+            .unwrap_or(first)
+    }
+
+    /// Notes that a thread asks for the kind of file system: so does fts(3) when it has read 10,000
+    /// names.
+    pub fn record_statfs(&self, thread: u32) {
+        self.record_look(thread, ListedKind::Top);
+        self.record_look(thread, ListedKind::InFolder);
+    }
+
+    /// Sets the number of entries that a thread still gets with attributes.
+    pub fn set_left(&self, thread: u32, kind: ListedKind, credit: u32) {
+        self.left
+            .update(|left| left.insert((thread, kind), credit, now_ms()));
     }
 }
 
@@ -475,17 +516,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reads_names_only_is_told_no_attributes_until_it_looks() {
-        let readers = NameOnlyReaders::default();
-        (1..UNUSED_MAX).for_each(|_| readers.skipped_attributes(7));
-        assert!(!readers.reads_only_names(7));
-        readers.skipped_attributes(7);
+    fn a_look_restores_the_credit_of_a_thread_that_has_listed() {
+        let credits = ListingCredits::default();
+        let left = |thread, kind| credits.left(thread, kind, 5);
+        credits.record_look(7, ListedKind::Top);
+        assert_eq!(left(7, ListedKind::Top), 5, "it has listed nothing");
+        credits.set_left(7, ListedKind::Top, 0);
+        credits.set_left(7, ListedKind::InFolder, 1);
+        assert_eq!((left(7, ListedKind::Top), left(8, ListedKind::Top)), (0, 5));
+        credits.record_look(7, ListedKind::Top);
         assert_eq!(
-            [7, 8].map(|thread| readers.reads_only_names(thread)),
-            [true, false]
+            [ListedKind::Top, ListedKind::InFolder].map(|kind| left(7, kind)),
+            [CREDIT_MAX, 1]
         );
-        readers.record_look(7);
-        assert!(!readers.reads_only_names(7));
     }
 
     #[test]

@@ -17,7 +17,8 @@ use crate::fs::{
 };
 use crate::store::LEASE_TTL;
 
-/// The time for which the name of a directory may be used without a LOOKUP. It may name a directory
+/// The time for which the name of a directory that was looked up may be used without a LOOKUP; that
+/// of a folder that was listed may be [`LEASE_TTL`]. It may name a directory
 /// that is gone: a call that asks the directory for attributes, a listing or a name in it is
 /// answered by whether it exists. Only a call that asks nothing at all (readlink or O_PATH) finds
 /// it a moment longer.
@@ -56,6 +57,22 @@ impl KernelCache {
                 Duration::ZERO
             },
             attr: Duration::ZERO,
+        }
+    }
+
+    /// Returns the time for which the kernel may cache a folder that was listed, and its attributes if
+    /// they are those of the last commit.
+    pub fn folder_ttl(&self, is_current: bool) -> CacheTtl {
+        if !self.is_on() {
+            return CacheTtl::NONE;
+        }
+        CacheTtl {
+            name: LEASE_TTL,
+            attr: if is_current {
+                LEASE_TTL
+            } else {
+                Duration::ZERO
+            },
         }
     }
 
