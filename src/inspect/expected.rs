@@ -39,22 +39,25 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Checks a text.
+/// Checks a text. A line that the text before had is not checked again.
 ///
 /// # Errors
 /// A sentence with the number of the line.
-pub fn check(text: &str, schema: &TableSchema) -> Result<(), String> {
+pub fn check(text: &str, schema: &TableSchema, before: &str) -> Result<(), String> {
     if text.len() > SAVED_REQUEST_BYTES_MAX || lines(text).count() > PATTERNS_MAX {
         let kib = SAVED_REQUEST_BYTES_MAX / 1024;
         return Err(format!(
             "a table has at most {PATTERNS_MAX} expected patterns, in {kib} KiB"
         ));
     }
-    lines(text).try_for_each(|(number, line)| {
-        pattern(line, schema)
-            .map(drop)
-            .map_err(|fault| format!("line {number}: {fault}"))
-    })
+    let is_new = |line: &str| !lines(before).any(|(_, known)| known == line);
+    lines(text)
+        .filter(|(_, line)| is_new(line))
+        .try_for_each(|(number, line)| {
+            pattern(line, schema)
+                .map(drop)
+                .map_err(|fault| format!("line {number}: {fault}"))
+        })
 }
 
 /// Splits a text before a word, in letters of any case.

@@ -248,7 +248,7 @@ fn tables_of_other_keys_and_empty_ones() {
     let text = markdown(&shapes(&database, "Strange", u64::MAX), item_path);
     assert!(
         text.lines()
-            .any(|line| line.starts_with("| `<word>\\|<word>'<word>` | 1 |")),
+            .any(|line| line.starts_with("| `` <word>\\|<word>`<word> `` | 1 |")),
         "{text}"
     );
     assert!(

@@ -354,7 +354,7 @@ pub struct SourceDetails {
     pub partitions: Vec<PartitionHeat>,
     /// Hottest first.
     pub keys: Vec<HotKeyLine>,
-    /// Those with the most units first; of a table with those of its indexes.
+    /// The patterns, the most units first; a table has those of its indexes too.
     pub patterns: Vec<PatternLine>,
     /// The most bytes of a partition.
     pub bytes_max: Option<u64>,

@@ -42,9 +42,11 @@ pub static TABLE_FILES: [DerivedFile; 18] = [
         .with_command(CommandThread::Long, table_files::run_command),
     DerivedFile::text("advice.md", table_files::advice).volatile(),
     DerivedFile::text("access.md", expected::report).volatile(),
-    DerivedFile::text("access.expected", expected::text)
-        .since_mount()
-        .with_open(expected::open),
+    DerivedFile::text("access.expected", |mount, node| {
+        expected::text(mount, node).map(String::into_bytes)
+    })
+    .since_mount()
+    .with_open(expected::open),
     DerivedFile::text("access.json", |mount, at| {
         info::access(mount, at, |table, layout| {
             pretty_json(&access::json(table, |of| layout.time_span(of)))

@@ -2,6 +2,7 @@
 //! queries; and `access.md`, which compares them with those that were counted.
 
 use super::info;
+use super::queries::{self, EXPECTED_PATTERNS};
 use crate::codec::metrics::access;
 use crate::fs::{
     open::{node_ops::open_text, prelude::*, text::ExecuteText},
@@ -9,9 +10,6 @@ use crate::fs::{
 };
 use crate::inspect::expected;
 use crate::model::api::table_control::{SavedForm, SavedQueryChange};
-
-/// The name among the saved queries, which no query can have.
-pub const SAVED_NAME: &str = ".expected";
 
 const TEMPLATE: &str = "\
 # The access patterns that you expect of this table, one a line; access.md compares them with the requests.
@@ -24,10 +22,12 @@ const TEMPLATE: &str = "\
 /// Returns the patterns of a table.
 fn stored(mount: &Mount, table: &TableName) -> Result<Option<String>> {
     let saved = mount.db.saved_queries(table)?;
-    Ok(saved.get(SAVED_NAME).and_then(|saved| match &saved.form {
-        SavedForm::Request(text) => Some(text.clone()),
-        SavedForm::Link(_) => None,
-    }))
+    Ok(saved
+        .get(EXPECTED_PATTERNS)
+        .and_then(|saved| match &saved.form {
+            SavedForm::Request(text) => Some(text.clone()),
+            SavedForm::Link(_) => None,
+        }))
 }
 
 /// Returns the text of `access.md`.
@@ -47,32 +47,33 @@ pub fn report(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
 }
 
 /// Returns the text of `access.expected`.
-pub fn text(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
+pub fn text(mount: &Mount, node: &Special) -> Result<String> {
     let table = node.try_table()?;
     // Refused where patterns are not counted.
     mount.layout()?.access_patterns(table)?;
     let stored = stored(mount, table)?;
-    Ok(stored.unwrap_or_else(|| TEMPLATE.to_owned()).into_bytes())
+    Ok(stored.unwrap_or_else(|| TEMPLATE.to_owned()))
 }
 
 /// Opens `access.expected` for writing.
 pub fn open(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Handle> {
     let (mount, table) = (&host.mount, node.try_table()?);
     let before = text(mount, node)?;
-    let target = ExpectedTarget(mount.schema(table)?);
+    let target = ExpectedTarget(Arc::new((mount.schema(table)?, before.clone())));
     Ok(open_text(
         node.ino(),
         node.path.clone(),
         mount.caller,
         flags,
         target,
-        (!flags.truncate).then_some(before),
+        (!flags.truncate).then(|| before.into_bytes()),
     ))
 }
 
-/// The patterns of a table with this definition.
+/// The patterns of a table with this definition, and the text before: a line that it had is not
+/// judged again, since its index may be gone since.
 #[derive(Debug)]
-struct ExpectedTarget(Arc<TableSchema>);
+struct ExpectedTarget(Arc<(Arc<TableSchema>, String)>);
 
 impl TextTarget for ExpectedTarget {
     type Request = (TableName, SavedQueryChange);
@@ -84,8 +85,9 @@ impl TextTarget for ExpectedTarget {
     ) -> Result<Commit<Self::Request>> {
         let text = std::str::from_utf8(text)
             .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
-        expected::check(text, &self.0).map_err(FsError::Body)?;
-        let name = SAVED_NAME.to_owned();
+        let (schema, before) = &*self.0;
+        expected::check(text, schema, before).map_err(FsError::Body)?;
+        let name = EXPECTED_PATTERNS.to_owned();
         let change = if text.trim().is_empty() {
             SavedQueryChange::Remove { name }
         } else {
@@ -96,7 +98,7 @@ impl TextTarget for ExpectedTarget {
             }
         };
         Ok(Commit {
-            request: (self.0.name.clone(), change),
+            request: (schema.name.clone(), change),
             warnings: Vec::new(),
         })
     }
@@ -104,7 +106,7 @@ impl TextTarget for ExpectedTarget {
     fn check(&self) -> Box<dyn TextCheck> {
         Box::new(LineCheck::continued(
             Arc::clone(&self.0),
-            |schema, text| match expected::check(text, schema) {
+            |subject, text| match expected::check(text, &subject.0, &subject.1) {
                 Ok(()) => TextVerdict::Valid,
                 Err(fault) => TextVerdict::Invalid(FsError::Body(fault)),
             },
@@ -120,9 +122,10 @@ impl ExecuteText for ExpectedTarget {
     fn execute(
         host: &Host,
         _open: &Arc<OpenText<Self>>,
-        (table, change): Self::Request,
+        request: Self::Request,
         reply: VersionReply,
     ) {
-        super::queries::execute(host, table, change, reply);
+        let (table, change) = request;
+        queries::execute(host, table, change, reply);
     }
 }

@@ -9,7 +9,7 @@
 //! link is checked when it is made: a bad clause is refused then. A request is checked when it is
 //! written; its name ends in `.json`, that of a link does not.
 
-use super::{expected::SAVED_NAME, help};
+use super::help;
 use crate::fs::{
     open::{host::record_error, link_text, node_ops::open_text, prelude::*, text::ExecuteText},
     query::QueryPath,
@@ -20,6 +20,9 @@ use crate::model::{
     error::LimitError,
     limits::SAVED_REQUEST_BYTES_MAX,
 };
+
+/// The name under which `access.expected` is kept among the saved queries; no query can have it.
+pub const EXPECTED_PATTERNS: &str = ".expected";
 
 /// The longest target of a link, bytes: the kernel's PATH_MAX without the NUL.
 const TARGET_BYTES_MAX: usize = 4095;
@@ -112,7 +115,7 @@ impl NodeOps for SavedFile {
         let all = mount.db.saved_queries(table)?;
         Ok(all
             .iter()
-            .filter(|(name, _)| *name != SAVED_NAME)
+            .filter(|(name, _)| *name != EXPECTED_PATTERNS)
             .map(|(name, query)| to_dirent(&listed_node(node, name, &query.form), name))
             .collect())
     }
