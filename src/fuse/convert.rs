@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::{Errno, FileAttr, FileType, Generation, INodeNo, Request, TimeOrNow};
+use fuser::{Errno, FileAttr, FileType, FopenFlags, Generation, INodeNo, Request, TimeOrNow};
 
 use super::mountpoint::MountOptions;
 use crate::fs::FsError;
@@ -11,7 +11,7 @@ use crate::fs::node::NodeKind;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::OpenFlags;
 use crate::fs::process::Caller;
-use crate::fs::view::RenameFlags;
+use crate::fs::view::{ReadBy, RenameFlags};
 use crate::model::api::WaitPolicy;
 
 /// The generation of all inodes: inode numbers are never reused, see `fs::node::inode_table`.
@@ -99,6 +99,21 @@ pub fn open_flags(flags: i32) -> OpenFlags {
         truncate: flags & libc::O_TRUNC != 0,
         exclusive: flags & libc::O_EXCL != 0,
         append: flags & libc::O_APPEND != 0,
+    }
+}
+
+/// Returns the flags of an opened file. By direct I/O each handle reads its own version; the page
+/// cache has one version for all handles of an inode number. Readers need no flush.
+pub fn fopen_flags(write: bool, reads: ReadBy) -> FopenFlags {
+    let pages = match reads {
+        ReadBy::Requests => FopenFlags::FOPEN_DIRECT_IO,
+        ReadBy::NewPages => FopenFlags::empty(),
+        ReadBy::Pages => FopenFlags::FOPEN_KEEP_CACHE,
+    };
+    if write {
+        pages
+    } else {
+        pages | FopenFlags::FOPEN_NOFLUSH
     }
 }
 

@@ -1,6 +1,7 @@
-//! The reply to READDIRPLUS, in bytes of our own: fuser's reply gives each entry a node, whose
-//! number is that of the entry. Here an entry may have none, as the kernel allows: it makes no
-//! inode of it and returns no FORGET, and gives the program its name, number and kind.
+//! The replies to READDIRPLUS and CREATE, in bytes of our own. fuser's reply to READDIRPLUS gives
+//! each entry a node, whose number is that of the entry. Here an entry may have none, as the kernel
+//! allows: it makes no inode of it and returns no FORGET, and gives the program its name, number and
+//! kind. fuser's reply to CREATE has one time for the name and the attributes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,7 +10,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fuser::{Errno, FileAttr, FileType, Generation, INodeNo, ReplyDirectoryPlus};
+use fuser::{
+    Errno, FileAttr, FileType, FopenFlags, Generation, INodeNo, ReplyCreate, ReplyDirectoryPlus,
+};
 
 use super::convert::{GENERATION, file_type};
 use crate::fs::node::attr::CacheTtl;
@@ -20,6 +23,8 @@ const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 152;
 /// The bytes of `struct fuse_entry_out`, with which an entry begins.
 const NODE_BYTES: usize = 128;
+/// The bytes of `struct fuse_open_out`.
+const OPEN_BYTES: usize = 16;
 /// The largest reply that is asked for: `max_pages` of the kernel, 1 MiB, is 256 pages.
 const REPLY_BYTES_MAX: usize = 1 << 20;
 /// The alignment of entries.
@@ -199,16 +204,52 @@ impl PlusRequest {
     /// request has ended. If it has not, because the kernel did not take the entries, that is its
     /// answer.
     pub fn answer(self, entries: PlusEntries) {
-        if let Some(mut device) = self.device.get()
-            && let Err(error) = device.write(&entries.reply(self.request))
-        {
-            log::debug!("a listing was not answered: {error}");
-        }
+        write_reply(&self.device, self.request, entries);
         self.reply.error(Errno::EIO);
     }
 
     pub fn refuse(self, errno: Errno) {
         self.reply.error(errno);
+    }
+}
+
+fn write_reply(device: &Device, request: u64, entries: PlusEntries) {
+    if let Some(mut device) = device.get()
+        && let Err(error) = device.write(&entries.reply(request))
+    {
+        log::debug!("a request was not answered: {error}");
+    }
+}
+
+/// A CREATE to be answered. Dropped without an answer, it is answered by EIO.
+#[derive(Debug)]
+pub struct CreateRequest {
+    device: Device,
+    request: u64,
+    reply: ReplyCreate,
+}
+
+impl CreateRequest {
+    pub fn new(device: &Device, request: u64, reply: ReplyCreate) -> Self {
+        Self {
+            device: Arc::clone(device),
+            request,
+            reply,
+        }
+    }
+
+    pub fn refuse(self, errno: Errno) {
+        self.reply.error(errno);
+    }
+
+    /// Answers with the node and its handle, as [`PlusRequest::answer`].
+    pub fn answer(self, node: &EntryNode, handle: u64, flags: FopenFlags) {
+        let mut bytes = PlusEntries::new(NODE_BYTES + OPEN_BYTES);
+        bytes.put_node(node);
+        bytes.put_u64s([handle]);
+        bytes.put_u32s([flags.bits(), 0]);
+        write_reply(&self.device, self.request, bytes);
+        self.reply.error(Errno::EIO);
     }
 }
 

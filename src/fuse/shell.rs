@@ -19,9 +19,10 @@ use fuser::{
 };
 
 use super::convert::{
-    self, GENERATION, Owner, errno, file_attr, file_type, open_flags, rename_flags, time_ms,
+    self, GENERATION, Owner, errno, file_attr, file_type, fopen_flags, open_flags, rename_flags,
+    time_ms,
 };
-use super::direntplus::{Device, EntryNode, PlusRequest};
+use super::direntplus::{CreateRequest, Device, EntryNode, PlusRequest};
 use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::{ReadBytes, Reply};
@@ -147,9 +148,14 @@ macro_rules! fail_replies {
     };
 }
 
+impl FailReply for CreateRequest {
+    fn refuse(self, errno: Errno) {
+        CreateRequest::refuse(self, errno);
+    }
+}
+
 fail_replies!(
     ReplyAttr,
-    ReplyCreate,
     ReplyData,
     ReplyDirectory,
     ReplyEmpty,
@@ -193,21 +199,6 @@ fn reply_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
         Ok(bytes) if size == 0 => reply.size(bytes),
         Ok(bytes) if bytes <= size => reply.data(&value),
         _ => reply.error(Errno::ERANGE),
-    }
-}
-
-/// Returns the flags of an opened file. By direct I/O each handle reads its own version; the page
-/// cache has one version for all handles of an inode number. Readers need no flush.
-fn fopen_flags(write: bool, reads: ReadBy) -> FopenFlags {
-    let pages = match reads {
-        ReadBy::Requests => FopenFlags::FOPEN_DIRECT_IO,
-        ReadBy::NewPages => FopenFlags::empty(),
-        ReadBy::Pages => FopenFlags::FOPEN_KEEP_CACHE,
-    };
-    if write {
-        pages
-    } else {
-        pages | FopenFlags::FOPEN_NOFLUSH
     }
 }
 
@@ -771,16 +762,15 @@ impl Filesystem for Shell {
         reply: ReplyCreate,
     ) {
         let (owner, owned, flags) = (self.owner, name.as_bytes().to_vec(), open_flags(flags));
-        let send = move |reply: ReplyCreate, created: CreateReply| {
-            let attr = file_attr(&created.attr, owner);
-            reply.created(
-                &NO_TTL,
-                &attr,
-                GENERATION,
-                FileHandle(created.handle),
-                fopen_flags(true, ReadBy::Requests),
-            );
+        let send = move |reply: CreateRequest, created: CreateReply| {
+            let node = EntryNode {
+                node_id: created.attr.ino,
+                ttl: created.attr.ttl,
+                attr: file_attr(&created.attr, owner),
+            };
+            reply.answer(&node, created.handle, fopen_flags(true, ReadBy::Requests));
         };
+        let reply = CreateRequest::new(&self.device, request.unique().0, reply);
         let call = self.begin(
             directory_caller(request),
             "create",

@@ -363,7 +363,7 @@ fn the_access_log_tells_each_call_while_it_is_read() {
         }
         let is_told = |call| seen.contains(call);
         let are_told = [
-            "\tread\tFlat/items/a.json\tOK\t",
+            "\topen\tFlat/items/a.json\tOK\t",
             "\tlookup\tFlat/items/none.json\tENOENT\t",
         ]
         .into_iter()
@@ -383,7 +383,7 @@ fn the_access_log_tells_each_call_while_it_is_read() {
             .contains("accesslog\n")
     );
     println!(
-        "accesslog: read and lookup with path, result and time; `echo release > .ddb/ctl` ended it"
+        "accesslog: open and lookup with path, result and time; `echo release > .ddb/ctl` ended it"
     );
     mount.end();
 }

@@ -7,15 +7,15 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 184),
-    ("codec", 399),
+    ("cli", 187),
+    ("codec", 395),
     ("database", 253),
     ("engine", 509),
-    ("expr", 175),
-    ("fs", 640),
-    ("fuse", 37),
+    ("expr", 176),
+    ("fs", 654),
+    ("fuse", 43),
     ("http", 62),
-    ("inspect", 158),
+    ("inspect", 167),
     ("model", 166),
     ("protocol", 16),
     ("store", 180),

@@ -59,7 +59,13 @@ struct InodeSlot {
     last_asked_ms: u32,
     /// True if the number stands for a version that is open, and no name for the number.
     is_detached: bool,
+    /// The version of all attributes of an item that the kernel was told; 0 before the first,
+    /// [`MIXED`] if they were of several.
+    told: Version,
 }
+
+/// No single version.
+pub const MIXED: Version = Version::MAX;
 
 #[derive(Debug, Default)]
 struct InodeShard {
@@ -227,6 +233,7 @@ impl InodeTable {
                         inserted: clock,
                         last_asked_ms: 0,
                         is_detached: false,
+                        told: 0,
                     },
                 );
                 shard.clock = clock.wrapping_add(1);
@@ -256,6 +263,28 @@ impl InodeTable {
         if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino) {
             slot.is_detached = true;
         }
+    }
+
+    /// Notes that the kernel is told attributes of this version of an item, 0 if it has none, or that
+    /// it may change the size itself ([`MIXED`]). Must be called before the reply.
+    pub fn tell(&self, ino: u64, version: Version) {
+        if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino) {
+            slot.told = match slot.told {
+                0 if version > 0 => version,
+                told if told == version => told,
+                _ => MIXED,
+            };
+        }
+    }
+
+    /// True if the kernel has been told attributes of this version only: it has no other size.
+    #[must_use]
+    pub fn is_told_only(&self, ino: u64, version: Version) -> bool {
+        let shard = self.shard(ino).lock();
+        shard
+            .slots
+            .get(&ino)
+            .is_some_and(|slot| slot.told == version)
     }
 
     /// True if no name stands for this number any more.

@@ -163,15 +163,18 @@ impl OpeningGuard<'_> {
     }
 
     /// Decides on the use of the page cache, by a handle of the version with these attributes. The
-    /// cache has one version at a time, and no handle writes meanwhile. It is filled while no other
-    /// handle is there that could read: the kernel locks a page that it reads, and a thread that
-    /// answers it must never wait for that lock.
-    pub fn use_pages(&mut self, attr: Attr) -> PageUse {
+    /// cache has one version at a time, of which the kernel knows the size (`is_told`), and no handle
+    /// writes meanwhile. It is filled while no other handle is there that could read: the kernel
+    /// locks a page that it reads, and a thread that answers it must never wait for that lock.
+    ///
+    /// `is_told` is asked under the lock: an answer with attributes of another version is noted
+    /// before it looks for pages, so that either finds the other.
+    pub fn use_pages(&mut self, attr: Attr, is_told: impl FnOnce() -> bool) -> PageUse {
         let mut inodes = self.handles.open_inodes.lock();
         let Some(open) = inodes.get_mut(&self.ino) else {
             return PageUse::None;
         };
-        if open.commits != self.commits || open.direct > 0 || open.is_filling {
+        if open.commits != self.commits || open.direct > 0 || open.is_filling || !is_told() {
             return PageUse::None;
         }
         let page_use = match &open.pages {

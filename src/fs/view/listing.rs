@@ -381,7 +381,7 @@ impl PlusReply<'_, '_> {
             Err(FsError::NotFound) => return Ok(EmitResult::Skipped),
             attr => attr?.with_ino(item.entry.ino),
         };
-        if view.detach_other_version(number, &attr) {
+        if attr.kind == NodeKind::File && view.tell_version(number, &attr) {
             // The name gets another number when it is looked up.
             return Ok(if self.push_name(item.entry, item.offset) {
                 EmitResult::Skipped

@@ -387,7 +387,7 @@ impl View {
         let mut marked = self.kernel_cache.mark(&node);
         let mut found = self.shown_attr(&node);
         if let (Some(counted), Ok(attr)) = (marked, &found)
-            && self.detach_other_version(counted.ino, attr)
+            && self.tell_version(counted.ino, attr)
         {
             self.kernel_cache.unmark(counted.ino);
             marked = None;
@@ -416,9 +416,11 @@ impl View {
         }
     }
 
-    /// Detaches an inode number if open handles have another version of the item in the page cache:
-    /// the name must have another number. Returns true if it did.
-    fn detach_other_version(&self, ino: u64, attr: &Attr) -> bool {
+    /// Notes that the kernel is told these attributes of an item. Detaches its number if open handles
+    /// have another version in the page cache: the name must have another number. Returns true if it
+    /// did.
+    fn tell_version(&self, ino: u64, attr: &Attr) -> bool {
+        self.inodes.tell(ino, attr.version);
         let is_other = self
             .handles
             .pages(ino)
@@ -500,10 +502,14 @@ impl View {
         self.kernel_cache.evict_excess();
         let mut known = self.inodes.add_lookup(node.clone(), false);
         if let Some(counted) = known
-            && self.detach_other_version(counted.ino, &attr)
+            && cached_item(&node).is_some()
+            && self.tell_version(counted.ino, &attr)
         {
             self.inodes.undo_lookup(counted.ino);
             known = self.inodes.add_lookup(node.clone(), false);
+            if let Some(counted) = known {
+                self.inodes.tell(counted.ino, attr.version);
+            }
         }
         // Inode numbers are digests: two nodes may have one, and then the second cannot be shown.
         if known.is_none() {
@@ -585,7 +591,11 @@ impl View {
         } else {
             self.full_attr(node)
         };
-        let attr = match self.open_version(ino, caller.pid, attr) {
+        let attr = match cached_item(node) {
+            Some(_) => self.open_version(ino, caller.pid, attr),
+            None => attr,
+        };
+        let attr = match attr {
             // The file moved to the trash since the lookup: the kernel looks the name up again.
             Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => {
                 return Err(FsError::Stale);
@@ -633,6 +643,9 @@ impl View {
     /// # Errors
     /// The error of `attr`.
     fn open_version(&self, ino: u64, thread: u32, attr: Result<Attr>) -> Result<Attr> {
+        if let Ok(attr) = &attr {
+            self.inodes.tell(ino, attr.version);
+        }
         let is_detached = self.inodes.is_detached(ino);
         let is_now = |version| attr.as_ref().is_ok_and(|attr| attr.version == version);
         let pages = self.handles.pages(ino);

@@ -8,6 +8,7 @@ use super::{
     kernel_cache::{ListedKind, cached_item},
 };
 use crate::fs::{
+    node::inode_table::MIXED,
     open::{
         handle::{OpeningGuard, PageUse},
         host::optimistic_lock::tracked_ino,
@@ -65,6 +66,9 @@ impl View {
                 self.inodes.detach(ino);
             }
             self.check_number(item, ino, is_writer)?;
+            if is_writer {
+                self.inodes.tell(ino, MIXED);
+            }
         }
         let opened = if flags.write {
             self.open_for_writing(&node, flags, true)
@@ -74,7 +78,7 @@ impl View {
         let handle = opened.map_err(|error| self.missing_or(ino, error))?;
         let reads = match (item, &handle) {
             (Some(item), Handle::Text(text, Some(attr))) if !is_writer => {
-                if self.detach_other_version(ino, attr) {
+                if self.tell_version(ino, attr) {
                     self.check_number(item, ino, is_writer)?;
                 }
                 self.use_pages(item, ino, &mut opening, &text.bytes, *attr)
@@ -116,7 +120,7 @@ impl View {
         {
             return ReadBy::Requests;
         }
-        match opening.use_pages(attr) {
+        match opening.use_pages(attr, || self.inodes.is_told_only(ino, attr.version)) {
             PageUse::None => ReadBy::Requests,
             PageUse::Filled => ReadBy::Pages,
             PageUse::Fill => {
@@ -262,7 +266,13 @@ impl View {
         if self.handles.pages(number).is_some() {
             self.inodes.detach(number);
         }
-        let attr = self.mark_known(node, attr)?;
+        // The kernel takes the answer under the lock of the directory, as that to a first lookup.
+        let ttl = self.kernel_cache.created_ttl(parent, &node, name);
+        let attr = match self.kernel_cache.mark(&node) {
+            Some(marked) => Attr { ttl, ..attr }.with_number(marked.ino),
+            None => self.mark_known(node, attr)?,
+        };
+        self.inodes.tell(attr.ino, MIXED);
         Ok((attr, handle))
     }
 

@@ -26,7 +26,11 @@
 //!    nodes that it makes untrue; the writer waits for that as its [`WaitPolicy`] says, by the
 //!    locks that the kernel holds for it meanwhile.
 //! 3. The mark ends when the kernel has been notified.
-//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer is cached
+//! 4. A number whose pages are cached for open handles stands for one version
+//!    ([`crate::fs::open::handle`]). A commit *detaches* it: its name gets another number. So does
+//!    each answer about the name that finds another version. An open that finds a detached number
+//!    is refused by ESTALE, upon which the kernel looks the name up and opens that.
+//! 5. The watchdog: once this process is killed nothing notifies the kernel. No answer is cached
 //!    longer than `LEASE_TTL`; a process that opens the data after one that was killed writes
 //!    nothing for as long; and `cli::watchdog` releases a kernel that waits for the dead process.
 

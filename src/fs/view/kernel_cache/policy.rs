@@ -8,9 +8,10 @@
 //! | nothing ends an answer once this process is killed | nothing is cached longer than [`LEASE_TTL`] at a time |
 //! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_ttl`] |
 //! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | in such an answer the name of an item has no lifetime ([`KernelCache::name_ttl`]) |
+//! | the kernel has one size and one set of pages for a number, and an open file is the text of one version | a number with cached pages is of one version; its name gets another number ([`crate::fs::node::inode_table`]) |
 //! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::PendingRenames`]) |
 
-use super::{Invalidation, KernelCache, cached_item, node_name};
+use super::{Invalidation, KernelCache, cached_item, is_listed_name, node_name};
 use crate::fs::{
     node::{attr::CacheTtl, inode_table::LookupCount, is_structure},
     open::prelude::*,
@@ -56,6 +57,18 @@ impl KernelCache {
             } else {
                 Duration::ZERO
             },
+            attr: Duration::ZERO,
+        }
+    }
+
+    /// Returns the time for which the kernel may cache the name of an item that is being created. Its
+    /// attributes are asked for.
+    pub fn created_ttl(&self, parent: &Node, node: &Node, name: &[u8]) -> CacheTtl {
+        let is_kept = cached_item(node).is_some()
+            && is_listed_name(parent, node, name)
+            && !self.renames.is_pending(node.ino());
+        CacheTtl {
+            name: if is_kept { LEASE_TTL } else { Duration::ZERO },
             attr: Duration::ZERO,
         }
     }
