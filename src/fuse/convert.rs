@@ -3,7 +3,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::{Errno, FileAttr, FileType, FopenFlags, Generation, INodeNo, Request, TimeOrNow};
+use fuser::{
+    Errno, FileAttr, FileType, FopenFlags, Generation, INodeNo, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, ReplyXattr,
+    Request, TimeOrNow,
+};
 
 use super::mountpoint::MountOptions;
 use crate::fs::FsError;
@@ -79,6 +83,34 @@ pub fn permissions(attr: &Attr, umask: u16) -> u16 {
         NodeKind::Directory | NodeKind::File => attr.permissions() & !umask,
     }
 }
+
+/// A reply of fuser's that can report a failure, whatever its success type.
+pub trait FailReply: Send + 'static {
+    fn refuse(self, errno: Errno);
+}
+
+macro_rules! fail_replies {
+    ($($reply:ty),*) => {
+        $(impl FailReply for $reply {
+            fn refuse(self, errno: Errno) {
+                self.error(errno);
+            }
+        })*
+    };
+}
+
+fail_replies!(
+    ReplyAttr,
+    ReplyCreate,
+    ReplyData,
+    ReplyDirectory,
+    ReplyDirectoryPlus,
+    ReplyEmpty,
+    ReplyEntry,
+    ReplyOpen,
+    ReplyWrite,
+    ReplyXattr
+);
 
 pub fn errno(error: &FsError) -> Errno {
     Errno::from_i32(error.errno().code())

@@ -14,7 +14,7 @@ use fuser::{
     Errno, FileAttr, FileType, FopenFlags, Generation, INodeNo, ReplyCreate, ReplyDirectoryPlus,
 };
 
-use super::convert::{GENERATION, file_type};
+use super::convert::{FailReply, GENERATION, file_type};
 use crate::fs::node::attr::CacheTtl;
 use crate::fs::open::dirent::Dirent;
 
@@ -142,16 +142,16 @@ fn mode(kind: FileType) -> u32 {
     }
 }
 
-/// A READDIRPLUS to be answered. Dropped without an answer, it is answered by EIO.
+/// A request to be answered in bytes of our own. Dropped without an answer, it is answered by EIO.
 #[derive(Debug)]
-pub struct PlusRequest {
+pub struct RawRequest<R> {
     device: Device,
     request: u64,
-    reply: ReplyDirectoryPlus,
+    reply: R,
 }
 
-impl PlusRequest {
-    pub fn new(device: &Device, request: u64, reply: ReplyDirectoryPlus) -> Self {
+impl<R: FailReply> RawRequest<R> {
+    pub fn new(device: &Device, request: u64, reply: R) -> Self {
         Self {
             device: Arc::clone(device),
             request,
@@ -159,6 +159,26 @@ impl PlusRequest {
         }
     }
 
+    /// Answers with these bytes. Then fuser's reply is answered too, which the kernel refuses: the
+    /// request has ended. If it has not, because the kernel did not take the bytes, that is its
+    /// answer.
+    fn send(self, bytes: PlusEntries) {
+        if let Some(mut device) = self.device.get()
+            && let Err(error) = device.write(&bytes.reply(self.request))
+        {
+            log::debug!("a request was not answered: {error}");
+        }
+        self.reply.refuse(Errno::EIO);
+    }
+}
+
+impl<R: FailReply> FailReply for RawRequest<R> {
+    fn refuse(self, errno: Errno) {
+        self.reply.refuse(errno);
+    }
+}
+
+impl RawRequest<ReplyDirectoryPlus> {
     /// Returns the space for the entries of the answer.
     pub fn entries(&mut self) -> PlusEntries {
         PlusEntries::new(self.bytes_max())
@@ -200,56 +220,18 @@ impl PlusRequest {
         found
     }
 
-    /// Answers with the entries. Then fuser's reply is answered too, which the kernel refuses: the
-    /// request has ended. If it has not, because the kernel did not take the entries, that is its
-    /// answer.
     pub fn answer(self, entries: PlusEntries) {
-        write_reply(&self.device, self.request, entries);
-        self.reply.error(Errno::EIO);
-    }
-
-    pub fn refuse(self, errno: Errno) {
-        self.reply.error(errno);
+        self.send(entries);
     }
 }
 
-fn write_reply(device: &Device, request: u64, entries: PlusEntries) {
-    if let Some(mut device) = device.get()
-        && let Err(error) = device.write(&entries.reply(request))
-    {
-        log::debug!("a request was not answered: {error}");
-    }
-}
-
-/// A CREATE to be answered. Dropped without an answer, it is answered by EIO.
-#[derive(Debug)]
-pub struct CreateRequest {
-    device: Device,
-    request: u64,
-    reply: ReplyCreate,
-}
-
-impl CreateRequest {
-    pub fn new(device: &Device, request: u64, reply: ReplyCreate) -> Self {
-        Self {
-            device: Arc::clone(device),
-            request,
-            reply,
-        }
-    }
-
-    pub fn refuse(self, errno: Errno) {
-        self.reply.error(errno);
-    }
-
-    /// Answers with the node and its handle, as [`PlusRequest::answer`].
+impl RawRequest<ReplyCreate> {
     pub fn answer(self, node: &EntryNode, handle: u64, flags: FopenFlags) {
         let mut bytes = PlusEntries::new(NODE_BYTES + OPEN_BYTES);
         bytes.put_node(node);
         bytes.put_u64s([handle]);
         bytes.put_u32s([flags.bits(), 0]);
-        write_reply(&self.device, self.request, bytes);
-        self.reply.error(Errno::EIO);
+        self.send(bytes);
     }
 }
 

@@ -19,10 +19,10 @@ use fuser::{
 };
 
 use super::convert::{
-    self, GENERATION, Owner, errno, file_attr, file_type, fopen_flags, open_flags, rename_flags,
-    time_ms,
+    self, FailReply, GENERATION, Owner, errno, file_attr, file_type, fopen_flags, open_flags,
+    rename_flags, time_ms,
 };
-use super::direntplus::{CreateRequest, Device, EntryNode, PlusRequest};
+use super::direntplus::{Device, EntryNode, RawRequest};
 use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
 use crate::fs::open::{ReadBytes, Reply};
@@ -132,38 +132,6 @@ impl<T: 'static> PendingCall<T> {
         (self.done)(Err(error));
     }
 }
-
-/// A reply of fuser's that can report a failure, whatever its success type.
-trait FailReply: Send + 'static {
-    fn refuse(self, errno: Errno);
-}
-
-macro_rules! fail_replies {
-    ($($reply:ty),*) => {
-        $(impl FailReply for $reply {
-            fn refuse(self, errno: Errno) {
-                self.error(errno);
-            }
-        })*
-    };
-}
-
-impl FailReply for CreateRequest {
-    fn refuse(self, errno: Errno) {
-        CreateRequest::refuse(self, errno);
-    }
-}
-
-fail_replies!(
-    ReplyAttr,
-    ReplyData,
-    ReplyDirectory,
-    ReplyEmpty,
-    ReplyEntry,
-    ReplyOpen,
-    ReplyWrite,
-    ReplyXattr
-);
 
 /// Runs a call, and contains its panic.
 fn catch_panic(call: &'static str, work: impl FnOnce()) {
@@ -604,7 +572,7 @@ impl Filesystem for Shell {
             .view
             .begin(file_caller(request), "readdirplus", ino.0, None);
         let (view, owner) = (call.view.clone(), self.owner);
-        let mut reply = PlusRequest::new(&self.device, request.unique().0, reply);
+        let mut reply = RawRequest::new(&self.device, request.unique().0, reply);
         let list = move || {
             let mut entries = reply.entries();
             let read = view.readdirplus(handle.0, offset, &mut |entry, offset, node| {
@@ -762,7 +730,7 @@ impl Filesystem for Shell {
         reply: ReplyCreate,
     ) {
         let (owner, owned, flags) = (self.owner, name.as_bytes().to_vec(), open_flags(flags));
-        let send = move |reply: CreateRequest, created: CreateReply| {
+        let send = move |reply: RawRequest<ReplyCreate>, created: CreateReply| {
             let node = EntryNode {
                 node_id: created.attr.ino,
                 ttl: created.attr.ttl,
@@ -770,7 +738,7 @@ impl Filesystem for Shell {
             };
             reply.answer(&node, created.handle, fopen_flags(true, ReadBy::Requests));
         };
-        let reply = CreateRequest::new(&self.device, request.unique().0, reply);
+        let reply = RawRequest::new(&self.device, request.unique().0, reply);
         let call = self.begin(
             directory_caller(request),
             "create",
