@@ -234,9 +234,7 @@ fn forward_end(signals: Signals, mounted: &Mounted, events: &Sender<MountEvent>)
 
 fn watch(mounted: &Mounted, events: &Sender<MountEvent>) -> Option<Watchdog> {
     let events = events.clone();
-    let started = Watchdog::start(mounted.mountpoint(), move || {
-        _ = events.send(MountEvent::Unwatched)
-    });
+    let started = Watchdog::start(mounted, move || _ = events.send(MountEvent::Unwatched));
     started
         .inspect_err(|error| {
             log::warn!("the mount has no watchdog, which would unmount it after a crash: {error}")

@@ -1,10 +1,10 @@
-//! The watchdog of a mount: a process beside the mounting one that aborts the mount's connection to
-//! the kernel when the mounting process is killed. `umount` and `mount` call [`probe`] here to find
+//! The watchdog of a mount: a process beside the mounting one that ends the names that the kernel
+//! caches and aborts the mount's connection to the kernel when the mounting process is killed. `umount` and `mount` call [`probe`] here to find
 //! out whether a mount answers.
 //!
-//! The kernel aborts the connection by itself when its last descriptor is closed, which happens
-//! when the last thread of the killed process has ended. But there may be a deadlock: a thread that
-//! notifies the kernel of a change waits uninterruptibly for the lock of a directory, and the
+//! The kernel would abort the connection by itself when its last descriptor is closed, if the
+//! watchdog had none, and when the last thread of the killed process has ended. But there may be a
+//! deadlock: a thread that notifies the kernel of a change waits uninterruptibly for the lock of a directory, and the
 //! holder of that lock waits for the answer to a call that is never answered any more. Then the
 //! thread never ends, nor does anything that accesses the mount.
 //!
@@ -12,7 +12,9 @@
 //! done. If both processes are killed at once, [`probe`] does the same at the next unmount or mount
 //! there. So that this is rare, each process exists without the other for a moment only.
 
+use std::fs::File;
 use std::io::{ErrorKind, Write as _};
+use std::os::fd::AsFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{ChildStdin, Command, Stdio};
 use std::time::Instant;
@@ -22,8 +24,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::exit::warn;
 use super::mount_reader::{is_dead, read_within};
 use super::prelude::*;
-use crate::fuse::{self, FuseConnection};
-use crate::store::lmdb::store_process;
+use crate::fuse::{self, FuseConnection, Mounted};
+use crate::store::lmdb::{free_lease, store_process};
 
 /// The internal command of such a process.
 pub const COMMAND: &str = "watch-mount";
@@ -33,6 +35,9 @@ const NAME: &str = "mount-watchdog";
 /// checks.
 const DEATH_WAIT: Duration = Duration::from_secs(1);
 const DEATH_POLL: Duration = Duration::from_millis(10);
+/// The time in which the rest of a killed process closes its files: longer than a busy machine
+/// needs.
+const CLOSE_WAIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Args)]
 pub struct WatchdogArgs {
@@ -54,7 +59,7 @@ impl Watchdog {
     /// Starts the watchdog, and calls `killed` if it is killed, so that another can be started.
     /// Called on the main thread of the process: the watchdog observes the end of that thread.
     pub fn start(
-        mountpoint: &Path,
+        mounted: &Mounted,
         killed: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -64,10 +69,10 @@ impl Watchdog {
         command
             .arg(COMMAND)
             .arg(std::process::id().to_string())
-            .arg(mountpoint);
+            .arg(mounted.mountpoint());
         let mut child = command
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(mounted.device().try_clone()?)
             .stderr(Stdio::null())
             .spawn()?;
         let stdin = child.stdin.take();
@@ -116,9 +121,18 @@ pub fn run(args: &WatchdogArgs) -> Result<CommandResult, CliError> {
     while is_watched && signals.next().is_some() {
         is_watched = outlives(args.pid, DEATH_WAIT);
     }
+    // Standard output is the device of the mount.
+    let are_names_ended = std::io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .is_ok_and(|device| fuse::end_all_names(&File::from(device)));
     connection
         .abort()
         .map_err(CliError::io("cannot end the connection"))?;
+    if are_names_ended && let Some(data) = &connection.data {
+        free_lease(data, &connection.bdi_path(), CLOSE_WAIT)
+            .map_err(CliError::io("cannot free the lease of the data"))?;
+    }
     Ok(CommandResult::Done)
 }
 

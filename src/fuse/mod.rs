@@ -69,6 +69,8 @@ use crate::fs::view::KernelConnection;
 use notify::Notifier;
 use shell::Shell;
 
+pub use notify::end_all_names;
+
 pub use mountpoint::{
     EVENT_THREADS_REMOTE, FuseConnection, MountEntry, MountOptions, MountpointState, OtherMount,
     UMASK, all as mounts, connection, detach, find_mount, state, unmount,
@@ -81,6 +83,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Mounted {
     view: View,
+    device: File,
     mountpoint: PathBuf,
     unmounter: Mutex<SessionUnmounter>,
     session: Option<JoinHandle<io::Result<()>>>,
@@ -140,9 +143,10 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     let mut session = Session::new(shell, &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
     let _ = replies.set(device.try_clone()?);
-    let notifier = Arc::new(Notifier::new(device, options.notify_timeout)?);
+    let notifier = Arc::new(Notifier::new(device.try_clone()?, options.notify_timeout)?);
     let of_store = Arc::clone(&notifier);
     let kernel = KernelConnection {
+        ttl: notifier.ttl(),
         notify: Arc::new(move |invalidations, wait, result, then| {
             notifier.invalidate(invalidations, wait, result, then)
         }),
@@ -167,6 +171,7 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     }
     Ok(Mounted {
         view,
+        device,
         mountpoint,
         unmounter,
         session: Some(session),
@@ -216,6 +221,12 @@ impl Mounted {
     #[must_use]
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
+    }
+
+    /// Returns the device of the mount, by which the kernel gets replies and notifications.
+    #[must_use]
+    pub fn device(&self) -> &File {
+        &self.device
     }
 
     /// Returns the mounted view.

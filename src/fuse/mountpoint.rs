@@ -200,6 +200,12 @@ pub fn connection(mountpoint: &Path) -> io::Result<Option<FuseConnection>> {
 }
 
 impl FuseConnection {
+    /// Returns a file that exists as long as the kernel holds the filesystem, as [`bdi_path`].
+    #[must_use]
+    pub fn bdi_path(&self) -> PathBuf {
+        Path::new(BDI_DIRECTORY).join(&self.device)
+    }
+
     /// Returns a file that exists as long as the kernel holds the connection, if /sys/fs/fuse has
     /// it.
     #[must_use]

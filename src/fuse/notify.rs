@@ -28,8 +28,12 @@ use crate::store::LEASE_TTL;
 const ATTRIBUTES_MAX: usize = 8;
 /// The limit of waiting notifications about names; further ones are queued.
 const NAMES_MAX: usize = 64;
-/// The limit of any wait: by then the kernel's cache entries have expired.
-const LONG_TIMEOUT: Duration = LEASE_TTL.saturating_add(Duration::from_secs(1));
+/// The time for which a kernel may cache an entry that has no notification to end all names
+/// (before Linux 6.16).
+const SHORT_TTL: Duration = Duration::from_secs(3);
+/// The limit of any wait: by then the kernel's cache entries have expired, or their names are ended
+/// all together.
+const LONG_TIMEOUT: Duration = SHORT_TTL.saturating_add(Duration::from_secs(1));
 /// The interval at which expired waits are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -37,6 +41,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const INVAL_INODE: i32 = 2;
 const INVAL_ENTRY: i32 = 3;
 const STORE: i32 = 4;
+const INC_EPOCH: i32 = 8;
 const PRUNE: i32 = 9;
 /// `FUSE_EXPIRE_ONLY`: the name is looked up again, and is not dropped. Older kernels drop it.
 const EXPIRE_ONLY: u32 = 1;
@@ -53,6 +58,8 @@ pub struct Notifier {
     attributes: ThreadPool,
     names: Arc<ThreadPool>,
     deadlines: Arc<Deadlines>,
+    /// The longest time for which the kernel may cache an entry.
+    ttl: Duration,
     /// The limit of a call's wait if it may hold the lock of a file
     /// ([`MountOptions::notify_timeout`](super::MountOptions::notify_timeout)).
     short_timeout: Duration,
@@ -72,23 +79,37 @@ impl Notifier {
 
     fn with_sender(short_timeout: Duration, send: Arc<SendFn>) -> io::Result<Self> {
         let deadlines = Arc::<Deadlines>::default();
-        let of_thread = Arc::clone(&deadlines);
+        let (of_thread, sender) = (Arc::clone(&deadlines), Arc::clone(&send));
         std::thread::Builder::new()
             .name("ddbfs-deadline".to_owned())
-            .spawn(move || of_thread.watch())?;
+            .spawn(move || of_thread.watch(&*sender))?;
         let pool = |name, threads_max| ThreadPool::new(name, threads_max, SpawnFailure::Queue);
         let (attributes, names) = (
             pool("ddbfs-notify", ATTRIBUTES_MAX),
             Arc::new(pool("ddbfs-names", NAMES_MAX)),
         );
+        let ttl = if send(INC_EPOCH, &[]) {
+            LEASE_TTL
+        } else {
+            SHORT_TTL
+        };
         Ok(Self {
             send,
+            ttl,
             attributes,
             names,
             deadlines,
             short_timeout,
         })
     }
+}
+
+/// Ends all names that the kernel of this mount caches, also of answers on their way, without
+/// waiting. A process that holds a directory finds it without a name until it is looked up. Returns
+/// false if the kernel cannot (before Linux 6.16).
+#[must_use]
+pub fn end_all_names(device: &File) -> bool {
+    send_message(device, INC_EPOCH, &[])
 }
 
 impl Drop for Notifier {
@@ -121,7 +142,7 @@ impl Deadlines {
         }
     }
 
-    fn watch(&self) {
+    fn watch(&self, sender: &SendFn) {
         let mut list = self.list.lock();
         loop {
             if list.all.is_empty() && !list.is_closed {
@@ -135,7 +156,11 @@ impl Deadlines {
             let due: Vec<_> = due.collect();
             // Without the lock: a callback may send another notification.
             MutexGuard::unlocked(&mut list, || {
-                due.iter().for_each(|(_, waiting)| call_once(waiting))
+                if due.iter().any(|(_, waiting)| waiting.lock().is_some()) {
+                    // A directory is locked for so long that the names end without its lock.
+                    sender(INC_EPOCH, &[]);
+                }
+                due.iter().for_each(|(_, waiting)| call_once(waiting));
             });
             if is_ended {
                 return;
@@ -174,6 +199,12 @@ impl Notifier {
             None => call_once(&waiting),
         }
         self.send_all(invalidations, on_end, waiting);
+    }
+
+    /// Returns the longest time for which the kernel may cache an entry.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.ttl
     }
 
     /// Stores bytes in the page cache, as the beginning of a file. Returns true if the kernel took

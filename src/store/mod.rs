@@ -165,20 +165,27 @@ pub trait BatchHook: Send + Sync {
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError>;
 }
 
-/// The longest time that a lease holder may cache an entry, if its end cannot be observed once the
-/// process is gone (the kernel's caches). A process that opens the store after a killed
-/// holder writes nothing for as long.
-pub const LEASE_TTL: std::time::Duration = std::time::Duration::from_secs(3);
+/// The longest time for which a lease holder may cache an entry, if its end cannot be observed once
+/// the process is gone (the kernel's caches). A process that opens the store after a killed holder
+/// writes nothing for as long, unless something ends the entries before
+/// ([`lmdb::free_lease`]).
+pub const LEASE_TTL: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// The holder of the store's exclusive lease. It may cache what it reads, but only while no other
 /// process has the store open.
 pub trait LeaseHolder: Send + Sync {
-    /// Allows caching from now on, each entry for at most [`LEASE_TTL`].
+    /// Allows caching from now on, each entry for at most [`LeaseHolder::ttl`].
     fn begin(&self);
 
     /// Ends caching; returns when nothing is cached any more. Another process waits for it, at most
     /// 10 seconds.
     fn end(&self);
+
+    /// Returns the longest time for which an entry is cached, [`LEASE_TTL`] at most. Called before
+    /// [`Self::begin`].
+    fn ttl(&self) -> std::time::Duration {
+        LEASE_TTL
+    }
 
     /// Returns a file of the system that exists as long as anything may be cached, even after this
     /// process has ended. Called before [`Self::begin`].

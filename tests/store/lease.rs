@@ -31,9 +31,11 @@ const HOLDER_THREAD: &str = "store-lease";
 /// What the end of keeping takes, for who does not wait for it to be seen.
 const END: Duration = Duration::from_millis(20);
 
-/// What a killed holder gave out is over soon; a holder that lives has all the time that a busy machine needs.
+/// What a killed holder gave out is over soon.
+const TTL: Duration = Duration::from_millis(300);
+
+/// A holder that lives has all the time that a busy machine needs.
 const LIMITS: LeaseLimits = LeaseLimits {
-    ttl: Duration::from_millis(300),
     acquire_wait: PATIENCE,
     poll_period: Duration::from_millis(50),
     watch_wait: PATIENCE,
@@ -86,6 +88,10 @@ impl LeaseHolder for Told {
     fn begin(&self) {
         fs::write(self.dir.join("kept"), "").unwrap();
         say("door begin");
+    }
+
+    fn ttl(&self) -> Duration {
+        TTL
     }
 
     fn end(&self) {
@@ -222,7 +228,7 @@ fn two_at_once_are_let_in() {
 fn is_marked(dir: &Path) -> bool {
     fs::read(dir.join("data/log.lock"))
         .unwrap()
-        .starts_with(b"kept")
+        .starts_with(b"cached")
 }
 
 fn wait_until_marked(mount: &Mount) {
@@ -248,7 +254,7 @@ fn after_a_killed_holder_the_first_write_waits_until_what_it_gave_out_is_over_an
     let store = open(dir.path()).unwrap();
     put(&store, b"key", vec![1]).unwrap();
     assert!(
-        killed.elapsed() >= LIMITS.ttl,
+        killed.elapsed() >= TTL,
         "written after {:?}",
         killed.elapsed()
     );
@@ -275,7 +281,7 @@ fn a_process_that_keeps_after_a_killed_one_begins_when_that_ones_things_are_over
     let holder = Other::start("child_keeps", dir.path());
     holder.says("begin");
     assert!(
-        killed.elapsed() >= LIMITS.ttl,
+        killed.elapsed() >= TTL,
         "begun after {:?}",
         killed.elapsed()
     );
@@ -368,7 +374,7 @@ fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     let store = open_to_look(dir.path());
     put(&store, b"key", vec![3]).unwrap();
     assert!(
-        killed.elapsed() >= LIMITS.ttl,
+        killed.elapsed() >= TTL,
         "written after {:?}",
         killed.elapsed()
     );
@@ -418,9 +424,37 @@ fn reads(process: u32) -> String {
         .to_owned()
 }
 
-/// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
 #[test]
 fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_after_it() {
+    check_a_killed_mount(Mount::kill);
+}
+
+/// Takes as long as the kernel may answer from its cache, since nothing ends that.
+#[test]
+fn the_same_if_the_watchdog_is_killed_at_once() {
+    check_a_killed_mount(|mount| {
+        // Stopped, it starts no other.
+        mount.signal("-STOP");
+        until("it stops", || is_all(mount.pid(), 'T'));
+        let watchdog = watchdog_of(mount.pid());
+        let killed = Command::new("kill").args(["-9", &watchdog]).status();
+        assert!(killed.unwrap().success());
+        mount.kill();
+    });
+}
+
+/// The number of the process that watches a mount.
+fn watchdog_of(mount: u32) -> String {
+    let is_it = |stat: &str| stat.contains(&format!("(mount-watchdog) S {mount} "));
+    let found = fs::read_dir("/proc").unwrap().find_map(|entry| {
+        let stat = fs::read_to_string(entry.unwrap().path().join("stat")).ok()?;
+        is_it(&stat).then(|| stat.split(' ').next().unwrap().to_owned())
+    });
+    found.expect("a watchdog")
+}
+
+/// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
+fn check_a_killed_mount(kill: impl FnOnce(&mut Mount)) {
     let mut mount = Mount::with_samples();
     let items = File::open(mount.point().join("Pets/items/Dog")).unwrap();
     let size = || {
@@ -435,9 +469,10 @@ fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_a
         reads(mount.pid()) == before
     });
     let before = size().unwrap();
-    mount.kill();
+    kill(&mut mount);
     println!("{before} bytes, and of the dead mount {:?}", size());
 
+    let written = Instant::now();
     let database = LocalDatabase::open(
         Arc::new(open_with(mount.dir.path(), LeaseLimits::default()).unwrap()),
         EngineOptions::default(),
@@ -453,6 +488,7 @@ fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_a
     put_item(&database, "Pets", fido).unwrap();
     let after = size();
     assert!(after.is_err(), "written, and still {after:?} bytes long");
+    println!("written after {:?}", written.elapsed());
 }
 
 /// Holds the file `alone` shared while the store is open, and alone while it keeps: a second process in the way ends this one.

@@ -64,9 +64,10 @@ impl View {
                 .archiver_quirks
                 .listed(table, tgid_of(caller.pid));
         }
-        if matches!(*node, Node::Collection(..)) {
+        if let Node::Collection(source, _) = &*node {
             let credits = &self.kernel_cache.listing_credits;
-            credits.record_look(caller.pid, ListedKind::Top);
+            let parent = Node::Items(source.clone()).ino();
+            credits.record_look(caller.pid, ListedKind::Top, parent);
         }
         let dots = self.mount().dot_inos(&node);
         // A query may read its whole table to find a few names: each READDIR of it has a thread of
@@ -188,10 +189,10 @@ impl View {
                 emit,
             };
             let listed = plus.list(stream, offset);
+            let directory = stream.node().map_or(0, Node::ino);
             if let Some(kind) = kind.filter(|_| plus.credit != credit) {
-                cache
-                    .listing_credits
-                    .set_left(caller.pid, kind, plus.credit);
+                let credits = &cache.listing_credits;
+                credits.set_left(caller.pid, kind, directory, plus.credit);
             }
             match listed {
                 // The entries that were given stand; the next call meets the error again.

@@ -380,7 +380,7 @@ impl View {
         if let Some(kind) = ListedKind::of(parent) {
             self.kernel_cache
                 .listing_credits
-                .record_look(caller.pid, kind);
+                .record_look(caller.pid, kind, parent.ino());
         }
         // Before the attributes are read: a commit after the mark notifies the kernel, one before
         // it is seen.

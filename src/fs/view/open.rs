@@ -144,9 +144,11 @@ impl View {
                 Some(_) => ListedKind::InFolder,
                 None => ListedKind::Top,
             };
-            self.kernel_cache
-                .listing_credits
-                .record_look(self.caller().pid, kind);
+            self.kernel_cache.listing_credits.record_look(
+                self.caller().pid,
+                kind,
+                entry.directory().ino(),
+            );
         }
         tree::open_reader(&self.host, node)
     }

@@ -8,15 +8,15 @@
 //! it until it has the lock.
 //!
 //! While something is cached, the file has a mark. A newcomer that gets its lock and finds the mark
-//! knows that the holder was killed. Its caches cannot be invalidated; they end by themselves after
-//! [`LEASE_TTL`](crate::store::LEASE_TTL), or with the file that the holder named in the mark.
-//! Reads may begin at once, since cached entries are true until something is written; the first
-//! write waits.
+//! knows that the holder was killed. What it cached ends by itself after the time in the mark, or
+//! with the file that the holder named in it. Reads may begin at once, since cached entries are
+//! true until something is written; the first write waits. A process that has ended the cached
+//! entries of a killed holder frees the lease ([`free_lease`]), upon which the wait ends.
 
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -113,11 +113,11 @@ impl StoreLease {
             std::thread::sleep(pause);
             pause = (pause * 2).min(REQUEST_PERIOD_MAX);
         }
-        let keep = self.limits.ttl + SLACK;
         // Read under the lock: a living holder would have removed its mark.
-        let left = read(self.locks.file())
-            .map_err(failed)?
-            .map(|marker| (marker, Instant::now() + keep));
+        let left = read(self.locks.file()).map_err(failed)?.map(|marker| {
+            let end = Instant::now() + marker.ttl() + SLACK;
+            (marker, end)
+        });
         if left.is_some() {
             log::info!(
                 "a mount of this data directory was killed: the first write waits until what the kernel kept of it is over"
@@ -158,6 +158,7 @@ impl StoreLease {
         if left
             .as_ref()
             .is_some_and(|(marker, end)| Instant::now() < *end && !marker.is_expired())
+            && !matches!(read(self.locks.file()), Ok(None))
         {
             return false;
         }
@@ -193,10 +194,10 @@ impl StoreLease {
         self.locks.try_lock_shared(LockByte::Lease).map(drop)
     }
 
-    /// Writes the mark that entries are cached, which may outlive the process as long as the file
-    /// `marker` exists. Called with the exclusive lock held.
-    pub fn write_marker(&self, marker: Option<PathBuf>) -> io::Result<()> {
-        write(self.locks.file(), Some(&LeaseMarker::new(marker)))
+    /// Writes the mark that entries are cached, each for at most `ttl`. They may outlive the process
+    /// as long as the file `marker` exists. Called with the exclusive lock held.
+    pub fn write_marker(&self, ttl: Duration, marker: Option<PathBuf>) -> io::Result<()> {
+        write(self.locks.file(), Some(&LeaseMarker::new(ttl, marker)))
     }
 
     /// Removes the mark.
@@ -230,9 +231,34 @@ impl StoreLease {
     }
 }
 
+/// Removes the mark that a killed lease holder with this marker file left in a data directory: its
+/// cached entries have ended. Waits until the rest of its process has closed the store, but not
+/// longer than `wait`.
+///
+/// # Errors
+/// The lock file cannot be opened, locked, read or written.
+pub fn free_lease(data: &Path, marker: &Path, wait: Duration) -> io::Result<()> {
+    let Some(locks) = FileLocks::open_existing(data)? else {
+        return Ok(());
+    };
+    let deadline = Instant::now() + wait;
+    // With the lock shared, no process can become the holder and leave a mark of its own.
+    while !locks.try_lock_shared(LockByte::Lease)? {
+        if Instant::now() > deadline {
+            return Ok(());
+        }
+        std::thread::sleep(POLL_PERIOD);
+    }
+    match read(locks.file())? {
+        Some(mark) if mark.is_of(marker) => write(locks.file(), None),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::LEASE_TTL;
 
     #[test]
     fn the_marker_of_a_killed_holder_ends_with_its_file() {
@@ -250,7 +276,9 @@ mod tests {
         std::fs::write(&marker, "").unwrap();
         let holder = enter();
         assert!(holder.is_settled() && holder.try_exclusive().unwrap());
-        holder.write_marker(Some(marker.clone())).unwrap();
+        holder
+            .write_marker(LEASE_TTL, Some(marker.clone()))
+            .unwrap();
         drop(holder);
 
         let (one, other) = (enter(), enter());
@@ -260,9 +288,44 @@ mod tests {
         // It does not remove a mark that was made since.
         drop(one);
         assert!(other.is_settled() && other.try_exclusive().unwrap());
-        other.write_marker(None).unwrap();
+        other.write_marker(LEASE_TTL, None).unwrap();
         assert!(other.is_settled());
         drop(other);
         assert!(!enter().is_settled());
+    }
+
+    #[test]
+    fn a_lease_is_freed_of_the_killed_holder_that_is_named_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::claim(&dir.path().join("data")).unwrap();
+        let enter = || {
+            StoreLease::open(
+                &directory,
+                Arc::new(FileLocks::open(&directory).unwrap()),
+                &LmdbOptions::default(),
+            )
+            .unwrap()
+        };
+        let [marker, other] = ["marker", "other"].map(|name| dir.path().join(name));
+        for file in [&marker, &other] {
+            std::fs::write(file, "").unwrap();
+        }
+        let free = |marker| free_lease(directory.path(), marker, Duration::ZERO).unwrap();
+        let holder = enter();
+        assert!(holder.try_exclusive().unwrap());
+        holder
+            .write_marker(LEASE_TTL, Some(marker.clone()))
+            .unwrap();
+        free(&marker);
+        assert!(
+            read(holder.locks.file()).unwrap().is_some(),
+            "the holder lives"
+        );
+        drop(holder);
+        let next = enter();
+        free(&other);
+        assert!(!next.is_settled());
+        free(&marker);
+        assert!(next.is_settled() && enter().is_settled());
     }
 }

@@ -1,13 +1,16 @@
-//! The mark of `lease`: a line in the lock file that says that the lease holder caches entries. It
-//! is `kept`, or `kept DEVICE INODE PATH` with a file of the system that exists as long as a cached
-//! entry may be left.
+//! The mark of `lease`: a line in the lock file that says that the lease holder caches entries, and
+//! for how long. It is `cached MILLISECONDS`, or `cached MILLISECONDS DEVICE INODE PATH` with a file
+//! of the system that exists as long as a cached entry may be left.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-const HELD: &str = "kept";
+use crate::store::LEASE_TTL;
+
+const HELD: &str = "cached";
 /// The line that replaces the mark. The file never gets shorter, so that a full disk has room for
 /// the next mark.
 const FREE: &str = "free";
@@ -21,21 +24,41 @@ struct MarkerFile {
     path: PathBuf,
 }
 
-/// The mark, with the file that shows whether a cached entry may be left, if it names one.
+impl MarkerFile {
+    /// Finds the file; `None` if this process cannot see it.
+    fn find(path: &Path) -> Option<Self> {
+        let metadata = path.symlink_metadata().ok()?;
+        Some(Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// The mark: the longest time for which an entry is cached, and the file that shows whether a
+/// cached entry may be left, if it names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LeaseMarker(Option<MarkerFile>);
+pub(super) struct LeaseMarker {
+    ttl: Duration,
+    file: Option<MarkerFile>,
+}
 
 impl LeaseMarker {
     /// Makes the mark with the file `path`, or without one if this process cannot see it.
-    pub fn new(path: Option<PathBuf>) -> Self {
-        Self(path.and_then(|path| {
-            let metadata = path.symlink_metadata().ok()?;
-            Some(MarkerFile {
-                device: metadata.dev(),
-                inode: metadata.ino(),
-                path,
-            })
-        }))
+    pub fn new(ttl: Duration, path: Option<PathBuf>) -> Self {
+        let file = path.and_then(|path| MarkerFile::find(&path));
+        Self { ttl, file }
+    }
+
+    /// Returns the longest time for which an entry is cached.
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// True if the mark names this file.
+    pub fn is_of(&self, path: &Path) -> bool {
+        self.file.is_some() && self.file == MarkerFile::find(path)
     }
 
     /// True if it is certain that no cached entry is left.
@@ -44,7 +67,7 @@ impl LeaseMarker {
             device,
             inode,
             path,
-        }) = &self.0
+        }) = &self.file
         else {
             return false;
         };
@@ -67,17 +90,18 @@ pub(super) fn read(file: &File) -> io::Result<Option<LeaseMarker>> {
     let mut bytes = [0; LINE_BYTES_MAX];
     let length = file.read_at(&mut bytes, 0)?;
     let text = String::from_utf8_lossy(&bytes[..length]);
-    let mut words = text.lines().next().unwrap_or_default().splitn(4, ' ');
+    let mut words = text.lines().next().unwrap_or_default().splitn(5, ' ');
     match words.next() {
         None | Some("" | FREE) => return Ok(None),
         Some(HELD) => {}
         // An unknown line: entries may be cached, for as long as any lease allows.
-        Some(_) => return Ok(Some(LeaseMarker(None))),
+        Some(_) => return Ok(Some(LeaseMarker::new(LEASE_TTL, None))),
     }
     let mut number = || words.next().and_then(|word| word.parse().ok());
-    let (device, inode) = (number(), number());
+    let (ttl, device, inode) = (number(), number(), number());
     let path = words.next().map(PathBuf::from);
-    let sign = device
+    let ttl = ttl.map_or(LEASE_TTL, Duration::from_millis);
+    let file = device
         .zip(inode)
         .zip(path)
         .map(|((device, inode), path)| MarkerFile {
@@ -85,23 +109,26 @@ pub(super) fn read(file: &File) -> io::Result<Option<LeaseMarker>> {
             inode,
             path,
         });
-    Ok(Some(LeaseMarker(sign)))
+    Ok(Some(LeaseMarker { ttl, file }))
 }
 
 /// Writes the mark, or removes it.
 pub(super) fn write(file: &File, marker: Option<&LeaseMarker>) -> io::Result<()> {
     let line = match marker {
         None => format!("{FREE}\n"),
-        Some(LeaseMarker(sign)) => sign
-            .as_ref()
-            .and_then(line)
-            .unwrap_or_else(|| format!("{HELD}\n")),
+        Some(LeaseMarker { ttl, file }) => {
+            let head = format!("{HELD} {}", ttl.as_millis());
+            file.as_ref()
+                .and_then(|file| line(&head, file))
+                .unwrap_or_else(|| format!("{head}\n"))
+        }
     };
     file.write_all_at(line.as_bytes(), 0)
 }
 
 /// Returns the line; `None` if the path does not fit in it.
 fn line(
+    head: &str,
     MarkerFile {
         device,
         inode,
@@ -110,7 +137,7 @@ fn line(
 ) -> Option<String> {
     let path: &Path = path;
     let line = format!(
-        "{HELD} {device} {inode} {}\n",
+        "{head} {device} {inode} {}\n",
         path.to_str().filter(|path| !path.contains('\n'))?
     );
     (line.len() <= LINE_BYTES_MAX).then_some(line)
@@ -120,14 +147,25 @@ fn line(
 mod tests {
     use super::*;
 
+    fn none() -> LeaseMarker {
+        LeaseMarker::new(LEASE_TTL, None)
+    }
+
+    fn with_file(file: MarkerFile) -> LeaseMarker {
+        LeaseMarker {
+            file: Some(file),
+            ..none()
+        }
+    }
+
     #[test]
     fn a_written_mark_is_read_and_an_unknown_line_is_a_mark() {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(read(&file).unwrap(), None);
         let dir = tempfile::tempdir().unwrap();
         for marker in [
-            LeaseMarker::new(Some(dir.path().to_owned())),
-            LeaseMarker(None),
+            LeaseMarker::new(Duration::from_millis(1_234), Some(dir.path().to_owned())),
+            none(),
         ] {
             write(&file, Some(&marker)).unwrap();
             assert_eq!(read(&file).unwrap(), Some(marker));
@@ -141,21 +179,21 @@ mod tests {
         ] {
             write(
                 &file,
-                Some(&LeaseMarker(Some(MarkerFile {
+                Some(&with_file(MarkerFile {
                     device: 1,
                     inode: 2,
                     path: path.into(),
-                }))),
+                })),
             )
             .unwrap();
-            assert_eq!(read(&file).unwrap(), Some(LeaseMarker(None)));
+            assert_eq!(read(&file).unwrap(), Some(none()));
         }
         assert_eq!(
-            LeaseMarker::new(Some(dir.path().join("none"))),
-            LeaseMarker(None)
+            LeaseMarker::new(LEASE_TTL, Some(dir.path().join("none"))),
+            none()
         );
         file.write_all_at(b"\0\0pt\n", 0).unwrap();
-        assert_eq!(read(&file).unwrap(), Some(LeaseMarker(None)));
+        assert_eq!(read(&file).unwrap(), Some(none()));
     }
 
     #[test]
@@ -163,30 +201,28 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sign");
         std::fs::create_dir(&path).unwrap();
-        let marker = LeaseMarker::new(Some(path.clone()));
+        let marker = LeaseMarker::new(LEASE_TTL, Some(path.clone()));
         assert!(!marker.is_expired());
         // A new file takes the name while the first still exists, so that it has another inode.
         std::fs::rename(&path, dir.path().join("old")).unwrap();
         assert!(marker.is_expired());
         std::fs::create_dir(&path).unwrap();
         assert!(marker.is_expired());
-        let LeaseMarker(Some(sign)) = marker else {
-            unreachable!()
-        };
-        let elsewhere = LeaseMarker(Some(MarkerFile {
+        let sign = marker.file.unwrap();
+        let elsewhere = with_file(MarkerFile {
             device: sign.device + 1,
             ..sign.clone()
-        }));
+        });
         assert!(!elsewhere.is_expired());
         std::fs::remove_dir(&path).unwrap();
         assert!(!elsewhere.is_expired());
         assert!(
-            !LeaseMarker(Some(MarkerFile {
+            !with_file(MarkerFile {
                 path: dir.path().join("no/such"),
                 ..sign
-            }))
+            })
             .is_expired()
         );
-        assert!(!LeaseMarker(None).is_expired());
+        assert!(!none().is_expired());
     }
 }

@@ -154,7 +154,8 @@ impl LeaseLoop {
                 "inotify does not report changes of the lease file",
             ));
         }
-        self.lease.write_marker(self.holder.marker_file())?;
+        self.lease
+            .write_marker(self.holder.ttl(), self.holder.marker_file())?;
         self.holder.begin();
         // The sender lives as long as the thread.
         let _ = self.wakes.recv();

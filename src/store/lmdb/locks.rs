@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 use super::directory::{DataDirectory, open_to_write};
 
@@ -44,12 +45,12 @@ impl FileLocks {
     }
 
     /// Opens the file without creating it; `None` if there is none.
-    pub fn open_existing(directory: &DataDirectory) -> io::Result<Option<Self>> {
+    pub fn open_existing(directory: &Path) -> io::Result<Option<Self>> {
         let file = File::options()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NOFOLLOW)
-            .open(directory.path().join(LOCKS_FILE));
+            .open(directory.join(LOCKS_FILE));
         match file {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             file => file.map(|file| Some(Self(file))),

@@ -78,6 +78,7 @@ use parking_lot::Mutex;
 use self::checkpointer::Checkpointer;
 pub use self::compact::{Compaction, store_process};
 use self::environment::LmdbEnvironment;
+pub use self::lease::free_lease;
 use self::lease_thread::LeaseThread;
 pub use self::offline_store::OfflineStore;
 pub use self::options::{LeaseLimits, LmdbOptions};

@@ -65,8 +65,8 @@ impl OfflineStore {
         let directory = DataDirectory::claim(dir)?;
         let failed =
             |error: std::io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
-        let locks =
-            FileLocks::open_existing(&directory).map_err(|error| lock_error(&directory, &error))?;
+        let locks = FileLocks::open_existing(directory.path())
+            .map_err(|error| lock_error(&directory, &error))?;
         if let Some(locks) = &locks {
             // Held to the end: a process that opens the store waits for it.
             locks.lock_until_close(LockByte::Opening).map_err(failed)?;

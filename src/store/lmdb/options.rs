@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::{Durability, LEASE_TTL};
+use crate::store::Durability;
 
 /// Address space for the map of a new store, not disk space: the file grows with its content.
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
@@ -37,9 +37,6 @@ pub struct LmdbOptions {
 /// The time limits of the lease, for its holder and for the processes that ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseLimits {
-    /// The time from the end of a killed holder to the first write: [`LEASE_TTL`] if the holder is a
-    /// mount.
-    pub ttl: Duration,
     /// The time that a holder may take to give way.
     pub acquire_wait: Duration,
     /// The time between two checks whether a process is alone. A delay costs some speed only.
@@ -52,7 +49,6 @@ impl Default for LeaseLimits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
-            ttl: LEASE_TTL,
             acquire_wait: seconds(10),
             poll_period: Duration::from_millis(500),
             watch_wait: seconds(2),

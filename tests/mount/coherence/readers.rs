@@ -50,10 +50,31 @@ struct Reader<'a> {
     numbers: Numbers,
     /// The life of the mount when the looks began.
     life: u64,
-    /// Descriptors held for some time, by the numbers of their names.
-    files: Vec<(usize, File)>,
+    /// Descriptors held for some time.
+    files: Vec<HeldFile>,
     /// Directories held for some time: their paths below the mount point, and descriptors.
     directories: Vec<(String, File)>,
+}
+
+struct HeldFile {
+    /// The number of its name.
+    of: usize,
+    file: File,
+    /// The life of the mount in which it was opened.
+    life: u64,
+}
+
+impl HeldFile {
+    /// Returns the size that the file has while its mount lives. Of a dead mount the kernel may tell
+    /// the last one.
+    fn size(&self, field: &Field) -> io::Result<Seen> {
+        let found = self.file.metadata();
+        if field.life() == self.life {
+            size(found)
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ENOTCONN))
+        }
+    }
 }
 
 /// True if the error is of a name that is gone, or of a folder that a held descriptor is of.
@@ -292,8 +313,9 @@ impl<'a> Reader<'a> {
     /// Looks by a descriptor of it that is held open.
     fn held(&mut self, at: usize) -> u64 {
         let name = &self.field.names[at];
-        let held = self.files.iter().position(|(of, _)| *of == at);
-        if let Some(held) = held.filter(|_| self.numbers.percent(20)) {
+        let held = self.files.iter().position(|held| held.of == at);
+        let is_of_dead = |held: usize| self.files[held].life != self.life;
+        if let Some(held) = held.filter(|held| is_of_dead(*held) || self.numbers.percent(20)) {
             self.files.swap_remove(held);
             return 0;
         }
@@ -309,7 +331,11 @@ impl<'a> Reader<'a> {
                 .custom_flags(flags)
                 .open(self.path(&name.path))
             {
-                self.files.push((at, file));
+                self.files.push(HeldFile {
+                    of: at,
+                    file,
+                    life: self.life,
+                });
                 if self.files.len() > HELD_MAX {
                     self.files.remove(0);
                 }
@@ -317,7 +343,7 @@ impl<'a> Reader<'a> {
             return 0;
         };
         self.burst("fstat of a held descriptor", name, |reader, _, _| {
-            size(reader.files[held].1.metadata())
+            reader.files[held].size(reader.field)
         })
     }
 

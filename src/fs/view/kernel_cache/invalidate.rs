@@ -6,7 +6,7 @@
 //! | an item is written | its attributes end (and its name is looked up again, where another process's look matters) | the write, but for the calls below |
 //! | the same, while the page cache has an open version of it | its name is dropped: it gets another inode number | the same |
 //! | an item is deleted | its name is dropped, and the attributes | the same |
-//! | an item of a folder is written or deleted | the folder's attributes end | the same |
+//! | an item of a folder is written or deleted | the folder's attributes end, and after a delete its name, soon | the same for its attributes |
 //! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
 //! | more nodes are known than [`NODES_MAX`] | names are dropped, the oldest first | none |
@@ -45,11 +45,15 @@ impl KernelCache {
     /// Notifies the kernel of a commit, on the thread that commits.
     pub(super) fn invalidate(&self, committed: &CommitEvent, complete: AfterCommit) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
-        let mut last_folder = None;
+        let (mut last_folder, mut perhaps_gone) = (None, Vec::new());
         for written in &committed.items {
+            let is_delete = written.version.is_none();
             if let Some((ino, mark, name)) = self.marked_folder(written)
-                && last_folder.replace(ino) != Some(ino)
+                && last_folder.replace((ino, is_delete)) != Some((ino, is_delete))
             {
+                if is_delete {
+                    perhaps_gone.push(Invalidation::Recheck(name.clone(), ino));
+                }
                 invalidations.push(Invalidation::Attributes(name, ino));
                 marks.push((ino, mark));
             }
@@ -91,6 +95,8 @@ impl KernelCache {
             committed.wait
         };
         self.notify(invalidations, marks, wait, complete);
+        // Its name waits for the directory, which the caller may hold: a rename of the folder.
+        self.notify_async(perhaps_gone);
     }
 
     /// Lets the kernel drop all marked nodes, and waits for it.

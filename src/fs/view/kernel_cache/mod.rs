@@ -13,7 +13,7 @@
 //! | state | begins | promise |
 //! |---|---|---|
 //! | off | with the mount | no answer is cached: every system call asks, and sees the last commit |
-//! | on | the lease begins: no other process has the data open ([`crate::store::LeaseHolder`]), and the database reports each commit ([`CommitObserver`]) | an answer is cached for [`LEASE_TTL`](crate::store::LEASE_TTL) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
+//! | on | the lease begins: no other process has the data open ([`crate::store::LeaseHolder`]), and the database reports each commit ([`CommitObserver`]) | an answer is cached for [`KernelConnection::ttl`] at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
 //! | ending | another process opens the data, or the mount goes | nothing new is cached; the newcomer writes when all cached answers have ended, after ten seconds at the latest |
 //! | over | the mount is gone | nothing is cached any more, nor will be |
 //!
@@ -30,9 +30,9 @@
 //!    ([`crate::fs::open::handle`]). A commit *detaches* it: its name gets another number. So does
 //!    each answer about the name that finds another version. An open that finds a detached number
 //!    is refused by ESTALE, upon which the kernel looks the name up and opens that.
-//! 5. The watchdog: once this process is killed nothing notifies the kernel. No answer is cached
-//!    longer than `LEASE_TTL`; a process that opens the data after one that was killed writes
-//!    nothing for as long; and `cli::watchdog` releases a kernel that waits for the dead process.
+//! 5. The watchdog: once this process is killed nothing notifies the kernel. `cli::watchdog` ends all
+//!    names and the connection, and then lets the next process write. If it is killed too, a process
+//!    that opens the data after it writes nothing for as long as an answer is cached.
 
 mod invalidate;
 mod policy;
@@ -47,7 +47,7 @@ use crate::fs::{
     ttl_map::FastEmpty,
 };
 use crate::model::api::{AfterCommit, CommitEvent, CommitObserver};
-use crate::store::LeaseHolder;
+use crate::store::{LEASE_TTL, LeaseHolder};
 use std::sync::{
     OnceLock, Weak,
     atomic::{AtomicBool, AtomicU64},
@@ -69,6 +69,8 @@ pub struct KernelCache {
     is_evicting: AtomicBool,
     /// The connection to the kernel, while there is a mount.
     kernel: RwLock<Option<KernelConnection>>,
+    /// The time of the connection, which is asked for at each answer.
+    ttl: OnceLock<Duration>,
     pub refused_opens: RefusedOpens,
     /// A file that exists as long as the kernel may cache anything.
     marker_file: OnceLock<PathBuf>,
@@ -102,6 +104,10 @@ impl LeaseHolder for CacheHandle {
         }
     }
 
+    fn ttl(&self) -> Duration {
+        self.0.upgrade().map_or(LEASE_TTL, |cache| cache.ttl())
+    }
+
     fn marker_file(&self) -> Option<PathBuf> {
         self.0.upgrade()?.marker_file.get().cloned()
     }
@@ -132,6 +138,7 @@ impl KernelCache {
             is_over: AtomicBool::default(),
             is_evicting: AtomicBool::default(),
             kernel: RwLock::default(),
+            ttl: OnceLock::default(),
             refused_opens: RefusedOpens::default(),
             marker_file: OnceLock::default(),
             observer: Mutex::default(),
@@ -150,10 +157,16 @@ impl KernelCache {
     /// Notes that the view is mounted: the connection to the kernel, and a file that exists as long
     /// as the kernel may cache anything.
     pub fn set_mounted(&self, kernel: KernelConnection, marker_file: Option<PathBuf>) {
+        let _ = self.ttl.set(kernel.ttl);
         *self.kernel.write() = Some(kernel);
         if let Some(marker_file) = marker_file {
             let _ = self.marker_file.set(marker_file);
         }
+    }
+
+    /// Returns the longest time for which an answer is cached.
+    fn ttl(&self) -> Duration {
+        self.ttl.get().copied().unwrap_or(LEASE_TTL)
     }
 
     /// Lets the cache be on whenever no other process has the data open.
@@ -288,6 +301,8 @@ pub type StorePages = Arc<dyn Fn(u64, &[u8]) -> bool + Send + Sync>;
 /// The calls from here to the kernel.
 #[derive(Clone)]
 pub struct KernelConnection {
+    /// The longest time for which the kernel may cache an answer.
+    pub ttl: Duration,
     pub notify: NotifyKernel,
     pub store: StorePages,
 }
@@ -356,11 +371,14 @@ pub const PROBE_INTERVAL: u32 = 512;
 /// much; to a program that reads names only, as `find -name`, they are useless, and each costs the
 /// kernel a node. The kernel answers looks from its cache, and does not tell. So each entry with
 /// attributes takes one off the credit of its thread, and one in [`PROBE_INTERVAL`] is a name only:
-/// a program that looks at it sends a LOOKUP, which restores the credit. Threads have the kernel's
-/// numbers.
+/// a program that looks at it sends a LOOKUP, which restores the credit; if that comes from a thread
+/// that lists nothing, the credit of the last thread that listed the directory. Threads have the
+/// kernel's numbers.
 #[derive(Debug, Default)]
 pub struct ListingCredits {
     left: FastEmpty<TtlMap<(u32, ListedKind), u32, THREADS_MAX, READER_MS>>,
+    /// The last thread that listed a directory, by the directory's number.
+    listers: Mutex<TtlMap<u64, u32, THREADS_MAX, READER_MS>>,
 }
 
 /// The kinds of directories of a table.
@@ -385,15 +403,22 @@ impl ListedKind {
 }
 
 impl ListingCredits {
-    /// Notes that a thread looks at an entry of such a directory by a request.
-    pub fn record_look(&self, thread: u32, kind: ListedKind) {
-        if !self.left.is_empty() {
-            self.left.update(|left| {
-                if let Some(credit) = left.get_mut(&(thread, kind), now_ms()) {
-                    *credit = CREDIT_MAX;
-                }
-            });
+    /// Notes that a thread looks at an entry of a directory of that kind by a request.
+    pub fn record_look(&self, thread: u32, kind: ListedKind, directory: u64) {
+        if self.left.is_empty() || self.restore(thread, kind) {
+            return;
         }
+        let lister = self.listers.lock().get(&directory, now_ms()).copied();
+        lister.map(|lister| self.restore(lister, kind));
+    }
+
+    /// Restores the credit of a thread. Returns false if it has listed nothing.
+    fn restore(&self, thread: u32, kind: ListedKind) -> bool {
+        self.left.update(|left| {
+            left.get_mut(&(thread, kind), now_ms())
+                .map(|credit| *credit = CREDIT_MAX)
+                .is_some()
+        })
     }
 
     /// Returns the number of entries that a thread still gets with attributes, `first` if it has
@@ -408,14 +433,18 @@ impl ListingCredits {
     /// Notes that a thread asks for the kind of file system: so does fts(3) when it has read 10,000
     /// names.
     pub fn record_statfs(&self, thread: u32) {
-        self.record_look(thread, ListedKind::Top);
-        self.record_look(thread, ListedKind::InFolder);
+        if !self.left.is_empty() {
+            for kind in [ListedKind::Top, ListedKind::InFolder] {
+                self.restore(thread, kind);
+            }
+        }
     }
 
-    /// Sets the number of entries that a thread still gets with attributes.
-    pub fn set_left(&self, thread: u32, kind: ListedKind, credit: u32) {
+    /// Sets the number of entries that a thread still gets with attributes, which lists a directory.
+    pub fn set_left(&self, thread: u32, kind: ListedKind, directory: u64, credit: u32) {
         self.left
             .update(|left| left.insert((thread, kind), credit, now_ms()));
+        self.listers.lock().insert(directory, thread, now_ms());
     }
 }
 
@@ -523,12 +552,17 @@ mod tests {
     fn a_look_restores_the_credit_of_a_thread_that_has_listed() {
         let credits = ListingCredits::default();
         let left = |thread, kind| credits.left(thread, kind, 5);
-        credits.record_look(7, ListedKind::Top);
+        credits.record_look(7, ListedKind::Top, 1);
         assert_eq!(left(7, ListedKind::Top), 5, "it has listed nothing");
-        credits.set_left(7, ListedKind::Top, 0);
-        credits.set_left(7, ListedKind::InFolder, 1);
+        credits.set_left(7, ListedKind::Top, 1, 0);
+        credits.set_left(7, ListedKind::InFolder, 2, 1);
         assert_eq!((left(7, ListedKind::Top), left(8, ListedKind::Top)), (0, 5));
-        credits.record_look(7, ListedKind::Top);
+        credits.record_look(8, ListedKind::Top, 3);
+        assert_eq!(left(7, ListedKind::Top), 0, "another directory");
+        credits.record_look(8, ListedKind::Top, 1);
+        assert_eq!(left(7, ListedKind::Top), CREDIT_MAX, "a thread beside it");
+        credits.set_left(7, ListedKind::Top, 1, 0);
+        credits.record_look(7, ListedKind::Top, 3);
         assert_eq!(
             [ListedKind::Top, ListedKind::InFolder].map(|kind| left(7, kind)),
             [CREDIT_MAX, 1]

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | a cached answer must end before a change is acknowledged | the database reports each commit before its writer gets the answer ([`super::invalidate`]) |
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
-//! | nothing ends an answer once this process is killed | nothing is cached longer than [`LEASE_TTL`] at a time |
+//! | nothing ends an answer once this process is killed | the watchdog ends all names, and nothing is cached longer than [`KernelCache::ttl`] at a time |
 //! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_ttl`] |
 //! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | in such an answer the name of an item has no lifetime ([`KernelCache::name_ttl`]) |
 //! | the kernel has one size and one set of pages for a number, and an open file is the text of one version | a number with cached pages is of one version; its name gets another number ([`crate::fs::node::inode_table`]) |
@@ -16,10 +16,9 @@ use crate::fs::{
     node::{attr::CacheTtl, inode_table::LookupCount, is_structure},
     open::prelude::*,
 };
-use crate::store::LEASE_TTL;
 
 /// The time for which the name of a directory that was looked up may be used without a LOOKUP; that
-/// of a folder that was listed may be [`LEASE_TTL`]. It may name a directory
+/// of a folder that was listed may be [`KernelCache::ttl`]. It may name a directory
 /// that is gone: a call that asks the directory for attributes, a listing or a name in it is
 /// answered by whether it exists. Only a call that asks nothing at all (readlink or O_PATH) finds
 /// it a moment longer.
@@ -68,7 +67,7 @@ impl KernelCache {
             && is_listed_name(parent, node, name)
             && !self.renames.is_pending(node.ino());
         CacheTtl {
-            name: if is_kept { LEASE_TTL } else { Duration::ZERO },
+            name: if is_kept { self.ttl() } else { Duration::ZERO },
             attr: Duration::ZERO,
         }
     }
@@ -80,9 +79,9 @@ impl KernelCache {
             return CacheTtl::NONE;
         }
         CacheTtl {
-            name: LEASE_TTL,
+            name: self.ttl(),
             attr: if is_current {
-                LEASE_TTL
+                self.ttl()
             } else {
                 Duration::ZERO
             },
@@ -105,7 +104,7 @@ impl KernelCache {
         if marked.is_first || ttl == CacheTtl::NONE {
             return ttl;
         }
-        if self.inodes.is_repeated(marked.ino, LEASE_TTL, now_ms())
+        if self.inodes.is_repeated(marked.ino, self.ttl(), now_ms())
             && let Node::Entry(entry) = node
         {
             self.notify_async(vec![Invalidation::Removed(node_name(entry), marked.ino)]);
@@ -143,8 +142,8 @@ impl KernelCache {
                 .may_cache(item, caller.pid, attr.version);
         if is_kept {
             CacheTtl {
-                name: LEASE_TTL,
-                attr: LEASE_TTL,
+                name: self.ttl(),
+                attr: self.ttl(),
             }
         } else {
             CacheTtl::NONE
