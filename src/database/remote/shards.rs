@@ -98,25 +98,23 @@ pub fn describe(
             .shards
             .iter()
             .any(|shard| shard.range.ending.is_none());
-    let starting = answer.shards.iter().map(|shard| shard.range.starting).min();
+    let ranges = answer.shards.iter().map(|shard| shard.range);
+    let starting = ranges.filter_map(|range| range.starting).min();
     let ending = answer
         .shards
         .iter()
         .filter_map(|shard| shard.range.ending)
         .max()
         .filter(|_| !is_open);
-    let one = |starting| Shard {
+    let one = Shard {
         shard_id: COMBINED_ID.to_owned(),
         parent_shard_id: None,
         range: ShardRange { starting, ending },
     };
     // The combined shard is the only one, without successors and children.
     let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
-    let shards = starting
-        .filter(|_| !is_behind)
-        .map(one)
-        .into_iter()
-        .collect();
+    let has_one = !answer.shards.is_empty() && !is_behind;
+    let shards = has_one.then_some(one).into_iter().collect();
     Ok(DescribeStreamResponse { shards, ..answer })
 }
 
@@ -196,7 +194,8 @@ fn starting_shards(shards: &[Shard], position: ShardPosition) -> Vec<(&str, Shar
             let is_read_later = |shard: &Shard| {
                 parent(shards, shard).is_some_and(|parent| !is_before(parent, number))
             };
-            let is_next = |shard: &Shard| shard.range.starting > number && !is_read_later(shard);
+            let is_later = |shard: &Shard| shard.range.starting.is_none_or(|it| it > number);
+            let is_next = |shard: &Shard| is_later(shard) && !is_read_later(shard);
             begun.extend(of(&is_next, ShardPosition::TrimHorizon));
             begun
         }
@@ -214,7 +213,8 @@ fn is_before(shard: &Shard, number: SequenceNumber) -> bool {
 }
 
 fn contains(shard: &Shard, number: SequenceNumber) -> bool {
-    shard.range.starting <= number && !is_before(shard, number)
+    let has_begun = |starting| starting <= number;
+    shard.range.starting.is_some_and(has_begun) && !is_before(shard, number)
 }
 
 /// Returns the next records of all shards, at most as many as requested.
@@ -335,7 +335,7 @@ mod tests {
             shard_id: id.to_owned(),
             parent_shard_id: parent.map(str::to_owned),
             range: ShardRange {
-                starting: SequenceNumber::from_version(first_sequence),
+                starting: Some(SequenceNumber::from_version(first_sequence)),
                 ending: last_sequence.map(SequenceNumber::from_version),
             },
         };
@@ -582,6 +582,29 @@ mod tests {
             .unwrap()
             .push(shard("e", Some("b"), 30, None, &[31]));
         assert_eq!(read(&family, next).0, [31]);
+    }
+
+    #[test]
+    fn a_shard_without_a_record_may_have_no_beginning() {
+        let mut empty = shard("a", None, 0, None, &[]);
+        empty.0.range.starting = None;
+        let family = Family {
+            shards: Mutex::new(vec![empty]),
+            status: StreamStatus::Enabled,
+        };
+        let five = SequenceNumber::from_version(5);
+        for position in [ShardPosition::TrimHorizon, ShardPosition::Latest] {
+            let next = start(&family, position).unwrap();
+            assert_eq!(read(&family, Some(next)).0, [0; 0]);
+        }
+        let next = start(&family, ShardPosition::Latest).unwrap();
+        family.shards.lock().unwrap()[0].1.push(6);
+        assert_eq!(read(&family, Some(next)).0, [6]);
+        let unknown = start(&family, ShardPosition::AtSequenceNumber(five));
+        assert_eq!(unknown, Err(StreamError::SequenceNumber.into()));
+        family.shards.lock().unwrap()[0].0.range.starting = Some(five);
+        let next = start(&family, ShardPosition::AtSequenceNumber(five)).unwrap();
+        assert_eq!(read(&family, Some(next)).0, [6]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn shard(definition: &StreamDefinition) -> Shard {
         shard_id: streams::shard_id(definition),
         parent_shard_id: None,
         range: ShardRange {
-            starting: SequenceNumber::from_version(definition.first),
+            starting: Some(SequenceNumber::from_version(definition.first)),
             ending: definition
                 .closed
                 .map(|(last, _)| SequenceNumber::from_version(last)),

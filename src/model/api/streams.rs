@@ -192,7 +192,8 @@ declare! { $ streams
     /// The sequence numbers of a shard.
     #[derive(Copy, Eq)]
     ShardRange {
-        required starting: SequenceNumber = "StartingSequenceNumber",
+        /// `None` before its first record, at some services.
+        optional starting: SequenceNumber = "StartingSequenceNumber",
         /// `None` while the shard is open.
         optional ending: SequenceNumber = "EndingSequenceNumber",
     }

@@ -433,7 +433,7 @@ fn streams() {
         shard_id: shard_id.clone(),
         parent_shard_id,
         range: ShardRange {
-            starting: SequenceNumber::from_version(1),
+            starting: Some(SequenceNumber::from_version(1)),
             ending,
         },
     };
