@@ -172,8 +172,15 @@ fn starting_shards(shards: &[Shard], position: ShardPosition) -> Vec<(&str, Shar
             .collect()
     };
     match position {
-        // A closed shard gets no more records.
-        ShardPosition::Latest => of(&|shard| shard.range.ending.is_none(), ShardPosition::Latest),
+        // A closed shard gets no more records, but its child may not be reported yet.
+        ShardPosition::Latest => of(
+            &|shard| {
+                shards
+                    .iter()
+                    .all(|it| it.parent_shard_id.as_ref() != Some(&shard.shard_id))
+            },
+            ShardPosition::Latest,
+        ),
         // The service has no iterator by time, so records are skipped here.
         ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => of(
             &|shard| parent(shards, shard).is_none(),
@@ -582,6 +589,19 @@ mod tests {
             .unwrap()
             .push(shard("e", Some("b"), 30, None, &[31]));
         assert_eq!(read(&family, next).0, [31]);
+    }
+
+    #[test]
+    fn the_latest_of_a_shard_that_has_ended_is_its_next_child() {
+        let family = family(StreamStatus::Enabled);
+        let ended = Some(SequenceNumber::from_version(29));
+        for (shard, _) in family.shards.lock().unwrap().iter_mut().skip(1) {
+            shard.range.ending = ended;
+        }
+        let next = start(&family, ShardPosition::Latest).unwrap();
+        let child = shard("e", Some("b"), 30, None, &[31]);
+        family.shards.lock().unwrap().push(child);
+        assert_eq!(read(&family, Some(next)).0, [31]);
     }
 
     #[test]
