@@ -2,7 +2,7 @@
 //! by its API alone.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::support::mounted::{
@@ -301,6 +301,53 @@ fn an_index_is_removed_of_a_service_that_shows_it_a_while_without_its_definition
         .ok();
     let left = "ls Orders/gsi; jq -c .GlobalSecondaryIndexes Orders/schema.json; jq -c .status Orders/items/u1/o1.json";
     assert_eq!(mount.sh(left).ok(), "null\n\"open\"\n");
+    mount.end();
+}
+
+#[test]
+fn a_change_of_a_definition_waits_until_the_service_is_done_with_the_table() {
+    let db = memory();
+    create_table(&*db, ORDERS);
+    // How often the table is still said to be UPDATING.
+    let left = Arc::new(AtomicU64::new(0));
+    let of_client = Arc::clone(&left);
+    let client = Altered::client(&db, move |operation, _, mut answer| {
+        if operation == "UpdateTable" {
+            assert_eq!(of_client.swap(3, Ordering::SeqCst), 0);
+        } else if operation == "DescribeTable" {
+            let more = of_client.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            });
+            if more.is_ok() {
+                answer["Table"]["TableStatus"] = "UPDATING".into();
+            }
+        }
+        answer
+    });
+    let options = RemoteOptions {
+        is_writable: true,
+        ttl: LONG,
+        ..RemoteOptions::default()
+    };
+    let remote = RemoteDatabase::new(Arc::new(client), options);
+    let mount = Mount::over(db, Arc::new(remote), ViewOptions::default(), |mount| mount);
+    for edit in [
+        ".StreamSpecification={StreamEnabled:true,StreamViewType:\"KEYS_ONLY\"}",
+        "del(.StreamSpecification) | .DeletionProtectionEnabled=true",
+    ] {
+        mount
+            .sh(&format!(
+                "s=$(jq '{edit}' Orders/schema.json); echo \"$s\" > Orders/schema.json"
+            ))
+            .ok();
+        assert_eq!(left.load(Ordering::SeqCst), 0, "{edit}");
+        assert_eq!(
+            mount
+                .sh("jq -r .Table.TableStatus Orders/describe.json")
+                .ok(),
+            "ACTIVE\n"
+        );
+    }
     mount.end();
 }
 

@@ -190,6 +190,10 @@ fn warn_partial(mount: &Mount, table: &TableName, executed: &[PlannedRequest]) {
 }
 
 fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
+    if let Some(request) = update_request(step) {
+        // Through a remote mount it waits for the table, which a request in JSON does not.
+        return mount.db.update_table(request?).map(drop);
+    }
     let done = protocol::call(
         step.operation,
         Document::from_value(&step.request),
