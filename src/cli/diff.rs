@@ -105,7 +105,6 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
         },
         &args.copy,
     )?;
-    let items = tables[0].item_count.max(tables[1].item_count);
     let bar = Arc::new(ProgressLine::of_items(
         tables[0].item_count + tables[1].item_count,
         0,
@@ -114,7 +113,6 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
     let comparison = Comparison {
         sides,
         key,
-        items,
         segments: args.copy.segments,
         progress: &tally,
     };

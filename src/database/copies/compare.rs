@@ -14,13 +14,15 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use super::journal::{CopyCounts, SegmentPosition};
-use super::scan::{self, CopyProgress, ThrottleBackoff, retry_throttled};
+use super::scan::{self, CopyProgress, ThrottleBackoff};
 use super::{CopyError, CopySide};
-use crate::codec::digest::Digest;
-use crate::codec::{key, record};
+use crate::codec::digest::{Digest, digest};
+use crate::codec::key;
+use crate::codec::record::{self, Record, ResultRow};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{BatchGetItemRequest, TableKeys};
+use crate::model::error::StoreError;
 use crate::model::limits::BATCH_GET_KEYS_MAX;
 use crate::model::{Key, KeySchema};
 
@@ -60,8 +62,6 @@ pub type OnDifference<'a> = dyn FnMut(&Difference) -> ControlFlow<()> + 'a;
 pub struct Comparison<'a> {
     pub sides: [CopySide; 2],
     pub key: KeySchema,
-    /// The approximate number of items of the larger table.
-    pub items: u64,
     /// The number of segments in which each table is scanned.
     pub segments: u32,
     pub progress: &'a CopyProgress,
@@ -95,10 +95,9 @@ impl Comparison<'_> {
     }
 
     fn compare(&self, on_difference: &mut OnDifference<'_>) -> Result<(), CopyError> {
-        let buckets = bucket_count(self.items);
         let spills = [
-            Spill::new(buckets).map_err(io_failed)?,
-            Spill::new(buckets).map_err(io_failed)?,
+            Spill::new().map_err(io_failed)?,
+            Spill::new().map_err(io_failed)?,
         ];
         self.read(&spills)?;
         if self.progress.is_stopped() {
@@ -140,24 +139,32 @@ impl Comparison<'_> {
 
     fn read_side(&self, side: &CopySide, spill: &Spill) -> Result<(), CopyError> {
         let places = vec![SegmentPosition::Start; self.segments as usize];
-        scan::scan(
-            side,
-            places,
-            self.progress,
-            &|_, items: Vec<Item>, page: &Page| {
-                for item in &items {
-                    let key = self.key_of_item(side, item)?;
-                    spill.add(&self.key, &key, item).map_err(io_failed)?;
-                }
-                let read_units = page.consumed_capacity.total();
-                self.progress.add(&CopyCounts {
-                    items: items.len() as u64,
-                    read_units,
-                    ..CopyCounts::default()
-                });
-                Ok(())
-            },
-        )
+        scan::scan(side, places, self.progress, &|request| {
+            let (mut items, mut added) = (0, Ok(()));
+            let page = side.retry(|| {
+                side.database.scan_rows(request, &mut |row| {
+                    items += 1;
+                    if added.is_ok() {
+                        added = self.add_row(side, row, spill);
+                    }
+                })
+            })?;
+            added?;
+            self.progress.add(&CopyCounts {
+                items,
+                read_units: page.consumed_capacity.total(),
+                ..CopyCounts::default()
+            });
+            Ok(page)
+        })
+    }
+
+    fn add_row(&self, side: &CopySide, row: ResultRow<'_>, spill: &Spill) -> Result<(), CopyError> {
+        let failed = |error: StoreError| side.error(error);
+        let key = row_key(&self.key, row).map_err(failed)?;
+        let key = key.ok_or_else(|| without_key(side))?;
+        let digest = content_digest(&self.key, row).map_err(failed)?;
+        spill.add(&key, &digest).map_err(io_failed)
     }
 
     /// Reads these keys again, and reports the items that still differ.
@@ -181,8 +188,7 @@ impl Comparison<'_> {
     }
 
     fn key_of_item(&self, side: &CopySide, item: &Item) -> Result<Key, CopyError> {
-        item.key(&self.key)
-            .ok_or_else(|| CopyError::Refused(format!("{}: an item without its key", side.name)))
+        item.key(&self.key).ok_or_else(|| without_key(side))
     }
 
     /// Returns the items of these keys that exist.
@@ -197,8 +203,7 @@ impl Comparison<'_> {
                 fault: None,
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
             };
-            let read = retry_throttled(&side.caller, || side.database.batch_get_item(&request))
-                .map_err(|error| side.error(error))?;
+            let read = side.retry(|| side.database.batch_get_item(&request))?;
             let read_units = read
                 .page
                 .consumed_capacity
@@ -229,6 +234,37 @@ impl Comparison<'_> {
     }
 }
 
+fn without_key(side: &CopySide) -> CopyError {
+    CopyError::Refused(format!("{}: an item without its key", side.name))
+}
+
+fn row_key(schema: &KeySchema, row: ResultRow<'_>) -> Result<Option<Key>, StoreError> {
+    let record = match row {
+        ResultRow::Item(item) => return Ok(item.key(schema)),
+        ResultRow::Record(record) => record,
+    };
+    let sort = match &schema.sort {
+        None => None,
+        Some(sort) => match record.attribute(&sort.name)? {
+            None => return Ok(None),
+            sort => sort,
+        },
+    };
+    let partition = record.attribute(&schema.partition.name)?;
+    Ok(partition.map(|partition| Key { partition, sort }))
+}
+
+/// Returns the digest of a row's content, without the version and time of a record.
+fn content_digest(schema: &KeySchema, row: ResultRow<'_>) -> Result<Digest, StoreError> {
+    Ok(match row {
+        ResultRow::Record(record) => digest(record.content()),
+        ResultRow::Item(item) => {
+            let record = record::encode(item, &schema.names(), 0, 0);
+            digest(Record::parse(&record)?.content())
+        }
+    })
+}
+
 /// Returns the keys that only one list has, or that have different digests, in order.
 fn differing_keys(first: Vec<SpillEntry>, second: Vec<SpillEntry>) -> Vec<Vec<u8>> {
     let [first, second] = [first, second].map(BTreeSet::from_iter);
@@ -240,11 +276,9 @@ fn differing_keys(first: Vec<SpillEntry>, second: Vec<SpillEntry>) -> Vec<Vec<u8
     keys
 }
 
-/// The approximate number of items of a table in one bucket.
-const ITEMS_PER_BUCKET: u64 = 100_000;
-/// The limit of buckets: two tables have a file each for every bucket, and a process may have 1,024
-/// open files.
-const BUCKETS_MAX: u64 = 256;
+/// The buckets of a table: two tables have a file each for every bucket, and a process may have
+/// 1,024 open files.
+const BUCKETS: usize = 256;
 /// The size limit of a key's ordered bytes: every byte escaped, and the two terminators.
 const KEY_BYTES_MAX: usize = 8 * 1024;
 const BUFFER_BYTES: usize = 16 * 1024;
@@ -256,46 +290,32 @@ pub type SpillEntry = (Vec<u8>, Digest);
 #[derive(Debug)]
 pub struct Spill(Vec<Mutex<BufWriter<File>>>);
 
-/// Returns the number of buckets for tables of that many items.
-#[must_use]
-pub fn bucket_count(items: u64) -> u64 {
-    (items / ITEMS_PER_BUCKET + 1).min(BUCKETS_MAX)
-}
-
 impl Spill {
     /// Creates the temporary files of a spill.
     ///
     /// # Errors
     /// The directory for temporary files refuses a file.
-    pub fn new(buckets: u64) -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         let bucket = |_| {
             Ok(Mutex::new(BufWriter::with_capacity(
                 BUFFER_BYTES,
                 tempfile::tempfile()?,
             )))
         };
-        Ok(Self(
-            (0..buckets.max(1)).map(bucket).collect::<io::Result<_>>()?,
-        ))
+        Ok(Self((0..BUCKETS).map(bucket).collect::<io::Result<_>>()?))
     }
 
-    /// Adds an item of that key.
+    /// Adds an item of that key and that digest.
     ///
     /// # Errors
     /// The write to the temporary file fails.
-    pub fn add(&self, schema: &KeySchema, key: &Key, item: &Item) -> io::Result<()> {
+    pub fn add(&self, key: &Key, digest: &Digest) -> io::Result<()> {
         let (bytes, place) = key_bytes(key);
-        let first = schema.names();
-        // Version and time are in the record's header, which is not part of the content.
-        let record = record::encode(item, &first, 0, 0);
-        let content = record::Record::parse(&record)
-            .map(|record| crate::codec::digest::digest(record.content()));
-        let digest = content.map_err(io::Error::other)?;
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         let mut file = self.0[place % self.0.len()].lock();
         file.write_all(&length.to_le_bytes())?;
         file.write_all(&bytes)?;
-        file.write_all(&digest)
+        file.write_all(digest)
     }
 
     /// Reads the buckets of two tables pair by pair, each in key order.
@@ -421,12 +441,19 @@ mod tests {
                 ])
             })
             .collect();
-        let (one, two) = (Spill::new(5).unwrap(), Spill::new(5).unwrap());
+        let (one, two) = (Spill::new().unwrap(), Spill::new().unwrap());
+        let add = |spill: &Spill, row| {
+            let key = row_key(&schema, row).unwrap().unwrap();
+            let digest = content_digest(&schema, row).unwrap();
+            spill.add(&key, &digest).unwrap();
+        };
         for item in &items {
-            one.add(&schema, &item.key(&schema).unwrap(), item).unwrap();
+            add(&one, ResultRow::Item(item));
         }
+        // A stored record and an item of it are the same.
         for item in items.iter().rev() {
-            two.add(&schema, &item.key(&schema).unwrap(), item).unwrap();
+            let record = record::encode(item, &schema.names(), 7, 8);
+            add(&two, ResultRow::Record(Record::parse(&record).unwrap()));
         }
         let mut found = 0;
         for pair in one.pairs(two) {

@@ -269,18 +269,16 @@ impl CopyPlan {
             journal.record_target(self.ensure_target()?)?;
         }
         tally.add(&state.counts);
-        scan::scan(
-            &self.from,
-            state.positions,
-            tally,
-            &|segment, items, page| {
-                let mut counts = put_all(&self.to, items, on_rejected)?;
-                counts.read_units = page.consumed_capacity.total();
-                journal.record_page(segment, page.last_evaluated_key.as_ref(), counts)?;
-                tally.add(&counts);
-                Ok(())
-            },
-        )?;
+        scan::scan(&self.from, state.positions, tally, &|request| {
+            let read = self.from.retry(|| self.from.database.scan(request))?;
+            let items = read.items.unwrap_or_default();
+            let mut counts = put_all(&self.to, items, on_rejected)?;
+            counts.read_units = read.page.consumed_capacity.total();
+            let segment = request.segment.map_or(0, |segment| segment.index);
+            journal.record_page(segment, read.page.last_evaluated_key.as_ref(), counts)?;
+            tally.add(&counts);
+            Ok(read.page)
+        })?;
         if tally.is_stopped() {
             return Ok(CopyOutcome::Stopped);
         }

@@ -11,11 +11,13 @@ use crate::database::cancel::{Backoff, CancelToken};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
-use crate::model::error::StoreError;
 
-/// A callback with a segment, the items of its next page and the page, on the thread of that
-/// segment.
-type OnPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
+/// The most items of a page: those of a megabyte of tiny items would take a hundred times as much.
+const PAGE_ITEMS_MAX: u32 = 4096;
+
+/// A function that reads the page of a request and deals with its items, on the thread of the
+/// request's segment.
+type ReadPage<'a> = dyn Fn(&ScanRequest) -> Result<Page, CopyError> + Sync + 'a;
 
 /// Reads every segment from its position to its end, or until `tally` stops all threads.
 ///
@@ -25,7 +27,7 @@ pub fn scan(
     side: &CopySide,
     places: Vec<SegmentPosition>,
     tally: &CopyProgress,
-    on_page: &OnPage<'_>,
+    read_page: &ReadPage<'_>,
 ) -> Result<(), CopyError> {
     debug_assert!(places.len() <= SEGMENTS_MAX as usize);
     let total = u32::try_from(places.len()).unwrap_or(u32::MAX);
@@ -33,8 +35,9 @@ pub fn scan(
         let mut threads = Vec::new();
         for (index, place) in (0..).zip(places) {
             let segment = Segment { index, total };
-            let read =
-                move || tally.stop_on_error(|| read_segment(side, segment, place, tally, on_page));
+            let read = move || {
+                tally.stop_on_error(|| read_segment(side, segment, place, tally, read_page))
+            };
             let thread = thread::Builder::new()
                 .name(format!("segment {index}"))
                 .spawn_scoped(scope, read);
@@ -59,10 +62,11 @@ fn read_segment(
     segment: Segment,
     mut position: SegmentPosition,
     tally: &CopyProgress,
-    on_page: &OnPage<'_>,
+    read_page: &ReadPage<'_>,
 ) -> Result<(), CopyError> {
     let mut request = ScanRequest::new(side.table.clone());
     request.segment = Some(segment);
+    request.limit = Some(PAGE_ITEMS_MAX);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
     loop {
         request.exclusive_start_key = match position {
@@ -70,16 +74,7 @@ fn read_segment(
             SegmentPosition::After(key) => Some(key),
             SegmentPosition::End => return Ok(()),
         };
-        let page = retry_throttled(&side.caller, || side.database.scan(&request))
-            .map_err(|error| side.error(error))
-            .and_then(|mut read| {
-                // Taken for an empty page, it would leave its items out of the copy.
-                let items = read.items.take().ok_or_else(|| {
-                    side.error(StoreError::Corrupt("a page of a scan without its items"))
-                })?;
-                on_page(segment.index, items, &read.page)?;
-                Ok(read.page)
-            });
+        let page = read_page(&request);
         match page {
             // A wait that was cancelled by the stop is no failure.
             _ if tally.is_stopped() => return Ok(()),
