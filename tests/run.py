@@ -59,7 +59,8 @@ class Part:
         self.dir = tempfile.mkdtemp(prefix="ddbfs-test-")
         # As /tmp: tests are also other users.
         os.chmod(self.dir, 0o1777)
-        environment = {**os.environ, "TMPDIR": self.dir, MARK: self.dir}
+        # What tests spend at services is not counted for the user that runs them.
+        environment = {**os.environ, "TMPDIR": self.dir, "XDG_STATE_HOME": self.dir + "/state", MARK: self.dir}
         begun = time.monotonic()
         command = [self.binary, f"--test-threads={THREADS}", *self.arguments]
         self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -168,6 +168,12 @@ impl Mounted {
             .args([
                 "mount",
                 "--remote",
+                "--budget",
+                "none",
+                "--max-rcu",
+                "none",
+                "--max-wcu",
+                "none",
                 "-orw",
                 "--endpoint",
                 &proxy.url(),

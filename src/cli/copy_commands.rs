@@ -17,7 +17,7 @@ use super::data_dir::OpenData;
 use super::exit::{print_text, warn};
 use super::prelude::*;
 use super::progress::{BackfillProgress, ProgressLine};
-use super::remote::ServiceArgs;
+use super::remote::{BudgetOption, ServiceArgs};
 use crate::codec::{count::noun, plain_json, sanitize};
 use crate::database::Database;
 use crate::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, ExistingTargetMode};
@@ -92,23 +92,26 @@ impl CopyCost {
         (self.price)(&self.prices, (self.units)(counts))
     }
 
-    /// Formats as `1,250 write units, 0.02 USD`.
+    /// Formats as `1,250 write units, 0.00078 USD`.
     fn text(&self, counts: &CopyCounts) -> String {
         let units = (self.units)(counts).ceil();
         format!(
-            "{} {} {}, {:.2} {}",
+            "{} {} {}, {}",
             HumanFloatCount(units),
             self.kind,
             if units == 1.0 { "unit" } else { "units" },
-            self.money(counts),
-            self.prices.currency
+            self.prices.text(self.money(counts))
         )
     }
 
     /// Asks for confirmation if the cost is above [`CONFIRM_ABOVE`] and neither --yes nor --budget
     /// is given.
     pub fn confirm(&self, counts: &CopyCounts, args: &CopyArgs) -> Result<(), CliError> {
-        if args.yes || args.service.budget.is_some() || self.money(counts) <= CONFIRM_ABOVE {
+        let has_budget = matches!(
+            args.service.budget,
+            Some(BudgetOption::Run(_) | BudgetOption::Day(_))
+        );
+        if args.yes || has_budget || self.money(counts) <= CONFIRM_ABOVE {
             return Ok(());
         }
         let text = self.text(counts);
@@ -156,8 +159,10 @@ pub fn run_copy(
     action: impl Display,
     past_action: &str,
     cost: &CopyCost,
+    limits: &str,
     args: &CopyArgs,
 ) -> Result<CommandResult, CliError> {
+    warn(limits);
     let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
     warn(format_args!(
@@ -278,7 +283,7 @@ pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
         .to_table
         .as_deref()
         .map_or_else(|| Ok(table.clone()), table_name)?;
-    let from = service_table(&args.copy, args.from_endpoint.as_deref(), table)?;
+    let (from, limits) = service_table(&args.copy, args.from_endpoint.as_deref(), table)?;
     let cost = args.copy.read_cost()?;
     let opened = data_dir::open_or_create(&args.copy.data)?;
     let rules = CopyOptions {
@@ -297,7 +302,7 @@ pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
     let action = format!("{} into {}", from.name, opened.dir.display());
     let plan = CopyPlan::new(from, local_table(&opened, to_table), rules, &journal)
         .map_err(CliError::from);
-    plan.and_then(|plan| run_copy(plan, action, "pulled", &cost, &args.copy))
+    plan.and_then(|plan| run_copy(plan, action, "pulled", &cost, &limits, &args.copy))
 }
 
 const PUSH_HELP: &str = "\
@@ -339,7 +344,7 @@ pub struct PushArgs {
 
 pub fn push(args: PushArgs) -> Result<CommandResult, CliError> {
     let to_table = table_name(args.to_table.as_ref().unwrap_or(&args.table))?;
-    let to = service_table(&args.copy, args.to_endpoint.as_deref(), to_table)?;
+    let (to, limits) = service_table(&args.copy, args.to_endpoint.as_deref(), to_table)?;
     let cost = args.copy.write_cost()?;
     let opened = data_dir::open(&args.copy.data)?;
     let table = data_dir::find_table(&*opened.database, &args.table)?;
@@ -368,7 +373,7 @@ pub fn push(args: PushArgs) -> Result<CommandResult, CliError> {
     let action = format!("{table} to {}", to.name);
     let plan =
         CopyPlan::new(local_table(&opened, table), to, rules, &journal).map_err(CliError::from);
-    plan.and_then(|plan| run_copy(plan, action, "pushed", &cost, &args.copy))
+    plan.and_then(|plan| run_copy(plan, action, "pushed", &cost, &limits, &args.copy))
 }
 
 /// The prefix of a table location in the AWS configuration's service.
@@ -377,15 +382,16 @@ const AWS: &str = "aws:";
 const USER_INFO: &str = "the URL of a service has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and \
     AWS_SECRET_ACCESS_KEY, or give --profile";
 
-/// Returns the table of a service; `endpoint` `None` is that of the AWS configuration.
+/// Returns the table of a service, and the limits of spending as a line; `endpoint` `None` is that
+/// of the AWS configuration.
 pub fn service_table(
     args: &CopyArgs,
     endpoint: Option<&str>,
     table: TableName,
-) -> Result<CopySide, CliError> {
-    let (database, name) = open(args, endpoint)?;
+) -> Result<(CopySide, String), CliError> {
+    let (database, name, limits) = open(args, endpoint)?;
     let name = format!("{}/{table}", name.trim_end_matches('/'));
-    Ok(CopySide::new(database, table, name))
+    Ok((CopySide::new(database, table, name), limits))
 }
 
 /// Returns the table of a data directory.
@@ -393,11 +399,16 @@ fn local_table(opened: &OpenData, table: TableName) -> CopySide {
     CopySide::new(opened.database.clone(), table.clone(), table.to_string())
 }
 
-/// Opens a service without a request; returns its database and its name in messages.
+/// Opens a service without a request; returns its database, its name in messages, and the limits of
+/// spending as a line.
 #[cfg(feature = "remote")]
-fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
+fn open(
+    args: &CopyArgs,
+    endpoint: Option<&str>,
+) -> Result<(Arc<dyn Database>, String, String), CliError> {
     use std::time::Duration;
 
+    use crate::codec::metrics::capacity::limits_text;
     use crate::database::remote::Client;
 
     /// The time limit of a request.
@@ -406,20 +417,20 @@ fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, S
     /// it.
     const BUDGET_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-    let service = args.service.open(
-        endpoint,
-        &args.prices.table()?,
-        TIMEOUT,
-        Some(BUDGET_TIMEOUT),
-    )?;
-    Ok((Arc::new(Client::new(service.meter)), service.endpoint))
+    let prices = args.prices.table()?;
+    let service = args
+        .service
+        .open(endpoint, &prices, TIMEOUT, Some(BUDGET_TIMEOUT))?;
+    let limits = limits_text(&service.meter.spent(), &prices);
+    let client = Arc::new(Client::new(service.meter));
+    Ok((client, service.endpoint, limits))
 }
 
 #[cfg(not(feature = "remote"))]
 fn open(
     _args: &CopyArgs,
     _endpoint: Option<&str>,
-) -> Result<(Arc<dyn Database>, String), CliError> {
+) -> Result<(Arc<dyn Database>, String, String), CliError> {
     Err(CliError::Message(crate::cli::remote::WITHOUT.to_owned()))
 }
 
@@ -500,7 +511,7 @@ pub fn locate(
             let mut args = args.clone();
             args.service.region = region.or(args.service.region);
             Ok(LocatedTable {
-                side: service_table(&args, endpoint.as_deref(), table)?,
+                side: service_table(&args, endpoint.as_deref(), table)?.0,
                 opened: None,
             })
         }
@@ -568,6 +579,7 @@ mod tests {
         for said in [&["--yes"][..], &["--budget", "2 USD"]] {
             assert!(writes.confirm(&units(1e9), &args(said)).is_ok());
         }
+        assert_eq!(reads.text(&units(28.0)), "28 read units, 0.000004 USD");
     }
 
     #[test]

@@ -63,21 +63,29 @@ pub fn resolve(args: &DirArgs) -> Result<PathBuf, CliError> {
     if let Some(dir) = &args.dir {
         return Ok(dir.clone());
     }
+    base_dir("XDG_DATA_HOME", ".local/share").ok_or_else(|| {
+        CliError::Message("no data directory: set HOME or XDG_DATA_HOME, or give --data DIR".into())
+    })
+}
+
+/// Returns the directory of what outlives a run and is no data.
+#[cfg(feature = "remote")]
+pub fn state_dir() -> Option<PathBuf> {
+    base_dir("XDG_STATE_HOME", ".local/state")
+}
+
+/// Returns this program's directory in one that the XDG specification names.
+fn base_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
-    set("XDG_DATA_HOME")
-        // The XDG specification says to ignore a relative path.
+    set(variable)
+        // The specification says to ignore a relative path.
         .filter(|base| base.is_absolute())
-        .or_else(|| set("HOME").map(|home| home.join(".local/share")))
+        .or_else(|| set("HOME").map(|home| home.join(below_home)))
         .map(|base| base.join("ddbfs"))
-        .ok_or_else(|| {
-            CliError::Message(
-                "no data directory: set HOME or XDG_DATA_HOME, or give --data DIR".into(),
-            )
-        })
 }
 
 /// Opens the data directory; creates it if missing.

@@ -25,8 +25,8 @@ use crate::fuse::{self, MountOptions, Mounted};
 use crate::store::Durability;
 use crate::store::lmdb::open_extra_file;
 
-/// The line that the background process prints once the mount answers.
-const READY: &str = "ready";
+/// The beginning of the line that the background process prints once the mount answers.
+const READY: &str = "ready\t";
 /// The environment variable of the process that `--background` started.
 const BACKGROUND_CHILD: &str = "DDBFS_BACKGROUND_CHILD";
 /// The time that programs may keep files open at the end.
@@ -70,6 +70,8 @@ struct MountSource {
     database: Arc<dyn Browse>,
     /// The name in messages.
     name: String,
+    /// The limits of spending at a remote service, as a line.
+    limits: Option<String>,
     /// The directory of long results and the log.
     dir: PathBuf,
     /// `None` for a remote service.
@@ -91,11 +93,15 @@ impl MountSource {
                 "cannot keep long results in {}",
                 data_dir.display()
             )))?;
-            let remote::OpenRemote { database, name } =
-                remote::open(&args.remote, &engine.prices, is_writable)?;
+            let remote::OpenRemote {
+                database,
+                limits,
+                name,
+            } = remote::open(&args.remote, &engine.prices, is_writable)?;
             return Ok(Self {
                 database,
                 name: format!("tables of {name}"),
+                limits: Some(limits),
                 dir: data_dir.to_owned(),
                 _local: None,
             });
@@ -106,6 +112,7 @@ impl MountSource {
         Ok(Self {
             database: opened.database.clone(),
             name,
+            limits: None,
             dir: opened.dir.clone(),
             _local: Some(opened),
         })
@@ -192,11 +199,15 @@ fn run_here(
         "http": server.as_ref().map(|server| server.local_addr().to_string()),
     }));
     if is_background_child() {
-        print_line!("{READY}")?;
+        // The parent prints what follows.
+        print_line!("{READY}{}", source.limits.as_deref().unwrap_or_default())?;
     } else {
         print_line!("mounted at {}, {}", args.mountpoint.display(), source.name)?;
         if let Some(server) = &server {
             print_line!("DynamoDB API on http://{}", server.local_addr())?;
+        }
+        if let Some(limits) = &source.limits {
+            print_line!("{limits}")?;
         }
     }
     forward_end(signals, &mounted, &events);
@@ -265,8 +276,14 @@ fn start_in_background(data_dir: &Path) -> Result<CommandResult, CliError> {
             .read_line(&mut first_line)
             .map_err(CliError::io("the background process"))?;
     }
-    match first_line.trim_end() {
-        READY => Ok(CommandResult::Done),
+    let first_line = first_line.trim_end();
+    if let Some(limits) = first_line.strip_prefix(READY) {
+        if !limits.is_empty() {
+            print_line!("{limits}")?;
+        }
+        return Ok(CommandResult::Done);
+    }
+    match first_line {
         "" => Err(CliError::Message(format!(
             "the background process ended early; see {}",
             data_dir.join(LOG_FILE).display()

@@ -4,7 +4,7 @@
 use crate::cli::prelude::*;
 #[cfg(feature = "remote")]
 use crate::database::remote::budget::{Budget, MeteredTransport};
-use crate::model::prices::PriceTable;
+use crate::model::prices::{PriceTable, RateOption};
 
 /// The longest time accepted, a day: more is a mistake.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -13,6 +13,22 @@ const SECONDS_MAX: f64 = 86_400.0;
 pub const WITHOUT: &str = "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
 /// The only known currency.
 const CURRENCY: &str = "USD";
+/// The budget of a day without `--budget`.
+#[cfg(feature = "remote")]
+const DAY_BUDGET: f64 = 1.0;
+/// The file of the day's spending, in the directory of the user's state.
+#[cfg(feature = "remote")]
+const LEDGER_FILE: &str = "spent.json";
+/// The word that lifts a limit.
+const NONE: &str = "none";
+
+/// A value of `--budget`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BudgetOption {
+    None,
+    Run(f64),
+    Day(f64),
+}
 
 /// The credentials, time limits and budget for a service.
 #[derive(Debug, Clone, Args)]
@@ -23,16 +39,19 @@ pub struct ServiceArgs {
     /// Profile of ~/.aws/config to take credentials from, before any in the environment
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Read units to consume per second at most; requests wait for them
-    #[arg(long, value_name = "UNITS", value_parser = units)]
-    max_rcu: Option<f64>,
-    /// Write units to consume per second at most
-    #[arg(long, value_name = "UNITS", value_parser = units)]
-    max_wcu: Option<f64>,
-    /// Money to spend in all, such as '2 USD', by on-demand prices (--prices); after that every
-    /// request with a cost is refused
-    #[arg(long, value_name = "MONEY", value_parser = money)]
-    pub budget: Option<f64>,
+    /// Read units to consume per second at most; requests wait for them. `none` lifts the limit
+    /// [default: a tenth of what a table or index provisions, 100 of a table on demand]
+    #[arg(long, value_name = "UNITS", value_parser = rate)]
+    max_rcu: Option<RateOption>,
+    /// Write units to consume per second at most, or `none` [default: a tenth of what a table and
+    /// its indexes provision]
+    #[arg(long, value_name = "UNITS", value_parser = rate)]
+    max_wcu: Option<RateOption>,
+    /// Money to spend in this run, such as '2 USD', or a day in all mounts, pulls and pushes of
+    /// yours, such as '2 USD/day', by on-demand prices (--prices); after that every request with a
+    /// cost is refused. `none` lifts the limit [default: 1 USD/day]
+    #[arg(long, value_name = "MONEY", value_parser = budget)]
+    pub budget: Option<BudgetOption>,
     /// Time for a request with all its retries [default: 10; for pull, push and diff 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds_to_wait)]
     timeout: Option<Duration>,
@@ -86,13 +105,37 @@ pub fn units(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no number of units; write for instance 25 or 0.5"))
 }
 
-fn money(text: &str) -> Result<f64, String> {
-    let amount = text
-        .trim()
+fn rate(text: &str) -> Result<RateOption, String> {
+    if text.trim() == NONE {
+        return Ok(RateOption::Unlimited);
+    }
+    units(text)
+        .map(RateOption::Units)
+        .map_err(|fault| format!("{fault}, or {NONE}"))
+}
+
+fn budget(text: &str) -> Result<BudgetOption, String> {
+    let trimmed = text.trim();
+    if trimmed == NONE {
+        return Ok(BudgetOption::None);
+    }
+    let of_day = trimmed.strip_suffix("/day");
+    let amount = of_day
+        .unwrap_or(trimmed)
+        .trim_end()
         .strip_suffix(CURRENCY)
         .and_then(number)
         .filter(|money| *money > 0.0);
-    amount.ok_or_else(|| format!("{text:?} is no amount of money; write for instance '2 {CURRENCY}', the currency of the prices"))
+    let limit = if of_day.is_some() {
+        BudgetOption::Day
+    } else {
+        BudgetOption::Run
+    };
+    amount.map(limit).ok_or_else(|| {
+        format!(
+            "{text:?} is no amount of money; write for instance '2 {CURRENCY}', '2 {CURRENCY}/day', in the currency of the prices, or {NONE}"
+        )
+    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -156,10 +199,14 @@ impl ServiceArgs {
                 prices.region
             );
         }
+        self.count_day()?;
         let limits = SpendLimits {
-            reads: self.max_rcu,
-            writes: self.max_wcu,
-            money: self.budget,
+            reads: self.max_rcu.unwrap_or(RateOption::Default),
+            writes: self.max_wcu.unwrap_or(RateOption::Default),
+            money: match self.budget {
+                Some(BudgetOption::Run(money)) => Some(money),
+                _ => None,
+            },
             timeout: budget_timeout.unwrap_or(timeout),
         };
         let meter = MeteredTransport::new(Arc::new(aws), limits, prices.clone())
@@ -172,9 +219,45 @@ impl ServiceArgs {
     }
 }
 
+#[cfg(feature = "remote")]
+impl ServiceArgs {
+    /// Begins to count what is spent on this day, by all processes of the user.
+    fn count_day(&self) -> Result<(), CliError> {
+        use crate::database::remote::budget::DayBudget;
+        use crate::database::remote::ledger::SpendLedger;
+        use crate::model::clock::SystemClock;
+
+        let limit = match self.budget {
+            None => Some(DAY_BUDGET),
+            Some(BudgetOption::Day(money)) => Some(money),
+            Some(BudgetOption::None | BudgetOption::Run(_)) => None,
+        };
+        let counted = match data_dir::state_dir() {
+            Some(dir) => {
+                let ledger = SpendLedger::new(dir.join(LEDGER_FILE), Arc::new(SystemClock));
+                let checked = ledger.spent().map_err(|error| error.to_string());
+                checked.map(|_| self.shared_budget.set_day(DayBudget { ledger, limit }))
+            }
+            None => Err(format!(
+                "what is spent today cannot be counted: set HOME or XDG_STATE_HOME, or give a budget of one run, such as --budget '1 {CURRENCY}'"
+            )),
+        };
+        match counted {
+            Err(text) if limit.is_some() => Err(CliError::Message(text)),
+            Err(text) => {
+                log::warn!("{text}");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
 /// An opened remote database, and its name in messages.
 pub struct OpenRemote {
     pub database: Arc<dyn Browse>,
+    /// The limits of spending, as a line.
+    pub limits: String,
     /// For instance `http://127.0.0.1:8000 (us-east-1)`.
     pub name: String,
 }
@@ -206,6 +289,7 @@ pub fn open(
     prices: &PriceTable,
     is_writable: bool,
 ) -> Result<OpenRemote, CliError> {
+    use crate::codec::metrics::capacity::limits_text;
     use crate::database::remote::aws::TIMEOUT;
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 
@@ -227,8 +311,10 @@ pub fn open(
         is_writable,
         ..defaults
     };
+    let limits = limits_text(&meter.spent(), prices);
     let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
     Ok(OpenRemote {
+        limits,
         database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)),
         name,
     })
@@ -262,11 +348,27 @@ mod tests {
 
     #[test]
     fn money_units_and_seconds() {
-        assert_eq!(money("2 USD"), Ok(2.0));
-        assert_eq!(money("0.05USD"), Ok(0.05));
-        for text in ["2", "2 EUR", "0 USD", "-1 USD", "USD", "inf USD"] {
-            assert!(money(text).unwrap_err().contains("'2 USD'"), "{text}");
+        assert_eq!(budget("2 USD"), Ok(BudgetOption::Run(2.0)));
+        assert_eq!(budget("0.05USD"), Ok(BudgetOption::Run(0.05)));
+        assert_eq!(budget("3 USD/day"), Ok(BudgetOption::Day(3.0)));
+        assert_eq!(budget("none"), Ok(BudgetOption::None));
+        for text in [
+            "2",
+            "2 EUR",
+            "0 USD",
+            "-1 USD",
+            "USD",
+            "inf USD",
+            "2/day",
+            "/day",
+            "2 USD/week",
+            "",
+        ] {
+            assert!(budget(text).unwrap_err().contains("'2 USD'"), "{text}");
         }
+        assert_eq!(rate("none"), Ok(RateOption::Unlimited));
+        assert_eq!(rate("0.5"), Ok(RateOption::Units(0.5)));
+        assert!(rate("no").unwrap_err().contains("or none"));
         assert_eq!((units("25"), units("0.5")), (Ok(25.0), Ok(0.5)));
         assert!(units("0").is_err() && units("NaN").is_err() && units("-3").is_err());
         assert_eq!(seconds("0"), Ok(Duration::ZERO));

@@ -37,6 +37,34 @@ pub struct MonthlyCost {
     pub writes: f64,
 }
 
+/// The limit of units a second.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum RateOption {
+    /// A part of what each table and index provisions, and a constant on demand.
+    Default,
+    #[default]
+    Unlimited,
+    /// Of all requests together.
+    Units(f64),
+}
+
+/// The time in which a budget may be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetPeriod {
+    /// The life of the process.
+    Run,
+    /// A day of UTC, by all processes of the user.
+    Day,
+}
+
+/// The budget of a mount.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MountBudget {
+    pub period: BudgetPeriod,
+    pub limit: f64,
+    pub left: f64,
+}
+
 /// The spending of a mount on another service, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MountSpending {
@@ -50,11 +78,13 @@ pub struct MountSpending {
     pub throttles: u64,
     /// Computed by the prices of on-demand capacity.
     pub money: f64,
+    /// The money spent today by all processes of the user, if it is counted.
+    pub today: Option<f64>,
     /// Read units a second.
-    pub reads_max: Option<f64>,
+    pub reads_max: RateOption,
     /// Write units a second.
-    pub writes_max: Option<f64>,
-    pub money_max: Option<f64>,
+    pub writes_max: RateOption,
+    pub budget: Option<MountBudget>,
 }
 
 impl MonthlyCost {
@@ -98,6 +128,22 @@ impl PriceTable {
     #[must_use]
     pub fn month_of_bytes(&self, bytes: f64) -> f64 {
         bytes / GIGABYTE * self.gigabyte_month
+    }
+
+    /// Formats money with two digits that are not 0, as far as they are of a millionth.
+    #[must_use]
+    pub fn text(&self, money: f64) -> String {
+        const DIGITS_MAX: usize = 6;
+        if money > 0.0 && money < 1e-6 {
+            return format!("less than 0.000001 {}", self.currency);
+        }
+        // A hundredth is shown as such, however round.
+        let digits = [(0.0995, 2), (0.00995, 3), (0.000_995, 4), (0.000_099_5, 5)];
+        let digits = digits
+            .into_iter()
+            .find(|(from, _)| money >= *from || money == 0.0)
+            .map_or(DIGITS_MAX, |(_, digits)| digits);
+        format!("{money:.digits$} {}", self.currency)
     }
 
     /// Returns the cost of read units on demand.

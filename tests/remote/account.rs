@@ -100,6 +100,7 @@ fn the_commands_of_the_page_for_accounts_run() {
         .env("PATH", path)
         .env("HOME", dir.path())
         .env("XDG_DATA_HOME", dir.path().join("share"))
+        .env("XDG_STATE_HOME", dir.path().join("state"))
         .env("AWS_ENDPOINT_URL_DYNAMODB", proxy.url())
         .stdin(Stdio::null())
         .output()
@@ -156,7 +157,8 @@ fn the_policies_allow_what_is_asked_for_and_no_more() {
     let copy = tempfile::tempdir().unwrap();
     let mut pull = Command::new(DDBFS);
     pull.args(["pull", "Orders", "--from-endpoint", &proxy.url(), "--data"])
-        .arg(copy.path())
+        .arg(copy.path().join("data"))
+        .env("XDG_STATE_HOME", copy.path().join("state"))
         .envs(KEYS);
     assert!(pull.stdout(Stdio::null()).status().unwrap().success());
     assert_eq!(asked(&proxy), reading, "{told}");

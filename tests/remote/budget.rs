@@ -11,6 +11,7 @@ use ddbfs::database::remote::budget::RemoteLayout;
 use ddbfs::database::remote::budget::{MeteredTransport, SpendLimits};
 use ddbfs::database::remote::{AnswerBody, Transport};
 use ddbfs::model::error::RemoteError;
+use ddbfs::model::prices::RateOption;
 use ddbfs::model::{Error, TableName};
 use serde_json::{Value, json};
 
@@ -19,8 +20,8 @@ use crate::support::proxy::{Proxy, Trouble};
 use crate::transport::{PATIENT, call, key, ok, put, server, server_of, service};
 
 const FREE: SpendLimits = SpendLimits {
-    reads: None,
-    writes: None,
+    reads: RateOption::Unlimited,
+    writes: RateOption::Unlimited,
     money: None,
     timeout: PATIENT,
 };
@@ -62,8 +63,8 @@ fn units_that_were_lent_are_made_up_for_before_the_next_request() {
     let meter = meter(
         &proxy.url(),
         SpendLimits {
-            reads: Some(HARDLY_ANY),
-            writes: Some(HARDLY_ANY),
+            reads: RateOption::Units(HARDLY_ANY),
+            writes: RateOption::Units(HARDLY_ANY),
             money: None,
             timeout,
         },
@@ -88,7 +89,7 @@ fn many_at_a_time_keep_the_rate() {
     let meter = meter(
         &format!("http://{}", server.local_addr()),
         SpendLimits {
-            writes: Some(40.0),
+            writes: RateOption::Units(40.0),
             ..FREE
         },
     );
@@ -164,7 +165,7 @@ fn however_many_ask_at_a_time_the_limits_are_passed_by_one_page() {
     for (limits, option) in [
         (
             SpendLimits {
-                reads: Some(100.0),
+                reads: RateOption::Units(100.0),
                 timeout: soon,
                 ..FREE
             },
@@ -275,7 +276,7 @@ fn what_was_spent_is_told_by_table_and_index() {
     let engine = http::engine();
     let server = server_of(Arc::clone(&engine));
     let limits = SpendLimits {
-        reads: Some(1_000.0),
+        reads: RateOption::Units(1_000.0),
         money: Some(2.0),
         ..FREE
     };
@@ -362,8 +363,8 @@ fn what_nobody_counts_passes() {
     let meter = MeteredTransport::new(
         Arc::new(Echo),
         SpendLimits {
-            reads: Some(HARDLY_ANY),
-            writes: Some(HARDLY_ANY),
+            reads: RateOption::Units(HARDLY_ANY),
+            writes: RateOption::Units(HARDLY_ANY),
             ..FREE
         },
         prices::built_in(),

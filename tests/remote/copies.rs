@@ -72,6 +72,7 @@ impl Bed {
             .args(args)
             .env("DDBFS_DATA", self.data())
             .env("HOME", self.dir.path())
+            .env("XDG_STATE_HOME", self.dir.path().join("state"))
             .stdin(Stdio::null());
         for name in [
             "AWS_PROFILE",
@@ -81,6 +82,14 @@ impl Bed {
             "AWS_CONFIG_FILE",
         ] {
             command.env_remove(name);
+        }
+        // What is tested are not the default limits.
+        if ["pull", "push", "diff"].contains(&args[0]) {
+            for limit in ["--max-rcu", "--max-wcu", "--budget"] {
+                if !args.contains(&limit) {
+                    command.args([limit, "none"]);
+                }
+            }
         }
         let set = [
             ("AWS_ACCESS_KEY_ID", "a"),

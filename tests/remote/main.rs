@@ -16,6 +16,7 @@ mod answers;
 mod budget;
 mod copies;
 mod credentials;
+mod limits;
 mod mount;
 mod programs;
 mod transport;

@@ -48,6 +48,7 @@ fn refused(args: &[&str], variables: &[(&str, &str)]) -> (Output, String) {
     }
     command
         .env("HOME", dir.path())
+        .env_remove("XDG_STATE_HOME")
         .env("AWS_EC2_METADATA_DISABLED", "true")
         .envs(variables.iter().copied());
     let output = command
@@ -426,7 +427,8 @@ fn a_mount_that_waits_for_its_first_answer_ends_by_a_signal() {
                 "--data",
             ])
             .arg(data)
-            .arg(point);
+            .arg(point)
+            .env("XDG_STATE_HOME", dir.path());
         let mut child = command.envs(KEYS).stderr(Stdio::null()).spawn().unwrap();
         until("it asks", || !proxy.take_operations().is_empty());
         let begun = Instant::now();

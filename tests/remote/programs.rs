@@ -195,7 +195,17 @@ fn with_the_defaults_a_large_table_costs_next_to_nothing() {
 fn no_program_goes_on_with_a_listing_that_cost_the_limit() {
     let (server, proxy) = scene();
     proxy.count_nothing();
-    let mut mounted = mount(&proxy, &["--remote-ttl", "0", "--scan-limit", "100"]);
+    let mut mounted = mount(
+        &proxy,
+        &[
+            "--remote-ttl",
+            "0",
+            "--scan-limit",
+            "100",
+            "--max-rcu",
+            "none",
+        ],
+    );
     let sum = spent(&mounted, &proxy, |_, _| f64::MAX);
     assert!(
         sum > 1_000.0 && proxy.continued() == 0,
@@ -258,6 +268,8 @@ fn programs_keep_the_budget() {
         &[
             "--budget",
             &budget,
+            "--max-rcu",
+            "none",
             "--scan-limit",
             "100000",
             "--remote-ttl",

@@ -113,6 +113,8 @@ impl Mount {
             server.apply(&mut command);
         }
         let mut child = command
+            // What a test spends is not counted for the user that runs it.
+            .env("XDG_STATE_HOME", self.dir.path().join("state"))
             .envs(variables.iter().copied())
             .args(args)
             .arg(self.point())

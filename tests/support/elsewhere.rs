@@ -16,6 +16,7 @@ use ddbfs::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOption
 use ddbfs::database::{Browse, Database};
 use ddbfs::model::TableName;
 use ddbfs::model::api::{ListTablesRequest, PutItemRequest, ScanRequest};
+use ddbfs::model::prices::RateOption;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
@@ -206,8 +207,8 @@ impl Server {
         })
         .unwrap();
         let limits = SpendLimits {
-            reads: None,
-            writes: None,
+            reads: RateOption::Unlimited,
+            writes: RateOption::Unlimited,
             money: None,
             timeout: PATIENT,
         };
@@ -240,6 +241,8 @@ impl Server {
             "-o",
             "rw",
         ]);
+        // The tables of tests are provisioned with few units.
+        command.args(["--budget", "none", "--max-rcu", "none", "--max-wcu", "none"]);
     }
 
     /// Copies all tables of a database.

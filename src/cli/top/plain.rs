@@ -5,7 +5,7 @@
 use indicatif::BinaryBytes;
 use ratatui::text::Span;
 
-use super::read::{SourceDetails, Spending};
+use super::read::{SourceDetails, Spending, SpendingLimits};
 use super::state::TopRow;
 use crate::model::metrics::Period;
 
@@ -16,7 +16,8 @@ const OF_KEYS: &str = "#what path rank partition read_per_s write_per_s throttle
 const OF_PATTERNS: &str =
     "#what path rank requests read_units write_units evaluated returned p99_ms throttled request";
 
-const OF_SPENT: &str = "#what money budget currency read_units write_units";
+const OF_SPENT: &str =
+    "#what money budget currency read_units write_units spent_today max_rcu max_wcu";
 
 /// The most keys, and access patterns, of a table or index that are printed.
 const KEYS_MAX: usize = 10;
@@ -50,10 +51,13 @@ fn spending(spent: &Spending) -> Vec<String> {
     vec![
         "spent".to_owned(),
         spent.money.to_string(),
-        configured(spent.limits.money),
+        spent.limits.budget_text(),
         spent.currency.clone(),
         rate(spent.units.read),
         rate(spent.units.write),
+        configured(spent.limits.spent_today),
+        SpendingLimits::rate(&spent.limits.reads),
+        SpendingLimits::rate(&spent.limits.writes),
     ]
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::find::MountFiles;
 use crate::cli::mount_reader::is_dead;
+use crate::codec::metrics::capacity::OF_DAY;
 use crate::codec::sanitize;
 use crate::model::metrics::{Period, RequestCounts};
 
@@ -121,17 +122,52 @@ pub struct Spending {
 pub struct SpendingLimits {
     #[serde(rename = "budget")]
     pub money: Option<f64>,
+    pub budget_of: Option<String>,
+    pub spent_today: Option<f64>,
+    /// A number, or a word for the limits of each table.
+    #[serde(rename = "read_units_a_second", default)]
+    pub reads: Value,
+    #[serde(rename = "write_units_a_second", default)]
+    pub writes: Value,
+}
+
+impl SpendingLimits {
+    /// Formats a limit of units a second.
+    pub fn rate(limit: &Value) -> String {
+        match limit {
+            Value::Null => "-".to_owned(),
+            limit => limit
+                .as_str()
+                .map_or_else(|| limit.to_string(), str::to_owned),
+        }
+    }
+
+    /// Formats the budget as `2`, or `2/day`.
+    pub fn budget_text(&self) -> String {
+        let of_day = if self.budget_of.as_deref() == Some(OF_DAY) {
+            "/day"
+        } else {
+            ""
+        };
+        self.money
+            .map_or_else(|| "-".to_owned(), |money| format!("{money}{of_day}"))
+    }
 }
 
 impl Spending {
-    /// Formats as `spent 0.0125 of 2 USD`.
+    /// Formats as `spent 0.0125 USD, 0.2 today, budget 2/day, max-rcu 25, max-wcu default`.
     pub fn text(&self) -> String {
-        let most = self
-            .limits
-            .money
-            .map(|most| format!(" of {most}"))
-            .unwrap_or_default();
-        format!("spent {}{most} {}", self.money, self.currency)
+        let limits = &self.limits;
+        let today = limits.spent_today.map(|today| format!(", {today} today"));
+        format!(
+            "spent {} {}{}, budget {}, max-rcu {}, max-wcu {}",
+            self.money,
+            self.currency,
+            today.unwrap_or_default(),
+            limits.budget_text(),
+            SpendingLimits::rate(&limits.reads),
+            SpendingLimits::rate(&limits.writes)
+        )
     }
 }
 

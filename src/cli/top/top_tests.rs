@@ -566,24 +566,24 @@ pattern  Orders     2         8        20.0            0        400         4   
 
 #[test]
 fn what_a_service_elsewhere_was_paid_is_told() {
-    let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0}}"#;
+    let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0,"budget_of":"a day","spent_today":0.5,"read_units_a_second":25.0,"write_units_a_second":"default"}}"#;
     let mut state = state();
     state.spent = read::spending(text).unwrap();
     assert!(
-        drawn(&state, 120, 24)
+        drawn(&state, 160, 24)
             .lines()
             .next()
             .unwrap()
-            .contains("spent 0.0125 of 2 USD"),
+            .contains("spent 0.0125 USD, 0.5 today, budget 2/day, max-rcu 25.0, max-wcu default"),
         "{}",
-        drawn(&state, 120, 24)
+        drawn(&state, 160, 24)
     );
-    let expected = "\n#what   money  budget  currency  read_units  write_units\nspent  0.0125       2  USD              120            0\n";
+    let expected = "\n#what   money  budget  currency  read_units  write_units  spent_today  max_rcu  max_wcu\nspent  0.0125   2/day  USD              120            0          0.5     25.0  default\n";
     let told = plain::text(Period::Day, &[], &[], state.spent.as_ref());
     assert!(told.ends_with(expected), "{told}");
     // A mount of local data shows no spending.
     assert_eq!(
-        read::spending(&text.replace(r#"{"budget":2.0}"#, "null")).unwrap(),
+        read::spending(r#"{"cost_on_demand":0.0125,"currency":"USD","limits":null}"#).unwrap(),
         None
     );
 }

@@ -6,9 +6,11 @@ use crate::codec::calendar;
 use crate::model::metrics::{
     Billing, Load, Metrics, Period, ReadCounts, SourceMetrics, Statistic, TableCounts, TableMetrics,
 };
-use crate::model::prices::{MonthlyCost, MountSpending, PriceTable};
+use crate::model::prices::{BudgetPeriod, MonthlyCost, MountSpending, PriceTable, RateOption};
 
 const MINUTE_MS: u64 = 60_000;
+/// The period of a budget of all processes of a user.
+pub const OF_DAY: &str = "a day";
 
 /// Returns the object of `table`, one of the tables in `metrics`; times and rates are those of
 /// `metrics`.
@@ -96,13 +98,60 @@ pub fn render_all(metrics: &Metrics, spent: Option<&MountSpending>, prices: &Pri
         "currency": prices.currency,
         "prices_of": prices.date,
         "region": prices.region,
-        "limits": spent.map(|spent| json!({
-            "read_units_a_second": spent.reads_max,
-            "write_units_a_second": spent.writes_max,
-            "budget": spent.money_max,
-            "left": spent.money_max.map(|most| cents((most - spent.money).max(0.0))),
-        })),
+        "limits": limits(spent),
     })
+}
+
+/// Returns the limits of a mount of another service; `null` without one.
+#[must_use]
+pub fn limits(spent: Option<&MountSpending>) -> Value {
+    let Some(spent) = spent else {
+        return Value::Null;
+    };
+    let rate = |option: RateOption| match option {
+        RateOption::Default => json!("default"),
+        RateOption::Unlimited => Value::Null,
+        RateOption::Units(units) => json!(units),
+    };
+    let budget = spent.budget;
+    json!({
+        "read_units_a_second": rate(spent.reads_max),
+        "write_units_a_second": rate(spent.writes_max),
+        "budget": budget.map(|budget| budget.limit),
+        "budget_of": budget.map(|budget| match budget.period {
+            BudgetPeriod::Run => "this run",
+            BudgetPeriod::Day => OF_DAY,
+        }),
+        "left": budget.map(|budget| cents(budget.left)),
+        "spent_today": spent.today.map(cents),
+    })
+}
+
+/// Formats the limits of a mount or copy as a line that names their options.
+#[must_use]
+pub fn limits_text(spent: &MountSpending, prices: &PriceTable) -> String {
+    let (currency, today) = (&prices.currency, spent.today.unwrap_or(0.0));
+    let budget = match spent.budget {
+        None => "none".to_owned(),
+        Some(budget) if budget.period == BudgetPeriod::Run => {
+            format!("{} {currency} in this run", budget.limit)
+        }
+        Some(budget) => format!(
+            "{} {currency} a day for all mounts, pulls and pushes, {} spent today",
+            budget.limit,
+            prices.text(today)
+        ),
+    };
+    let rate = |option: RateOption, on_demand: &str| match option {
+        RateOption::Default => format!("a tenth of provisioned units{on_demand}"),
+        RateOption::Unlimited => "any rate".to_owned(),
+        RateOption::Units(units) => format!("{units} units a second"),
+    };
+    format!(
+        "limits: {budget} (--budget); reads: {} (--max-rcu); writes: {} (--max-wcu); none lifts a limit",
+        rate(spent.reads_max, ", 100 a second on demand"),
+        rate(spent.writes_max, "")
+    )
 }
 
 /// Returns the cost of the backfill of a global index. It is counted beside the units of writes;

@@ -1,21 +1,24 @@
 //! Spending limits: a decorator of a [`Transport`] that counts the consumption of each answer
 //! (`consumption`), and delays or refuses requests.
 //!
-//! Units per second are a token bucket that fills at that rate, up to the units of one second. The
-//! consumption of a request is known only afterwards, so the bucket may go negative; the next
-//! request waits until that is made up for. While a request is under way, its maximal consumption
-//! is reserved, and another begins only if the bucket has all reserved units: however many requests
-//! run concurrently, they exceed the rate by the consumption of one. A request that would wait
-//! longer than the time-out is refused as throttled. Money is counted by the prices of on-demand
-//! capacity, and reserved in the same way; once it is spent, only requests that cost nothing are
-//! sent.
+//! Units per second are a token bucket (`rates`) that fills at that rate, up to the units of one
+//! second. The consumption of a request is known only afterwards, so the bucket may go negative; the
+//! next request waits until that is made up for. While a request is under way, its maximal
+//! consumption is reserved, and another begins only if the bucket has all reserved units: however
+//! many requests run concurrently, they exceed the rate by the consumption of one. A request that
+//! would wait longer than the time-out is refused as throttled. Money is counted by the prices of
+//! on-demand capacity, and reserved in the same way, for this run and for the day of its user
+//! (`ledger`); once it is spent, only requests that cost nothing are sent.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use parking_lot::Condvar;
 
 use super::consumption::{CapacityKind, Consumption, MeteredRequest, RequestUnits};
+use super::ledger::{DayAdmission, DayReservation, SpendLedger};
+use super::rates::{RateLimit, RateOption, RateScope, TableRates, TokenBucket, shares};
 use super::transport::{AnswerBody, Transport, is_free};
 use crate::database::cancel::{CancelToken, POLL_INTERVAL};
 use crate::database::layout;
@@ -29,16 +32,16 @@ use crate::model::error::{RemoteCause, RemoteError};
 use crate::model::metrics::{
     Billing, MeteredOperation, Metrics, Period, SourceMetrics, TableMetrics, TimeSpan,
 };
-use crate::model::prices::{MountSpending, PriceTable};
+use crate::model::prices::{BudgetPeriod, MountBudget, MountSpending, PriceTable};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 
 /// The limits of spending.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpendLimits {
     /// Read units per second.
-    pub reads: Option<f64>,
+    pub reads: RateOption,
     /// Write units per second.
-    pub writes: Option<f64>,
+    pub writes: RateOption,
     /// Money in the currency of the prices, over the life of this process.
     pub money: Option<f64>,
     /// The limit of a request's wait for units.
@@ -47,7 +50,34 @@ pub struct SpendLimits {
 
 /// The spending of all meters that share it.
 #[derive(Debug, Clone, Default)]
-pub struct Budget(Arc<Mutex<BudgetUse>>);
+pub struct Budget(Arc<SharedBudget>);
+
+#[derive(Debug, Default)]
+struct SharedBudget {
+    account: Mutex<BudgetUse>,
+    day: OnceLock<DayBudget>,
+}
+
+/// The budget of a day of the user.
+#[derive(Debug)]
+pub struct DayBudget {
+    pub ledger: SpendLedger,
+    /// The limit in the currency of the prices; without one, the spending is only counted.
+    pub limit: Option<f64>,
+}
+
+impl Budget {
+    /// Counts the spending in the sum of the day too; the first call counts.
+    pub fn set_day(&self, day: DayBudget) {
+        let _ = self.0.day.set(day);
+    }
+
+    /// Returns the budget of the day, if it has a limit.
+    fn day_limit(&self) -> Option<(&SpendLedger, f64)> {
+        let day = self.0.day.get()?;
+        day.limit.map(|limit| (&day.ledger, limit))
+    }
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct BudgetUse {
@@ -79,8 +109,9 @@ impl std::fmt::Debug for MeteredTransport {
 
 #[derive(Default)]
 struct MeterState {
-    reads: TokenBucket,
-    writes: TokenBucket,
+    buckets: BTreeMap<(CapacityKind, RateScope), TokenBucket>,
+    /// The rates by table, each with the time at which it was described.
+    rates: HashMap<TableName, (Instant, Arc<TableRates>)>,
     throttles: u64,
     tables: BTreeMap<TableName, TableUsage>,
 }
@@ -91,48 +122,15 @@ struct TableUsage {
     operations: SumSlots,
 }
 
-/// A token bucket of capacity units.
-#[derive(Debug, Default)]
-struct TokenBucket {
-    /// The units that may be taken; negative while consumption is to be made up for.
-    level: f64,
-    /// The units reserved by requests under way.
-    reserved: f64,
-    filled: Option<Instant>,
-}
-
-impl TokenBucket {
-    /// Fills the bucket, and returns how long a request must wait; zero if it waits only for
-    /// answers of others, `None` if it may begin.
-    fn wait(&mut self, per_second: f64, now: Instant) -> Option<Duration> {
-        let since = self
-            .filled
-            .map(|filled| now.saturating_duration_since(filled).as_secs_f64());
-        // A new bucket begins with the units of one second, and none ever holds more.
-        self.level = since.map_or(per_second, |seconds| {
-            (self.level + seconds * per_second).min(per_second)
-        });
-        self.filled = Some(now);
-        // A reservation leaves the level alone until its request ends, so the level must cover all
-        // of them.
-        if self.level >= self.reserved {
-            return None;
-        }
-        // The units are there but reserved: only the end of another request helps, not time.
-        if self.level >= 0.0 {
-            return Some(Duration::ZERO);
-        }
-        // Rounded up, so that the units suffice when the time has come.
-        let owed = Duration::try_from_secs_f64(-self.level / per_second).unwrap_or(Duration::MAX);
-        Some(owed.saturating_add(Duration::from_millis(1)))
-    }
-}
-
 /// The maximal consumption of a request under way, released on drop.
 struct Reservation<'m> {
     meter: &'m MeteredTransport,
     kind: CapacityKind,
     units: RequestUnits,
+    limits: Vec<RateLimit>,
+    day: Option<DayReservation>,
+    /// The actual cost. A request that ends by a panic may have cost all that was reserved.
+    cost: Option<f64>,
 }
 
 impl Drop for Reservation<'_> {
@@ -141,14 +139,17 @@ impl Drop for Reservation<'_> {
         // The two locks follow each other and are never nested here, so `begin` may nest them.
         {
             let mut state = meter.state.lock();
-            let reserved = &mut state.bucket(self.kind).reserved;
-            *reserved -= most.read + most.write;
-            debug_assert!(*reserved > -1e-3, "more released than reserved");
+            for limit in &self.limits {
+                let reserved = &mut state.bucket(self.kind, &limit.scope).reserved;
+                *reserved -= most.read + most.write;
+                debug_assert!(*reserved > -1e-3, "more released than reserved");
+            }
         }
-        meter.budget.0.lock().reserved.add(RequestUnits {
+        meter.budget.0.account.lock().reserved.add(RequestUnits {
             read: -most.read,
             write: -most.write,
         });
+        meter.settle_day(self);
         meter.request_ended.notify_all();
     }
 }
@@ -178,16 +179,34 @@ impl MeteredTransport {
     #[must_use]
     pub fn spent(&self) -> MountSpending {
         // Copied, and the lock given back: `reserve` takes the two locks in the other order.
-        let spent = self.budget.0.lock().spent;
+        let spent = self.budget.0.account.lock().spent;
+        let (money, day) = (self.money(spent), self.budget.0.day.get());
+        // A file that cannot be read is told by the requests that need it.
+        let today = day.and_then(|day| day.ledger.spent().ok());
+        let budget = match (self.limits.money, self.budget.day_limit()) {
+            (Some(limit), _) => Some((BudgetPeriod::Run, limit, limit - money)),
+            (None, Some((_, limit))) => Some((
+                BudgetPeriod::Day,
+                limit,
+                today.map_or(0.0, |today| limit - today),
+            )),
+            (None, None) => None,
+        };
+        let budget = budget.map(|(period, limit, left)| MountBudget {
+            period,
+            limit,
+            left: left.max(0.0),
+        });
         MountSpending {
             since_ms: self.since_ms,
             read: spent.read,
             write: spent.write,
             throttles: self.state.lock().throttles + self.inner.throttle_count(),
-            money: self.money(spent),
+            money,
+            today,
             reads_max: self.limits.reads,
             writes_max: self.limits.writes,
-            money_max: self.limits.money,
+            budget,
         }
     }
 
@@ -225,10 +244,101 @@ impl MeteredTransport {
         )))
     }
 
-    fn limit_of(&self, kind: CapacityKind) -> Option<(f64, &'static str)> {
-        match kind {
-            CapacityKind::Read => self.limits.reads.map(|limit| (limit, "--max-rcu")),
-            CapacityKind::Write => self.limits.writes.map(|limit| (limit, "--max-wcu")),
+    /// Checks that money of the day is left.
+    fn check_day(&self) -> Result<(), Error> {
+        match self.budget.day_limit() {
+            Some((ledger, limit)) if ledger.spent()? >= limit => {
+                Err(self.day_used_up(ledger.spent()?, limit))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn day_used_up(&self, spent: f64, limit: f64) -> Error {
+        let currency = &self.prices.currency;
+        Error::Budget(format!(
+            "the budget of today is used up: {spent:.4} of {limit} {currency} by all mounts, pulls and pushes of this user; nothing that costs is \
+             asked of the service until 00:00 UTC; --budget '5 {currency}' gives a run a budget of its own, --budget '5 {currency}/day' the day a \
+             larger one, --budget none lifts it"
+        ))
+    }
+
+    /// Replaces the reservation in the sum of the day by the cost.
+    fn settle_day(&self, reservation: &Reservation<'_>) {
+        let Some(day) = self.budget.0.day.get() else {
+            return;
+        };
+        let cost = reservation
+            .cost
+            .unwrap_or_else(|| self.money(reservation.units));
+        let settled = match &reservation.day {
+            Some(reserved) => day.ledger.settle(reserved, cost),
+            None if cost > 0.0 => day.ledger.add(cost),
+            None => Ok(()),
+        };
+        // With a limit, the next request is refused with the same error.
+        if let Err(error) = settled {
+            log::debug!("{error}");
+        }
+    }
+
+    /// Returns the limits of the rate of a request.
+    fn rate_limits(&self, caller: &CancelToken, charged: &MeteredRequest) -> Vec<RateLimit> {
+        let option = match charged.kind {
+            CapacityKind::Read => self.limits.reads,
+            CapacityKind::Write => self.limits.writes,
+        };
+        match option {
+            RateOption::Unlimited => Vec::new(),
+            RateOption::Units(per_second) => vec![RateLimit {
+                scope: RateScope::All,
+                per_second,
+            }],
+            RateOption::Default => {
+                let mut limits = Vec::new();
+                let tables = charged.tables();
+                let is_unknown = tables.is_empty();
+                for table in tables {
+                    match self.table_rates(caller, &table) {
+                        Some(rates) => limits.extend(rates.limits(&table, charged)),
+                        None => limits.extend(RateLimit::unknown(charged.kind)),
+                    }
+                }
+                if is_unknown {
+                    limits.extend(RateLimit::unknown(charged.kind));
+                }
+                limits
+            }
+        }
+    }
+
+    /// Returns the rates of a table, and has it described if it was not yet.
+    fn table_rates(&self, caller: &CancelToken, table: &TableName) -> Option<Arc<TableRates>> {
+        let known = || {
+            let state = self.state.lock();
+            let (at, rates) = state.rates.get(table)?;
+            (at.elapsed() < RATES_TTL).then(|| Arc::clone(rates))
+        };
+        known().or_else(|| {
+            let body = serde_json::json!({ "TableName": table.as_str() }).to_string();
+            let answer = self.inner.call(caller, DESCRIBE_TABLE, body.as_bytes());
+            self.learn_rates(DESCRIBE_TABLE, &mut answer.ok()?);
+            known()
+        })
+    }
+
+    /// Reads the provisioned units in the answer of DescribeTable. Other operations on tables may
+    /// change them.
+    fn learn_rates(&self, operation: &str, answer: &mut AnswerBody) {
+        let is_default = [self.limits.reads, self.limits.writes].contains(&RateOption::Default);
+        if !is_default || !operation.ends_with("Table") {
+            return;
+        }
+        if operation != DESCRIBE_TABLE {
+            self.state.lock().rates.clear();
+        } else if let Some((table, rates)) = answer.json().ok().and_then(TableRates::of_answer) {
+            let described = (Instant::now(), Arc::new(rates));
+            self.state.lock().rates.insert(table, described);
         }
     }
 
@@ -243,31 +353,57 @@ impl MeteredTransport {
             charged.kind,
             charged.max_units(),
         );
+        let limits = self.rate_limits(caller, charged);
         // Lock order: the bucket state, then the shared account.
         let mut state = self.state.lock();
         loop {
-            let (now, limit, mut account) =
-                (Instant::now(), self.limit_of(kind), self.budget.0.lock());
-            let has_money = self.within_budget(*account)?;
-            let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
-            // Both limits must admit the request before anything is reserved.
+            let (now, mut account) = (Instant::now(), self.budget.0.account.lock());
+            let mut has_money = self.within_budget(*account)?;
+            let waits = limits.iter().filter_map(|limit| {
+                let bucket = state.bucket(kind, &limit.scope);
+                Some((bucket.wait(limit.per_second, now)?, limit))
+            });
+            let wait = waits.max_by_key(|(wait, _)| *wait);
+            // All limits must admit the request before anything is reserved.
             if let (None, true) = (wait, has_money) {
-                state.bucket(kind).reserved += units.read + units.write;
-                account.reserved.add(units);
-                return Ok(Reservation {
-                    meter: self,
-                    kind,
-                    units,
-                });
+                let day = match self.budget.day_limit() {
+                    None => None,
+                    Some((ledger, limit)) => match ledger.reserve(limit, self.money(units))? {
+                        DayAdmission::Admitted(day) => Some(day),
+                        DayAdmission::UsedUp(spent) => return Err(self.day_used_up(spent, limit)),
+                        DayAdmission::Later => {
+                            has_money = false;
+                            None
+                        }
+                    },
+                };
+                if has_money {
+                    for limit in &limits {
+                        state.bucket(kind, &limit.scope).reserved += units.read + units.write;
+                    }
+                    account.reserved.add(units);
+                    return Ok(Reservation {
+                        meter: self,
+                        kind,
+                        units,
+                        limits,
+                        day,
+                        cost: None,
+                    });
+                }
             }
             drop(account);
-            let wait = wait.unwrap_or_default();
+            let (wait, limit) =
+                wait.map_or((Duration::ZERO, None), |(wait, limit)| (wait, Some(limit)));
             // Refused at once: a wait beyond the time-out could only end in the same refusal.
             if now + wait > deadline {
+                let option = limit
+                    .filter(|_| has_money)
+                    .map_or_else(|| "--budget".to_owned(), |limit| limit.text(kind));
                 return Err(RemoteError::new(
                     "ThrottlingException",
                     400,
-                    exhausted_text(limit.filter(|_| has_money), wait),
+                    exhausted_text(&option, kind, wait),
                 )
                 .into());
             }
@@ -288,14 +424,25 @@ impl MeteredTransport {
     }
 
     /// Counts the consumption of a request.
-    fn spend(&self, charged: &MeteredRequest, consumed: &Consumption) {
+    fn spend(
+        &self,
+        charged: &MeteredRequest,
+        consumed: &Consumption,
+        reservation: &mut Reservation<'_>,
+    ) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
         // The locks in the order of `reserve`.
-        self.budget.0.lock().spent.add(total);
+        self.budget.0.account.lock().spent.add(total);
+        reservation.cost = Some(self.money(total));
         // The level may become negative here: the consumption is known only afterwards.
-        state.reads.level -= total.read;
-        state.writes.level -= total.write;
+        for (limit, units) in reservation
+            .limits
+            .iter()
+            .zip(shares(&reservation.limits, consumed))
+        {
+            state.bucket(charged.kind, &limit.scope).level -= units;
+        }
         for of in &consumed.tables {
             let table = state.tables.entry(of.table.clone()).or_default();
             for (index, units) in &of.sources {
@@ -342,11 +489,8 @@ impl MeteredTransport {
 }
 
 impl MeterState {
-    fn bucket(&mut self, kind: CapacityKind) -> &mut TokenBucket {
-        match kind {
-            CapacityKind::Read => &mut self.reads,
-            CapacityKind::Write => &mut self.writes,
-        }
+    fn bucket(&mut self, kind: CapacityKind, scope: &RateScope) -> &mut TokenBucket {
+        self.buckets.entry((kind, scope.clone())).or_default()
     }
 }
 
@@ -389,16 +533,18 @@ impl TableUsage {
 
 /// Returns the error text of a request that does not begin: the exhausted option, or the budget,
 /// for this time or until other requests end.
-fn exhausted_text(limit: Option<(f64, &str)>, wait: Duration) -> String {
-    let option_text = limit.map_or("--budget".to_owned(), |(limit, option)| {
-        format!("{option} {limit}")
-    });
+fn exhausted_text(option: &str, kind: CapacityKind, wait: Duration) -> String {
     let how = match wait {
         Duration::ZERO => "by requests under way".to_owned(),
         wait => format!("for the next {:.1} seconds", wait.as_secs_f64()),
     };
+    let lift = if option.contains("default") {
+        format!(", or with {} none", kind.option())
+    } else {
+        String::new()
+    };
     format!(
-        "{option_text} is used up {how}, longer than --timeout: try again then, or with a larger one"
+        "{option} is used up {how}, longer than --timeout: try again then, or with a larger one{lift}"
     )
 }
 
@@ -425,11 +571,14 @@ impl Transport for MeteredTransport {
             // Control operations consume no units, but some create what is paid for by the hour:
             // they are refused once the budget is spent.
             if !is_free(operation) {
-                self.within_budget(*self.budget.0.lock())?;
+                self.within_budget(*self.budget.0.account.lock())?;
+                self.check_day()?;
             }
-            return self.inner.call(caller, operation, body);
+            let mut answer = self.inner.call(caller, operation, body)?;
+            self.learn_rates(operation, &mut answer);
+            return Ok(answer);
         };
-        let reservation = self
+        let mut reservation = self
             .reserve(caller, &charged)
             .inspect_err(|error| self.count_outcome(&charged, outcome(error), 0.0, None))?;
         let begun = Instant::now();
@@ -438,7 +587,7 @@ impl Transport for MeteredTransport {
             Ok(answer) => charged.consumed(answer),
             Err(error) => charged.consumed_by_failure(error),
         };
-        self.spend(&charged, &consumed);
+        self.spend(&charged, &consumed, &mut reservation);
         // Released after the spending is counted: in between, the units would look free.
         drop(reservation);
         let result = answer
@@ -453,6 +602,10 @@ impl Transport for MeteredTransport {
         answer
     }
 }
+
+const DESCRIBE_TABLE: &str = "DescribeTable";
+/// The time for which the provisioned units of a table are cached: other programs may change them.
+const RATES_TTL: Duration = Duration::from_secs(60);
 
 /// The time for which a description is cached: its counters change every six hours, its units
 /// rarely.
@@ -628,28 +781,5 @@ impl layout::Layout for RemoteLayout {
 
     fn time_span(&self, window: Period) -> TimeSpan {
         window.span(SystemClock.now_ms())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bucket_lends_to_one_at_a_time_and_is_paid_back() {
-        let (mut bucket, begun) = (TokenBucket::default(), Instant::now());
-        let at = |ms: u64| begun + Duration::from_millis(ms);
-        // The bucket begins with the units of one second.
-        assert_eq!(bucket.wait(10.0, at(0)), None);
-        bucket.reserved = 10.5;
-        assert_eq!(bucket.wait(10.0, at(0)), Some(Duration::ZERO));
-        (bucket.level, bucket.reserved) = (bucket.level - 30.0, 0.0);
-        let wait = bucket.wait(10.0, at(0)).unwrap();
-        assert!((2_000..=2_002).contains(&wait.as_millis()), "{wait:?}");
-        assert!(bucket.wait(10.0, at(1_000)).is_some());
-        assert_eq!(bucket.wait(10.0, at(2_001)), None);
-        // An idle bucket never holds more than the units of one second.
-        assert_eq!(bucket.wait(10.0, at(900_000)), None);
-        assert!((bucket.level - 10.0).abs() < 1e-9);
     }
 }

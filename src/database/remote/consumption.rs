@@ -1,7 +1,7 @@
 //! The capacity that a request consumed: `ConsumedCapacity` of its answer, or an estimate by size
 //! if the answer lacks it. `budget` counts and limits it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::transport::{AnswerBody, is_select, partiql_statements};
 use crate::codec::json::document::{Document, Json, JsonKind};
@@ -28,13 +28,21 @@ impl RequestUnits {
 }
 
 /// The kind of units that a request consumes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CapacityKind {
     Read,
     Write,
 }
 
 impl CapacityKind {
+    /// Returns the option that limits the rate of these units.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Read => "--max-rcu",
+            Self::Write => "--max-wcu",
+        }
+    }
+
     fn units(self, count: f64) -> RequestUnits {
         match self {
             Self::Read => RequestUnits {
@@ -159,6 +167,16 @@ impl MeteredRequest {
     /// Returns the table, if the request names exactly one.
     pub fn table(&self) -> Option<TableName> {
         table(self.request.as_ref()?.root())
+    }
+
+    /// Returns the tables that the request names, each once; none of a statement.
+    pub fn tables(&self) -> BTreeSet<TableName> {
+        let batch = self.member("RequestItems").and_then(Json::as_object);
+        let of_batch = batch.into_iter().flat_map(|tables| tables.keys());
+        let parts = self.member("TransactItems").and_then(Json::as_list);
+        let of_parts = parts.into_iter().flatten().filter_map(first_table);
+        let of_batch = of_batch.filter_map(|name| arn::parse_table(name).ok());
+        of_batch.chain(of_parts).chain(self.table()).collect()
     }
 
     /// Returns the index that the request reads.

@@ -8,6 +8,7 @@
 //! transport  trait Transport: a request body and its answer
 //! budget     a Transport before another: limits and spending, also as metrics
 //! consumption  the capacity that a request consumed
+//! rates      the limits of units a second     ledger     the spending of a day, shared by processes
 //! aws/       a Transport over HTTP: credentials, signatures, time-outs, retries
 //! ```
 
@@ -16,6 +17,8 @@ pub mod browse;
 pub mod budget;
 pub mod client;
 mod consumption;
+pub mod ledger;
+pub mod rates;
 mod shards;
 pub mod transport;
 

@@ -6,7 +6,7 @@ use crate::codec::{
     calendar,
     metrics::{
         access::{self as report, TablePatterns},
-        capacity::render_all,
+        capacity::{limits, render_all},
     },
 };
 use crate::database::layout::Layout;
@@ -33,6 +33,7 @@ pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
             Err(error) => return Err(error.into()),
         }
     }
+    let spent = mount.layout().ok().and_then(Layout::spent);
     let now_ms = now_ms();
     let checkpoint_age = store
         .checkpoint_at
@@ -50,6 +51,7 @@ pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
         "kernel": mount.cache_report.get().map(|kept| kept()),
         "started": calendar::iso(mount.started_ms),
         "uptime_seconds": now_ms.saturating_sub(mount.started_ms) / 1000,
+        "limits": limits(spent.as_ref()),
     });
     Ok(pretty_json(&out))
 }

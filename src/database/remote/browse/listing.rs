@@ -292,7 +292,7 @@ impl RemoteDatabase {
             "all of {path} is about {} MB: reading it takes about {units:.0} read units ({}), and --scan-limit is {limit:.0}; \
              {help}, and a mount with --scan-limit {units:.0} reads all",
             bytes / 1_000_000,
-            money(units, 2),
+            money(units),
         )))
     }
 
@@ -314,16 +314,16 @@ impl RemoteDatabase {
             "reading {path} has cost {:.1} read units so far ({}) for {} items, and --scan-limit is {limit:.0}: it ends here, there is more \
              (the service counts a table's bytes every six hours or so, and said {}); {help}, and a mount with a larger --scan-limit reads on",
             cost.units,
-            money(cost.units, 6),
+            money(cost.units),
             cost.items,
             source.counters().1,
         )))
     }
 }
 
-fn money(units: f64, digits: usize) -> String {
+fn money(units: f64) -> String {
     let prices = prices::built_in();
-    format!("{:.digits$} {}", prices.read_cost(units), prices.currency)
+    prices.text(prices.read_cost(units))
 }
 
 /// Returns the path of the source, and a query path that reads less of it.
