@@ -703,7 +703,6 @@ fn what_a_batch_leaves_is_put_and_got_again() {
     let comparison = Comparison {
         sides,
         key,
-        items: 63,
         segments: 1,
         progress: &tally,
     };

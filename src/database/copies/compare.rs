@@ -442,7 +442,7 @@ mod tests {
             })
             .collect();
         let (one, two) = (Spill::new().unwrap(), Spill::new().unwrap());
-        let add = |spill: &Spill, row| {
+        let add = |spill: &Spill, row: ResultRow<'_>| {
             let key = row_key(&schema, row).unwrap().unwrap();
             let digest = content_digest(&schema, row).unwrap();
             spill.add(&key, &digest).unwrap();
