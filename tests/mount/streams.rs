@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::support::mounted;
@@ -65,7 +65,10 @@ impl Reader {
     fn next(&self, mut change: impl FnMut()) -> String {
         until_some(&self.name, || {
             change();
-            self.lines.recv_timeout(Duration::from_millis(100)).ok()
+            match self.lines.recv_timeout(Duration::from_millis(100)) {
+                Err(RecvTimeoutError::Disconnected) => panic!("{} has ended", self.name),
+                next => next.ok(),
+            }
         })
     }
 
@@ -257,6 +260,8 @@ fn tail_goes_on_across_a_rotation() {
     let mount = mount();
     let mut change = changes(&mount);
     change();
+    // tail would wait for a file that can't be read.
+    mount.sh("cat Log/stream/log.ndjson").ok();
     let tail = Reader::start(
         &mount,
         "tail -s 0.1 -F -n +1 Log/stream/log.ndjson 2>/dev/null",
