@@ -187,6 +187,7 @@ fn what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing() {
         let ran = mount.sh_in_new_session(&format!(
             "{script}; s=$?; cat .ddb/errors/last >&2; exit $s"
         ));
+        assert_ne!(ran.status, 0, "{edit} is taken");
         let err = ran.failed();
         assert!(
             err.contains(errno) && err.contains(sentence) && err.contains("The table is unchanged"),
@@ -261,6 +262,8 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
         ".BillingMode=\"PAY_PER_REQUEST\" | .StreamSpecification={StreamEnabled:true,StreamViewType:\"KEYS_ONLY\"} | .Tags=[{Key:\"a\",Value:\"b\"}] | .TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}",
         "Prov",
     );
+    // The items that time to live would delete at once.
+    assert_eq!(all["steps"][3]["over"], 0, "{all}");
     assert_eq!(
         operations(&all),
         [
@@ -271,8 +274,6 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
         ],
         "{all}"
     );
-    // The items that time to live would delete at once.
-    assert_eq!(all["steps"][3]["over"], 0, "{all}");
     mount
         .sh("for n in 1 2; do echo \"{\\\"at\\\":$(($(date +%s) - 100))}\" > Prov/items/$n.json; done")
         .ok();
