@@ -117,7 +117,6 @@ fn compared(one: &CopySide, two: &CopySide) -> Vec<Difference> {
     let comparison = Comparison {
         sides: [one.clone(), two.clone()],
         key,
-        items: 10,
         segments: 2,
         progress: &tally,
     };
