@@ -62,18 +62,24 @@ struct HeldFile {
     file: File,
     /// The life of the mount in which it was opened.
     life: u64,
+    /// The last write of the name that was published before it was opened.
+    published: u64,
 }
 
 impl HeldFile {
     /// Returns the size that the file has while its mount lives. Of a dead mount the kernel may tell
-    /// the last one.
-    fn size(&self, field: &Field) -> io::Result<Seen> {
+    /// the last one, which is no answer. Nor is it one that no name stands for the file: it was
+    /// replaced since, as by a rename on a disk, while a process had the version open.
+    fn size(&self, field: &Field, name: &Name) -> io::Result<Seen> {
         let found = self.file.metadata();
-        if field.life() == self.life {
-            size(found)
-        } else {
-            Err(io::Error::from_raw_os_error(libc::ENOTCONN))
+        if field.life() != self.life {
+            return Err(io::Error::from_raw_os_error(libc::ENOTCONN));
         }
+        let is_replaced = found.as_ref().is_ok_and(|found| found.nlink() == 0);
+        if is_replaced && name.published() > self.published {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        size(found)
     }
 }
 
@@ -221,7 +227,8 @@ impl<'a> Reader<'a> {
         1
     }
 
-    /// Handles errors of a killed daemon's mount, and of a table that is being made or deleted.
+    /// Handles errors of a killed daemon's mount, of a table that is being made or deleted, and of a
+    /// held file that was replaced.
     fn no_answer(&self, way: &str, path: &str, error: &io::Error) -> u64 {
         let code = error.raw_os_error().unwrap_or_default();
         let killed = [libc::ENOTCONN, libc::ECONNABORTED, libc::EIO, libc::ENOENT].contains(&code)
@@ -321,6 +328,7 @@ impl<'a> Reader<'a> {
         }
         let Some(held) = held else {
             // The kernel does not cache an open file.
+            let published = name.published();
             let flags = if self.numbers.percent(80) {
                 libc::O_PATH
             } else {
@@ -335,6 +343,7 @@ impl<'a> Reader<'a> {
                     of: at,
                     file,
                     life: self.life,
+                    published,
                 });
                 if self.files.len() > HELD_MAX {
                     self.files.remove(0);
@@ -342,8 +351,8 @@ impl<'a> Reader<'a> {
             }
             return 0;
         };
-        self.burst("fstat of a held descriptor", name, |reader, _, _| {
-            reader.files[held].size(reader.field)
+        self.burst("fstat of a held descriptor", name, |reader, name, _| {
+            reader.files[held].size(reader.field, name)
         })
     }
 
