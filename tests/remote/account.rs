@@ -188,6 +188,54 @@ fn the_policies_allow_what_is_asked_for_and_no_more() {
     server.shutdown();
 }
 
+#[test]
+fn the_policy_of_a_push_allows_what_is_asked_for_and_no_more() {
+    let (source, from) = orders();
+    let copy = tempfile::tempdir().unwrap();
+    let run = |args: &[&str], options: &[&str]| {
+        let mut command = Command::new(DDBFS);
+        command
+            .args(args)
+            .args(options)
+            .arg("--data")
+            .arg(copy.path());
+        let output = command.envs(KEYS).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{args:?} {:?}", texts(&output));
+    };
+    let aws = service(&from.url(), PATIENT);
+    let expiry = json!({ "Enabled": true, "AttributeName": "expires" });
+    ok(
+        &aws,
+        "UpdateTimeToLive",
+        &json!({ "TableName": "Orders", "TimeToLiveSpecification": expiry }),
+    );
+    run(&["pull", "Orders", "--from-endpoint", &from.url()], &[]);
+    let target = server();
+    let to = Proxy::before(target.local_addr());
+    let push = ["push", "Orders", "--to-endpoint", &to.url()];
+    run(&push, &["--create"]);
+    run(&push, &["--merge"]);
+    // A table that should be empty is looked into.
+    let emptied = json!({ "TableName": "Orders" });
+    ok(&service(&to.url(), PATIENT), "DeleteTable", &emptied);
+    let keys = json!([{ "AttributeName": "customer", "KeyType": "HASH" }, { "AttributeName": "id", "KeyType": "RANGE" }]);
+    let definition = json!({
+        "TableName": "Orders",
+        "AttributeDefinitions": [{ "AttributeName": "customer", "AttributeType": "S" }, { "AttributeName": "id", "AttributeType": "S" }],
+        "KeySchema": keys,
+        "BillingMode": "PAY_PER_REQUEST",
+    });
+    ok(&service(&to.url(), PATIENT), "CreateTable", &definition);
+    run(&push, &["--restart"]);
+    let section = ACCOUNT.split("\n## Push\n").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let mut pushing = asked(&to);
+    assert!(pushing.remove("DeleteTable"));
+    assert_eq!(pushing, actions(section));
+    source.shutdown();
+    target.shutdown();
+}
+
 /// What stands between backquotes in the first column of the tables of a text.
 fn named(text: &str) -> Vec<&str> {
     let columns = text

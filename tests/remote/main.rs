@@ -14,6 +14,7 @@ mod support;
 mod account;
 mod answers;
 mod budget;
+mod cloud;
 mod copies;
 mod credentials;
 mod limits;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use aws_credential_types::Credentials;
 use ddbfs::database::Database;
 use ddbfs::database::cancel::{CancelSource, CancelToken};
 use ddbfs::database::remote::Transport;
@@ -57,7 +58,7 @@ pub fn server_of(database: Arc<dyn Database>) -> RunningServer {
 }
 
 pub fn service(url: &str, timeout: Duration) -> AwsTransport {
-    let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
+    let keys = Some(Credentials::from_keys(KEYS.0, KEYS.1, None));
     AwsTransport::open(&AwsOptions {
         endpoint: Some(url.to_owned()),
         keys,
@@ -119,7 +120,7 @@ fn signed_requests_are_let_in_and_others_are_not() {
     ok(&aws, "PutItem", &put("Rex", 3));
     assert_eq!(age(&aws, "Rex"), "3");
     ok(&aws, "ListStreams", &json!({}));
-    let keys = Some((KEYS.0.to_owned(), "another".to_owned()));
+    let keys = Some(Credentials::from_keys(KEYS.0, "another", None));
     let stranger = AwsTransport::open(&AwsOptions {
         endpoint: Some(url),
         keys,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use aws_credential_types::Credentials;
 use ddbfs::codec::metrics::prices;
 use ddbfs::database::copies::{CopySide, definition};
 use ddbfs::database::remote::aws::{AwsOptions, AwsTransport};
@@ -196,7 +197,7 @@ impl Server {
 
     /// Opens the server as `ddbfs mount --remote` does.
     pub fn database(&self) -> Arc<dyn Browse> {
-        let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
+        let keys = Some(Credentials::from_keys(KEYS.0, KEYS.1, None));
         let (endpoint, region) = (Some(self.url.clone()), Some(REGION.to_owned()));
         let aws = AwsTransport::open(&AwsOptions {
             endpoint,

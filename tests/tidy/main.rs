@@ -26,7 +26,7 @@ const LAYERS: [&str; 12] = [
 ];
 
 /// A crate and the paths that may use it.
-const CONFINED: [(&str, &[&str]); 18] = [
+const CONFINED: [(&str, &[&str]); 22] = [
     ("lmdb", &["src/store/lmdb"]),
     ("lmdb_sys", &["src/store/lmdb"]),
     ("lmdb_rkv_sys", &["src/store/lmdb"]),
@@ -35,6 +35,10 @@ const CONFINED: [(&str, &[&str]); 18] = [
     ("hyper_util", &["src/http/", "src/database/remote/aws/"]),
     ("hyper_rustls", &["src/database/remote/aws/"]),
     ("aws_config", &["src/database/remote/aws/"]),
+    ("aws_runtime", &["src/database/remote/aws/"]),
+    ("aws_sdk_sts", &["src/database/remote/aws/"]),
+    ("ring", &["src/database/remote/aws/"]),
+    ("rustls", &["src/database/remote/aws/"]),
     ("aws_credential_types", &["src/database/remote/aws/"]),
     ("aws_sigv4", &["src/database/remote/aws/"]),
     ("aws_smithy_http_client", &["src/database/remote/aws/"]),

@@ -2,24 +2,25 @@
 //! Credentials are cached, and fetched again before they expire.
 
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use aws_config::default_provider::credentials::DefaultCredentialsChain;
-use aws_config::environment::region::EnvironmentVariableRegionProvider;
 use aws_config::imds::region::ImdsRegionProvider;
-use aws_config::meta::region::RegionProviderChain;
-use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
 use aws_config::provider_config::ProviderConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
-use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
-use aws_smithy_http_client::tls;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_runtime_api::client::identity::Identity;
-use aws_types::service_config::ServiceConfigKey;
 use hyper::Uri;
+use rustls::RootCertStore;
 use tokio::sync::Mutex;
 
+use super::credentials::CredentialChain;
+use super::http::{credential_client, read_roots};
+use super::settings::{Settings, expand};
+
+/// The domains of partitions; the file says whose.
+const PARTITIONS: &str = include_str!("partitions.txt");
 /// The region for a given endpoint without one: emulators take any.
 const DEFAULT_REGION: &str = "us-east-1";
 
@@ -29,6 +30,21 @@ pub struct AwsEndpoint {
     pub region: String,
     database: Uri,
     streams: Uri,
+}
+
+/// Returns the columns of a region's partition: prefix, domain, domain of dual stack, mark of FIPS.
+fn partition(region: &str) -> Vec<&'static str> {
+    let rows = PARTITIONS.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| row.split_whitespace().collect::<Vec<_>>())
+        .find(|row| row[0] == "*" || region.starts_with(row[0]))
+        .unwrap_or_default()
+}
+
+/// The variant of AWS's endpoints.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EndpointVariant {
+    pub is_fips: bool,
+    pub is_dual_stack: bool,
 }
 
 /// The endpoint of the database, without a slash at its end.
@@ -55,45 +71,41 @@ impl AwsEndpoint {
         {
             return Err(refused());
         }
-        // The region of `dynamodb.REGION.amazonaws.com`.
-        let own = uri
-            .host()
-            .and_then(|host| {
-                host.strip_suffix(".amazonaws.com")?
-                    .strip_prefix("dynamodb.")
-            })
-            .map(str::to_owned);
+        let own = uri.host().and_then(region_of_host);
+        // The command line asks AWS for streams if it asks AWS for items.
+        let is_own = own.is_some();
         // Checked, because the region becomes a part of signatures and of host names.
         let region = checked_region(region.or(own).unwrap_or_else(|| DEFAULT_REGION.to_owned()))?;
+        let streams = if is_own {
+            Self::from_region(region.clone(), EndpointVariant::default())?.streams
+        } else {
+            uri.clone()
+        };
         Ok(Self {
             region,
-            streams: uri.clone(),
+            streams,
             database: uri,
         })
     }
 
     /// Returns AWS's own endpoints of a region.
-    fn from_region(
-        region: String,
-        is_fips: bool,
-        is_dual_stack: bool,
-    ) -> Result<Self, AwsOpenError> {
+    fn from_region(region: String, variant: EndpointVariant) -> Result<Self, AwsOpenError> {
         let region = checked_region(region)?;
-        let fips = if is_fips { "-fips" } else { "" };
-        let domain = match (is_dual_stack, region.starts_with("cn-")) {
-            (false, false) => "amazonaws.com",
-            (false, true) => "amazonaws.com.cn",
-            (true, false) => "api.aws",
-            (true, true) => "api.amazonwebservices.com.cn",
+        let row = partition(&region);
+        let (domain, streams, fips) = match (variant.is_dual_stack, variant.is_fips) {
+            (true, true) => (row[2], "streams-dynamodb", "-fips"),
+            (true, false) => (row[2], "streams-dynamodb", ""),
+            (false, true) => (row[1], "streams.dynamodb", row[3].trim_matches('=')),
+            (false, false) => (row[1], "streams.dynamodb", ""),
         };
         let uri = |service: &str| {
-            let uri = format!("https://{service}.{region}.{domain}/");
+            let uri = format!("https://{service}{fips}.{region}.{domain}/");
             uri.parse::<Uri>()
                 .map_err(|_| AwsOpenError::Region(region.clone()))
         };
         Ok(Self {
-            database: uri(&format!("dynamodb{fips}"))?,
-            streams: uri(&format!("streams.dynamodb{fips}"))?,
+            database: uri("dynamodb")?,
+            streams: uri(streams)?,
             region,
         })
     }
@@ -112,11 +124,19 @@ impl AwsEndpoint {
             _ => (&self.database, "DynamoDB_20120810"),
         }
     }
+}
 
-    /// True if the endpoint uses TLS.
-    pub fn is_encrypted(&self) -> bool {
-        self.database.scheme_str() == Some("https")
-    }
+/// Returns the region in the name of one of AWS's hosts, as `dynamodb.REGION.amazonaws.com` or
+/// `vpce-1a2b.dynamodb.REGION.vpce.amazonaws.com`.
+fn region_of_host(host: &str) -> Option<String> {
+    let is_region = |label: &&str| {
+        let words: Vec<_> = label.split('-').collect();
+        words.len() > 2 && words.last().is_some_and(|word| word.parse::<u8>().is_ok())
+    };
+    let region = host.split('.').skip(1).find(is_region)?;
+    let row = partition(region);
+    let is_own = host.ends_with(row[1]) || host.ends_with(row[2]);
+    is_own.then(|| region.to_owned())
 }
 
 fn checked_region(region: String) -> Result<String, AwsOpenError> {
@@ -136,15 +156,15 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The location of a service and the identity of its caller. A `None` is found as the AWS command
 /// line finds it.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct AwsOptions {
     /// `http://` or `https://`, host and port.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// A profile of `~/.aws/config`; it overrides the environment.
+    /// A profile of `~/.aws/config`; its credentials override the environment's.
     pub profile: Option<String>,
-    /// Access key and secret; they override everything else.
-    pub keys: Option<(String, String)>,
+    /// They override everything else. Debug output omits their secret.
+    pub keys: Option<Credentials>,
     /// The time-out of a request with all its retries.
     pub timeout: Duration,
 }
@@ -158,18 +178,6 @@ impl Default for AwsOptions {
             keys: None,
             timeout: TIMEOUT,
         }
-    }
-}
-
-/// Omits the secret: debug output ends in logs.
-impl std::fmt::Debug for AwsOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AwsOptions")
-            .field("endpoint", &self.endpoint)
-            .field("region", &self.region)
-            .field("profile", &self.profile)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
     }
 }
 
@@ -191,11 +199,25 @@ pub enum AwsOpenError {
         "no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config"
     )]
     NoRegion,
+    #[error(
+        "there is no profile {0:?} in ~/.aws/config and ~/.aws/credentials; `aws configure list-profiles` names those that are"
+    )]
+    NoProfile(String),
+    #[error("the settings of AWS cannot be read: {0}")]
+    Settings(String),
+    #[error(
+        "account_id_endpoint_mode requires endpoints of an account, which ddbfs does not use: set it to preferred"
+    )]
+    AccountEndpoint,
+    #[error(
+        "AWS_CA_BUNDLE or ca_bundle names {}, which is no file of certificates in PEM: {why}", path.display()
+    )]
+    CaBundle { path: PathBuf, why: String },
     #[error("{0:?} is no name of a region; one is for instance eu-central-1")]
     Region(String),
     #[error(
         "there are no credentials for {place}: {why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator takes any), or give \
-         --profile, or log in with `aws sso login`"
+         --profile, or log in with `aws sso login` or `aws login`"
     )]
     NoCredentials { place: String, why: String },
     #[error(
@@ -207,10 +229,10 @@ pub enum AwsOpenError {
 /// The time before their expiry at which credentials are fetched again.
 const REFRESH_BEFORE: Duration = Duration::from_secs(60);
 
-/// The present credentials and their provider.
+/// The present credentials, and where new ones come from.
 #[derive(Debug)]
 pub struct CredentialCache {
-    provider: SharedCredentialsProvider,
+    chain: CredentialChain,
     /// The last credentials; locked while new ones are fetched, so that one request fetches for
     /// all.
     cached: Mutex<Option<Identity>>,
@@ -222,137 +244,75 @@ pub struct CredentialCache {
 /// The setting that is missing or invalid.
 pub async fn find_endpoint(
     options: &AwsOptions,
-) -> Result<(AwsEndpoint, CredentialCache), AwsOpenError> {
-    let http = http_client();
-    let config = load(options, &http).await;
-    let place = find_location(options, &config, &http).await?;
-    let provider = provider(options, &place, &http).await;
-    let identities = CredentialCache {
-        provider,
+) -> Result<(AwsEndpoint, CredentialCache, Option<RootCertStore>), AwsOpenError> {
+    let settings = Settings::load(options.profile.as_deref()).await?;
+    let mode = settings.get("AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode");
+    if mode.is_some_and(|mode| mode == "required") {
+        return Err(AwsOpenError::AccountEndpoint);
+    }
+    let ca_bundle = settings.get("AWS_CA_BUNDLE", "ca_bundle");
+    let ca_bundle = ca_bundle.map(|path| expand(&path));
+    let roots = ca_bundle.as_deref().map(read_roots).transpose()?;
+    let variant = EndpointVariant {
+        is_fips: settings.is_set("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
+        is_dual_stack: settings.is_set("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint"),
+    };
+    let http = credential_client(ca_bundle.as_deref());
+    let place = find_location(options, &settings, variant, &http).await?;
+    let chain = CredentialChain {
+        settings,
+        variant,
+        region: place.region.clone(),
+        http,
+        keys: options.keys.clone(),
+        may_ask: AtomicBool::new(true),
+    };
+    let cache = CredentialCache {
+        chain,
         cached: Mutex::new(None),
     };
     // Fetched at once, so that a mount without credentials fails when it starts.
-    let found = identities.get().await;
+    let found = cache.get().await;
     found.map_err(|why| AwsOpenError::NoCredentials {
         place: place.to_string(),
         why,
     })?;
-    Ok((place, identities))
+    cache.chain.may_ask.store(false, Ordering::Relaxed);
+    Ok((place, cache, roots))
 }
 
-/// Returns the HTTP client of the credential providers: SSO, STS, containers, machines.
-fn http_client() -> SharedHttpClient {
-    let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
-    aws_smithy_http_client::Builder::new()
-        .tls_provider(ring)
-        .build_https()
-}
-
-/// Loads the settings of environment and profile.
-async fn load(options: &AwsOptions, http: &SharedHttpClient) -> SdkConfig {
-    let mut profile = ProfileFileRegionProvider::builder();
-    let mut loader = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(http.clone())
-        // The credentials come from `provider` alone.
-        .no_credentials();
-    if let Some(name) = &options.profile {
-        profile = profile.profile_name(name);
-        loader = loader.profile_name(name);
-    }
-    // A named profile hides the environment, as in `aws --profile`.
-    let environment = options
-        .profile
-        .is_none()
-        .then(EnvironmentVariableRegionProvider::new);
-    let given = match (&options.region, environment) {
-        (Some(region), _) => RegionProviderChain::first_try(Region::new(region.clone())),
-        (None, Some(environment)) => {
-            RegionProviderChain::first_try(environment).or_else(profile.build())
-        }
-        (None, None) => RegionProviderChain::first_try(profile.build())
-            .or_else(EnvironmentVariableRegionProvider::new()),
-    };
-    loader.region(given).load().await
-}
-
+/// Finds the endpoint of a region.
 async fn find_location(
     options: &AwsOptions,
-    config: &SdkConfig,
+    settings: &Settings,
+    variant: EndpointVariant,
     http: &SharedHttpClient,
 ) -> Result<AwsEndpoint, AwsOpenError> {
-    let region = config.region().map(ToString::to_string);
-    // An endpoint needs no known region, so this comes before the search for one.
-    if let Some(endpoint) = options
-        .endpoint
+    let region = options
+        .region
         .clone()
-        .or_else(|| configured_endpoint(config))
-    {
-        return AwsEndpoint::from_url(&endpoint, region);
-    }
-    let region = match region {
-        Some(region) => Some(region),
+        .or_else(|| settings.get("AWS_REGION", ""))
+        .or_else(|| settings.get("AWS_DEFAULT_REGION", "region"));
+    let given = options.endpoint.clone();
+    let streams = settings.endpoint("DynamoDB Streams");
+    let streams = streams.filter(|_| given.is_none());
+    let endpoint = given.or_else(|| settings.endpoint("DynamoDB"));
+    let mut place = match (endpoint, region) {
+        // An endpoint needs no known region.
+        (Some(endpoint), region) => AwsEndpoint::from_url(&endpoint, region)?,
+        (None, Some(region)) => AwsEndpoint::from_region(region, variant)?,
         // The region of the machine, if it is one of AWS's.
-        None => {
+        (None, None) => {
             let configured = ProviderConfig::without_region().with_http_client(http.clone());
             let machine = ImdsRegionProvider::builder().configure(&configured).build();
-            machine.region().await.map(|region| region.to_string())
+            let region = machine.region().await.ok_or(AwsOpenError::NoRegion)?;
+            AwsEndpoint::from_region(region.to_string(), variant)?
         }
     };
-    let (is_fips, is_dual_stack) = (
-        config.use_fips().unwrap_or(false),
-        config.use_dual_stack().unwrap_or(false),
-    );
-    AwsEndpoint::from_region(
-        region.ok_or(AwsOpenError::NoRegion)?,
-        is_fips,
-        is_dual_stack,
-    )
-}
-
-/// Returns `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or the same of the profile.
-fn configured_endpoint(config: &SdkConfig) -> Option<String> {
-    let key = ServiceConfigKey::builder()
-        .service_id("DynamoDB")
-        .env("AWS_ENDPOINT_URL")
-        .profile("endpoint_url")
-        .build()
-        .ok()?;
-    let of_service = config
-        .service_config()
-        .and_then(|service| service.load_config(key));
-    of_service
-        .or_else(|| config.endpoint_url().map(str::to_owned))
-        .filter(|endpoint| !endpoint.is_empty())
-}
-
-async fn provider(
-    options: &AwsOptions,
-    endpoint: &AwsEndpoint,
-    http: &SharedHttpClient,
-) -> SharedCredentialsProvider {
-    let region = Some(Region::new(endpoint.region.clone()));
-    let configured = ProviderConfig::without_region()
-        .with_region(region)
-        .with_http_client(http.clone());
-    if let Some((key, secret)) = &options.keys {
-        return SharedCredentialsProvider::new(Credentials::from_keys(key, secret, None));
+    if let Some(streams) = streams {
+        place.streams = AwsEndpoint::from_url(&streams, None)?.database;
     }
-    match &options.profile {
-        // A named profile overrides the environment.
-        Some(name) => {
-            let provider = ProfileFileCredentialsProvider::builder()
-                .profile_name(name)
-                .configure(&configured)
-                .build();
-            SharedCredentialsProvider::new(provider)
-        }
-        None => SharedCredentialsProvider::new(
-            DefaultCredentialsChain::builder()
-                .configure(configured)
-                .build()
-                .await,
-        ),
-    }
+    Ok(place)
 }
 
 impl CredentialCache {
@@ -368,7 +328,7 @@ impl CredentialCache {
         {
             return Ok(identity.clone());
         }
-        match self.provider.provide_credentials().await {
+        match self.chain.load().await {
             Ok(credentials) => {
                 let identity = Identity::from(credentials);
                 *known = Some(identity.clone());
@@ -380,7 +340,7 @@ impl CredentialCache {
                     .as_ref()
                     .filter(|identity| is_valid(identity, Duration::ZERO))
                     .cloned();
-                last.ok_or_else(|| with_causes(&error))
+                last.ok_or(error)
             }
         }
     }
@@ -398,7 +358,7 @@ fn is_valid(identity: &Identity, before: Duration) -> bool {
 }
 
 /// Returns the message of an error with all its causes: the outermost says little.
-fn with_causes(error: &dyn std::error::Error) -> String {
+pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -416,54 +376,51 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
+    /// The endpoints of botocore 1.44.8, by region, FIPS and dual stack.
+    #[rustfmt::skip]
     #[test]
     fn endpoints_of_regions() {
-        let check = |region: &str, (is_fips, is_dual_stack), expected: (&str, &str)| {
-            let place =
-                AwsEndpoint::from_region(region.to_owned(), is_fips, is_dual_stack).unwrap();
-            let found = (
-                place.for_operation("Query").0.to_string(),
-                place.for_operation("GetRecords").0.to_string(),
-            );
-            assert_eq!((found.0.as_str(), found.1.as_str()), expected);
-        };
-        check(
-            "eu-central-1",
-            (false, false),
-            (
-                "https://dynamodb.eu-central-1.amazonaws.com/",
-                "https://streams.dynamodb.eu-central-1.amazonaws.com/",
-            ),
-        );
-        check(
-            "us-west-2",
-            (true, false),
-            (
-                "https://dynamodb-fips.us-west-2.amazonaws.com/",
-                "https://streams.dynamodb-fips.us-west-2.amazonaws.com/",
-            ),
-        );
-        check(
-            "us-west-2",
-            (false, true),
-            (
-                "https://dynamodb.us-west-2.api.aws/",
-                "https://streams.dynamodb.us-west-2.api.aws/",
-            ),
-        );
-        check(
-            "cn-north-1",
-            (false, false),
-            (
-                "https://dynamodb.cn-north-1.amazonaws.com.cn/",
-                "https://streams.dynamodb.cn-north-1.amazonaws.com.cn/",
-            ),
-        );
+        for (region, is_fips, is_dual_stack, database, streams) in [
+            ("eu-central-1", false, false, "https://dynamodb.eu-central-1.amazonaws.com/", "https://streams.dynamodb.eu-central-1.amazonaws.com/"),
+            ("eu-central-1", false, true, "https://dynamodb.eu-central-1.api.aws/", "https://streams-dynamodb.eu-central-1.api.aws/"),
+            ("eu-central-1", true, false, "https://dynamodb-fips.eu-central-1.amazonaws.com/", "https://streams.dynamodb-fips.eu-central-1.amazonaws.com/"),
+            ("eu-central-1", true, true, "https://dynamodb-fips.eu-central-1.api.aws/", "https://streams-dynamodb-fips.eu-central-1.api.aws/"),
+            ("cn-north-1", false, false, "https://dynamodb.cn-north-1.amazonaws.com.cn/", "https://streams.dynamodb.cn-north-1.amazonaws.com.cn/"),
+            ("cn-north-1", false, true, "https://dynamodb.cn-north-1.api.amazonwebservices.com.cn/", "https://streams-dynamodb.cn-north-1.api.amazonwebservices.com.cn/"),
+            ("cn-north-1", true, false, "https://dynamodb-fips.cn-north-1.amazonaws.com.cn/", "https://streams.dynamodb-fips.cn-north-1.amazonaws.com.cn/"),
+            ("cn-north-1", true, true, "https://dynamodb-fips.cn-north-1.api.amazonwebservices.com.cn/", "https://streams-dynamodb-fips.cn-north-1.api.amazonwebservices.com.cn/"),
+            ("eusc-de-east-1", false, false, "https://dynamodb.eusc-de-east-1.amazonaws.eu/", "https://streams.dynamodb.eusc-de-east-1.amazonaws.eu/"),
+            ("eusc-de-east-1", false, true, "https://dynamodb.eusc-de-east-1.api.amazonwebservices.eu/", "https://streams-dynamodb.eusc-de-east-1.api.amazonwebservices.eu/"),
+            ("eusc-de-east-1", true, false, "https://dynamodb-fips.eusc-de-east-1.amazonaws.eu/", "https://streams.dynamodb-fips.eusc-de-east-1.amazonaws.eu/"),
+            ("eusc-de-east-1", true, true, "https://dynamodb-fips.eusc-de-east-1.api.amazonwebservices.eu/", "https://streams-dynamodb-fips.eusc-de-east-1.api.amazonwebservices.eu/"),
+            ("us-iso-east-1", false, false, "https://dynamodb.us-iso-east-1.c2s.ic.gov/", "https://streams.dynamodb.us-iso-east-1.c2s.ic.gov/"),
+            ("us-iso-east-1", false, true, "https://dynamodb.us-iso-east-1.api.aws.ic.gov/", "https://streams-dynamodb.us-iso-east-1.api.aws.ic.gov/"),
+            ("us-iso-east-1", true, false, "https://dynamodb-fips.us-iso-east-1.c2s.ic.gov/", "https://streams.dynamodb-fips.us-iso-east-1.c2s.ic.gov/"),
+            ("us-iso-east-1", true, true, "https://dynamodb-fips.us-iso-east-1.api.aws.ic.gov/", "https://streams-dynamodb-fips.us-iso-east-1.api.aws.ic.gov/"),
+            ("us-isob-east-1", false, false, "https://dynamodb.us-isob-east-1.sc2s.sgov.gov/", "https://streams.dynamodb.us-isob-east-1.sc2s.sgov.gov/"),
+            ("us-isob-east-1", false, true, "https://dynamodb.us-isob-east-1.api.aws.scloud/", "https://streams-dynamodb.us-isob-east-1.api.aws.scloud/"),
+            ("us-isob-east-1", true, false, "https://dynamodb-fips.us-isob-east-1.sc2s.sgov.gov/", "https://streams.dynamodb-fips.us-isob-east-1.sc2s.sgov.gov/"),
+            ("us-isob-east-1", true, true, "https://dynamodb-fips.us-isob-east-1.api.aws.scloud/", "https://streams-dynamodb-fips.us-isob-east-1.api.aws.scloud/"),
+            ("eu-isoe-west-1", false, false, "https://dynamodb.eu-isoe-west-1.cloud.adc-e.uk/", "https://streams.dynamodb.eu-isoe-west-1.cloud.adc-e.uk/"),
+            ("eu-isoe-west-1", false, true, "https://dynamodb.eu-isoe-west-1.api.cloud-aws.adc-e.uk/", "https://streams-dynamodb.eu-isoe-west-1.api.cloud-aws.adc-e.uk/"),
+            ("eu-isoe-west-1", true, false, "https://dynamodb-fips.eu-isoe-west-1.cloud.adc-e.uk/", "https://streams.dynamodb-fips.eu-isoe-west-1.cloud.adc-e.uk/"),
+            ("eu-isoe-west-1", true, true, "https://dynamodb-fips.eu-isoe-west-1.api.cloud-aws.adc-e.uk/", "https://streams-dynamodb-fips.eu-isoe-west-1.api.cloud-aws.adc-e.uk/"),
+            ("us-isof-east-1", false, false, "https://dynamodb.us-isof-east-1.csp.hci.ic.gov/", "https://streams.dynamodb.us-isof-east-1.csp.hci.ic.gov/"),
+            ("us-isof-east-1", false, true, "https://dynamodb.us-isof-east-1.api.aws.hci.ic.gov/", "https://streams-dynamodb.us-isof-east-1.api.aws.hci.ic.gov/"),
+            ("us-isof-east-1", true, false, "https://dynamodb-fips.us-isof-east-1.csp.hci.ic.gov/", "https://streams.dynamodb-fips.us-isof-east-1.csp.hci.ic.gov/"),
+            ("us-isof-east-1", true, true, "https://dynamodb-fips.us-isof-east-1.api.aws.hci.ic.gov/", "https://streams-dynamodb-fips.us-isof-east-1.api.aws.hci.ic.gov/"),
+            ("us-gov-east-1", false, false, "https://dynamodb.us-gov-east-1.amazonaws.com/", "https://streams.dynamodb.us-gov-east-1.amazonaws.com/"),
+            ("us-gov-east-1", false, true, "https://dynamodb.us-gov-east-1.api.aws/", "https://streams-dynamodb.us-gov-east-1.api.aws/"),
+            ("us-gov-east-1", true, false, "https://dynamodb.us-gov-east-1.amazonaws.com/", "https://streams.dynamodb.us-gov-east-1.amazonaws.com/"),
+            ("us-gov-east-1", true, true, "https://dynamodb-fips.us-gov-east-1.api.aws/", "https://streams-dynamodb-fips.us-gov-east-1.api.aws/"),
+        ] {
+            let variant = EndpointVariant { is_fips, is_dual_stack };
+            let place = AwsEndpoint::from_region(region.to_owned(), variant).unwrap();
+            let found = (place.for_operation("Query").0.to_string(), place.for_operation("GetRecords").0.to_string());
+            assert_eq!(found, (database.to_owned(), streams.to_owned()));
+        }
         for region in ["", "a b", "evil.com/", "x@y"] {
-            assert!(
-                AwsEndpoint::from_region(region.to_owned(), false, false).is_err(),
-                "{region}"
-            );
+            assert!(AwsEndpoint::from_region(region.to_owned(), EndpointVariant::default()).is_err(), "{region}");
         }
     }
 
@@ -488,6 +445,50 @@ mod tests {
             region("https://dynamodb.eu-central-1.amazonaws.com", None).as_deref(),
             Some("eu-central-1")
         );
+        for (endpoint, expected, streams) in [
+            (
+                "https://vpce-1a2b-3c4d.dynamodb.eu-west-1.vpce.amazonaws.com",
+                "eu-west-1",
+                "https://streams.dynamodb.eu-west-1.amazonaws.com/",
+            ),
+            (
+                "https://vpce-1a2b-3c4d-eu-west-1a.dynamodb.eu-west-1.vpce.amazonaws.com",
+                "eu-west-1",
+                "https://streams.dynamodb.eu-west-1.amazonaws.com/",
+            ),
+            (
+                "https://dynamodb-fips.us-gov-west-1.amazonaws.com",
+                "us-gov-west-1",
+                "https://streams.dynamodb.us-gov-west-1.amazonaws.com/",
+            ),
+            (
+                "https://dynamodb.cn-north-1.amazonaws.com.cn",
+                "cn-north-1",
+                "https://streams.dynamodb.cn-north-1.amazonaws.com.cn/",
+            ),
+            (
+                "https://123456789012.ddb.us-east-2.api.aws",
+                "us-east-2",
+                "https://streams.dynamodb.us-east-2.amazonaws.com/",
+            ),
+            (
+                "https://x.eu-west-1.example.com",
+                "us-east-1",
+                "https://x.eu-west-1.example.com/",
+            ),
+            (
+                "https://dynamodb.amazonaws.com",
+                "us-east-1",
+                "https://dynamodb.amazonaws.com/",
+            ),
+        ] {
+            let place = AwsEndpoint::from_url(endpoint, None).unwrap();
+            let (found, _) = place.for_operation("GetRecords");
+            assert_eq!(
+                (place.region.as_str(), found.to_string().as_str()),
+                (expected, streams)
+            );
+        }
         for endpoint in [
             "",
             "127.0.0.1:8000",

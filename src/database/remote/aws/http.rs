@@ -2,11 +2,17 @@
 //! verified against its checksum. `retry` decides if it is sent again.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::http_request::{self, SignableBody, SignableRequest, SigningSettings};
 use aws_sigv4::sign::v4;
+use aws_smithy_http_client::Connector;
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::{self, TlsContext, TrustStore};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_runtime_api::client::identity::Identity;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::DATE;
@@ -17,6 +23,9 @@ use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
@@ -50,24 +59,32 @@ impl ProxyRoute {
     /// Chooses the route to an endpoint.
     ///
     /// # Errors
-    /// `https://` without any root certificates on this machine.
-    fn new(endpoint: &AwsEndpoint, tcp: HttpConnector) -> Result<Self, AwsOpenError> {
-        let builder = HttpsConnectorBuilder::new();
+    /// `https://` without any root certificates.
+    fn new(
+        endpoint: &AwsEndpoint,
+        roots: Option<RootCertStore>,
+        tcp: HttpConnector,
+    ) -> Result<Self, AwsOpenError> {
         // Plain HTTP goes straight to the endpoint, and its root certificates are never used.
-        if !endpoint.is_encrypted() {
+        if endpoint.uri().scheme_str() != Some("https") {
             return Ok(Self::Direct(client(
-                builder
+                HttpsConnectorBuilder::new()
                     .with_webpki_roots()
                     .https_or_http()
                     .enable_http1()
                     .wrap_connector(tcp),
             )));
         }
-        let builder = builder
-            .with_native_roots()
-            .map_err(AwsOpenError::Certificates)?
-            .https_only()
-            .enable_http1();
+        let builder = match roots {
+            None => HttpsConnectorBuilder::new()
+                .with_native_roots()
+                .map_err(AwsOpenError::Certificates)?,
+            Some(roots) => {
+                let config = ClientConfig::builder().with_root_certificates(roots);
+                HttpsConnectorBuilder::new().with_tls_config(config.with_no_client_auth())
+            }
+        };
+        let builder = builder.https_only().enable_http1();
         // The environment's HTTPS_PROXY and NO_PROXY decide, as in AWS's own programs.
         let Some(proxy) = Matcher::from_env().intercept(endpoint.uri()) else {
             return Ok(Self::Direct(client(builder.wrap_connector(tcp))));
@@ -85,6 +102,45 @@ impl ProxyRoute {
             Self::Tunnel(client) => client.request(request),
         }
     }
+}
+
+/// Reads the certificates that `https://` trusts in the place of the machine's.
+///
+/// # Errors
+/// The file has none.
+pub fn read_roots(path: &Path) -> Result<RootCertStore, AwsOpenError> {
+    let mut roots = RootCertStore::empty();
+    let found =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let why = match found.map(|found| roots.add_parsable_certificates(found)) {
+        Ok((1.., 0)) => return Ok(roots),
+        Ok((_, bad)) => format!("{bad} of its certificates are damaged"),
+        Err(error) => error.to_string(),
+    };
+    let path = path.to_owned();
+    Err(AwsOpenError::CaBundle { path, why })
+}
+
+/// Returns the HTTP client of the providers of credentials: SSO, STS, sign-in, machines. It takes
+/// the certificates of a file that [`read_roots`] has read, and the environment's proxies.
+pub fn credential_client(ca_bundle: Option<&Path>) -> SharedHttpClient {
+    let pem = ca_bundle.and_then(|path| std::fs::read(path).ok());
+    let roots = match pem {
+        Some(pem) => TrustStore::empty().with_pem_certificate(pem),
+        None => TrustStore::default(),
+    };
+    let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
+    let context = TlsContext::builder().with_trust_store(roots).build();
+    let context = context.unwrap_or_default();
+    aws_smithy_http_client::Builder::new().build_with_connector_fn(move |settings, components| {
+        let mut connector = Connector::builder()
+            .tls_provider(ring.clone())
+            .tls_context(context.clone())
+            .proxy_config(ProxyConfig::from_env());
+        connector.set_connector_settings(settings.cloned());
+        connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
+        connector.build()
+    })
 }
 
 fn client<C>(connector: HttpsConnector<C>) -> HttpClient<C>
@@ -109,8 +165,12 @@ impl ConnectionPool {
     /// Prepares connections; opens none.
     ///
     /// # Errors
-    /// `https://` without any root certificates on this machine.
-    pub fn new(endpoint: &AwsEndpoint, timeout: Duration) -> Result<Self, AwsOpenError> {
+    /// `https://` without any root certificates.
+    pub fn new(
+        endpoint: &AwsEndpoint,
+        roots: Option<RootCertStore>,
+        timeout: Duration,
+    ) -> Result<Self, AwsOpenError> {
         // Half, so that a connection that falls silent leaves time for one more attempt.
         let read_timeout = timeout / 2;
         let mut tcp = HttpConnector::new();
@@ -120,7 +180,7 @@ impl ConnectionPool {
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT.min(read_timeout)));
         Ok(Self {
-            route: ProxyRoute::new(endpoint, tcp)?,
+            route: ProxyRoute::new(endpoint, roots, tcp)?,
             read_timeout,
         })
     }

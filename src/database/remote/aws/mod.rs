@@ -12,13 +12,16 @@
 //! | credentials expire | `endpoint` fetches them again a minute before, and after the service reports them as expired |
 //!
 //! ```text
-//! endpoint   options, endpoint, region, credentials      http   one request, one answer
-//! retry      the retry policy
+//! retry         the retry policy                             http        one request, one answer
+//! endpoint      endpoint, region, the present credentials    settings    environment and files
+//! credentials   where credentials come from
 //! ```
 
+mod credentials;
 mod endpoint;
 mod http;
 mod retry;
+mod settings;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -102,8 +105,8 @@ impl AwsTransport {
             .enable_all()
             .build()
             .map_err(AwsOpenError::Runtime)?;
-        let (endpoint, credentials) = runtime.block_on(endpoint::find_endpoint(options))?;
-        let connections = ConnectionPool::new(&endpoint, options.timeout)?;
+        let (endpoint, credentials, roots) = runtime.block_on(endpoint::find_endpoint(options))?;
+        let connections = ConnectionPool::new(&endpoint, roots, options.timeout)?;
         let shared = AwsShared {
             endpoint,
             credentials,
