@@ -92,7 +92,7 @@ impl CopyCost {
         (self.price)(&self.prices, (self.units)(counts))
     }
 
-    /// Formats as `1,250 write units, 0.00078 USD`.
+    /// Formats as `1,250 write units, 0.000781 USD`.
     fn text(&self, counts: &CopyCounts) -> String {
         let units = (self.units)(counts).ceil();
         format!(
@@ -579,7 +579,7 @@ mod tests {
         for said in [&["--yes"][..], &["--budget", "2 USD"]] {
             assert!(writes.confirm(&units(1e9), &args(said)).is_ok());
         }
-        assert_eq!(reads.text(&units(28.0)), "28 read units, 0.000004 USD");
+        assert_eq!(reads.text(&units(24.0)), "24 read units, 0.000003 USD");
     }
 
     #[test]

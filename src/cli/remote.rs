@@ -293,13 +293,18 @@ pub fn open(
     use crate::database::remote::aws::TIMEOUT;
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 
+    /// The time that a request waits for units without `--timeout`: pages of many programs at a
+    /// time take longer than a request.
+    const UNITS_WAIT: Duration = Duration::from_secs(60);
+
+    let units_wait = args.service.timeout.is_none().then_some(UNITS_WAIT);
     let OpenService {
         meter,
         endpoint,
         region,
     } = args
         .service
-        .open(args.endpoint.as_deref(), prices, TIMEOUT, None)?;
+        .open(args.endpoint.as_deref(), prices, TIMEOUT, units_wait)?;
     let name = format!("{endpoint} ({region})");
     let client = Arc::new(Client::new(Arc::clone(&meter) as _));
     probe(&*client, &name)?;

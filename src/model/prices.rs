@@ -130,20 +130,15 @@ impl PriceTable {
         bytes / GIGABYTE * self.gigabyte_month
     }
 
-    /// Formats money with two digits that are not 0, as far as they are of a millionth.
+    /// Formats money in hundredths; less than one in millionths.
     #[must_use]
     pub fn text(&self, money: f64) -> String {
-        const DIGITS_MAX: usize = 6;
-        if money > 0.0 && money < 1e-6 {
-            return format!("less than 0.000001 {}", self.currency);
+        let currency = &self.currency;
+        match money {
+            0.000_001..0.01 => format!("{money:.6} {currency}"),
+            _ if money > 0.0 && money < 0.01 => format!("less than 0.000001 {currency}"),
+            _ => format!("{money:.2} {currency}"),
         }
-        // A hundredth is shown as such, however round.
-        let digits = [(0.0995, 2), (0.00995, 3), (0.000_995, 4), (0.000_099_5, 5)];
-        let digits = digits
-            .into_iter()
-            .find(|(from, _)| money >= *from || money == 0.0)
-            .map_or(DIGITS_MAX, |(_, digits)| digits);
-        format!("{money:.digits$} {}", self.currency)
     }
 
     /// Returns the cost of read units on demand.

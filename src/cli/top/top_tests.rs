@@ -578,7 +578,7 @@ fn what_a_service_elsewhere_was_paid_is_told() {
         "{}",
         drawn(&state, 160, 24)
     );
-    let expected = "\n#what   money  budget  currency  read_units  write_units  spent_today  max_rcu  max_wcu\nspent  0.0125   2/day  USD              120            0          0.5     25.0  default\n";
+    let expected = "\n#what   money  budget  currency  read_units  write_units  spent_today  max_rcu  max_wcu\nspent  0.0125  2/day   USD              120            0          0.5     25.0  default\n";
     let told = plain::text(Period::Day, &[], &[], state.spent.as_ref());
     assert!(told.ends_with(expected), "{told}");
     // A mount of local data shows no spending.

@@ -128,7 +128,7 @@ struct Reservation<'m> {
     kind: CapacityKind,
     units: RequestUnits,
     limits: Vec<RateLimit>,
-    day: Option<DayReservation>,
+    day: DayReservation,
     /// The actual cost. A request that ends by a panic may have cost all that was reserved.
     cost: Option<f64>,
 }
@@ -244,23 +244,21 @@ impl MeteredTransport {
         )))
     }
 
-    /// Checks that money of the day is left.
-    fn check_day(&self) -> Result<(), Error> {
-        match self.budget.day_limit() {
-            Some((ledger, limit)) if ledger.spent()? >= limit => {
-                Err(self.day_used_up(ledger.spent()?, limit))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn day_used_up(&self, spent: f64, limit: f64) -> Error {
+    /// Reserves money of the day; `None` if requests under way may take what is left.
+    fn reserve_day(&self, money: f64) -> Result<Option<DayReservation>, Error> {
+        let Some((ledger, limit)) = self.budget.day_limit() else {
+            return Ok(Some(DayReservation::default()));
+        };
         let currency = &self.prices.currency;
-        Error::Budget(format!(
-            "the budget of today is used up: {spent:.4} of {limit} {currency} by all mounts, pulls and pushes of this user; nothing that costs is \
-             asked of the service until 00:00 UTC; --budget '5 {currency}' gives a run a budget of its own, --budget '5 {currency}/day' the day a \
-             larger one, --budget none lifts it"
-        ))
+        match ledger.reserve(limit, money)? {
+            DayAdmission::Admitted(day) => Ok(Some(day)),
+            DayAdmission::Later => Ok(None),
+            DayAdmission::UsedUp(spent) => Err(Error::Budget(format!(
+                "the budget of today is used up: {spent:.4} of {limit} {currency} by all mounts, pulls and pushes of this user; nothing that costs is \
+                 asked of the service until 00:00 UTC; --budget '5 {currency}' gives a run a budget of its own, --budget '5 {currency}/day' the day a \
+                 larger one, --budget none lifts it"
+            ))),
+        }
     }
 
     /// Replaces the reservation in the sum of the day by the cost.
@@ -271,13 +269,8 @@ impl MeteredTransport {
         let cost = reservation
             .cost
             .unwrap_or_else(|| self.money(reservation.units));
-        let settled = match &reservation.day {
-            Some(reserved) => day.ledger.settle(reserved, cost),
-            None if cost > 0.0 => day.ledger.add(cost),
-            None => Ok(()),
-        };
         // With a limit, the next request is refused with the same error.
-        if let Err(error) = settled {
+        if let Err(error) = day.ledger.settle(&reservation.day, cost) {
             log::debug!("{error}");
         }
     }
@@ -366,18 +359,7 @@ impl MeteredTransport {
             let wait = waits.max_by_key(|(wait, _)| *wait);
             // All limits must admit the request before anything is reserved.
             if let (None, true) = (wait, has_money) {
-                let day = match self.budget.day_limit() {
-                    None => None,
-                    Some((ledger, limit)) => match ledger.reserve(limit, self.money(units))? {
-                        DayAdmission::Admitted(day) => Some(day),
-                        DayAdmission::UsedUp(spent) => return Err(self.day_used_up(spent, limit)),
-                        DayAdmission::Later => {
-                            has_money = false;
-                            None
-                        }
-                    },
-                };
-                if has_money {
+                if let Some(day) = self.reserve_day(self.money(units))? {
                     for limit in &limits {
                         state.bucket(kind, &limit.scope).reserved += units.read + units.write;
                     }
@@ -391,6 +373,7 @@ impl MeteredTransport {
                         cost: None,
                     });
                 }
+                has_money = false;
             }
             drop(account);
             let (wait, limit) =
@@ -572,7 +555,7 @@ impl Transport for MeteredTransport {
             // they are refused once the budget is spent.
             if !is_free(operation) {
                 self.within_budget(*self.budget.0.account.lock())?;
-                self.check_day()?;
+                self.reserve_day(0.0)?;
             }
             let mut answer = self.inner.call(caller, operation, body)?;
             self.learn_rates(operation, &mut answer);

@@ -11,6 +11,7 @@
 //!
 //! A day is one of UTC.
 
+use std::fmt::Display;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
@@ -30,6 +31,7 @@ const SPENT_MAX: f64 = 1e9;
 /// The limit of a wait for the lock. A change takes microseconds, so a longer one is a process that
 /// was stopped in the middle.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+const DAMAGED: &str = "it is not what a ddbfs wrote; remove it to count from now";
 const LOCK_POLL: Duration = Duration::from_millis(1);
 
 /// The shared spending of a day; see the module.
@@ -67,8 +69,8 @@ pub enum DayAdmission {
     UsedUp(f64),
 }
 
-/// Money that is reserved in the sum of a day.
-#[derive(Debug, Clone, PartialEq)]
+/// Money that is reserved in the sum of a day; none by default.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct DayReservation {
     day: String,
     money: f64,
@@ -151,29 +153,21 @@ impl SpendLedger {
         settled
     }
 
-    /// Adds the cost of a request without a reservation.
-    ///
-    /// # Errors
-    /// As [`Self::spent`].
-    pub fn add(&self, actual: f64) -> Result<(), Error> {
-        self.update(|sum, _| sum.spent += actual)
-    }
-
     /// Changes the sum of today, and the money that this process reserves, under the lock of the
     /// file.
     fn update<T>(&self, change: impl FnOnce(&mut DaySum, &mut f64) -> T) -> Result<T, Error> {
         // Threads exclude each other by this lock, processes by that of the file.
         let mut own = self.own.lock();
-        let mut file = self.lock_file().map_err(|error| self.failure(&error))?;
+        let mut file = self.lock_file().map_err(|error| self.failure(error))?;
         let mut text = Vec::with_capacity(LINE_BYTES);
         (&mut file)
             .take(2 * LINE_BYTES as u64)
             .read_to_end(&mut text)
-            .map_err(|error| self.failure(&error))?;
+            .map_err(|error| self.failure(error))?;
         // Empty: this or another process has just created it.
         let held = match text.as_slice() {
             [] => DaySum::default(),
-            text => DaySum::parse(text).ok_or_else(|| self.damaged())?,
+            text => DaySum::parse(text).ok_or_else(|| self.failure(DAMAGED))?,
         };
         let today: String = calendar::iso(self.clock.now_ms())
             .chars()
@@ -188,7 +182,7 @@ impl SpendLedger {
         let result = change(&mut sum, &mut reserved);
         if sum != held {
             file.write_all_at(sum.line().as_bytes(), 0)
-                .map_err(|error| self.failure(&error))?;
+                .map_err(|error| self.failure(error))?;
         }
         own.sum.spent = (own.sum.spent + sum.spent - before).max(0.0);
         own.reserved = reserved;
@@ -232,18 +226,10 @@ impl SpendLedger {
         }
     }
 
-    fn failure(&self, error: &io::Error) -> Error {
+    fn failure(&self, why: impl Display) -> Error {
         Error::Budget(format!(
-            "what is spent today cannot be counted in {}: {error}; XDG_STATE_HOME names another directory, \
+            "what is spent today cannot be counted in {}: {why}; XDG_STATE_HOME names another directory, \
              and --budget '1 USD' is a budget of one run, which needs no file",
-            self.path.display()
-        ))
-    }
-
-    fn damaged(&self) -> Error {
-        Error::Budget(format!(
-            "{} is not what a ddbfs wrote, so what is spent today is not known; remove it to count from now, \
-             or give this run a budget of its own with --budget '1 USD'",
             self.path.display()
         ))
     }
@@ -305,7 +291,9 @@ mod tests {
         drop((two, last));
         // The second was killed.
         assert_eq!(bed.ledger().spent(), Ok(0.75));
-        bed.ledger().add(0.25).unwrap();
+        bed.ledger()
+            .settle(&DayReservation::default(), 0.25)
+            .unwrap();
         assert_eq!(one.reserve(1.0, 0.1), Ok(DayAdmission::UsedUp(1.0)));
         let text = fs::read_to_string(bed.path()).unwrap();
         assert_eq!(text.len(), LINE_BYTES);
@@ -319,13 +307,13 @@ mod tests {
     fn a_day_ends_and_a_clock_that_goes_back_keeps_the_sum() {
         let bed = Bed::new();
         let ledger = bed.ledger();
-        ledger.add(0.5).unwrap();
+        ledger.settle(&DayReservation::default(), 0.5).unwrap();
         let overnight = admitted(&ledger, 1.0, 0.25);
         bed.clock.advance_ms(DAY_MS / 2 - 1);
         assert_eq!(ledger.spent(), Ok(0.75));
         bed.clock.advance_ms(1);
         assert_eq!(ledger.spent(), Ok(0.0));
-        // What was sent yesterday and answered today is paid today.
+        // A request of yesterday that is answered today is paid today.
         ledger.settle(&overnight, 0.125).unwrap();
         assert_eq!(ledger.spent(), Ok(0.125));
         bed.clock.set_ms(NOON_MS - 3 * DAY_MS);
@@ -337,7 +325,7 @@ mod tests {
         assert_eq!((ledger.spent(), bed.ledger().spent()), (Ok(0.0), Ok(0.0)));
         // Far ahead and back: the sum of the far day counts on, and ends with the present one.
         bed.clock.set_ms(400_000 * DAY_MS);
-        ledger.add(0.5).unwrap();
+        ledger.settle(&DayReservation::default(), 0.5).unwrap();
         bed.clock.set_ms(NOON_MS);
         assert_eq!(bed.ledger().spent(), Ok(0.5));
         bed.clock.advance_ms(DAY_MS);
@@ -348,7 +336,7 @@ mod tests {
     fn a_file_that_is_removed_is_counted_on() {
         let bed = Bed::new();
         let ledger = bed.ledger();
-        ledger.add(0.5).unwrap();
+        ledger.settle(&DayReservation::default(), 0.5).unwrap();
         fs::remove_dir_all(bed.dir.path().join("state")).unwrap();
         assert_eq!((ledger.spent(), bed.ledger().spent()), (Ok(0.5), Ok(0.5)));
     }
@@ -357,7 +345,7 @@ mod tests {
     fn a_file_that_is_no_ledger_is_said_and_left() {
         let bed = Bed::new();
         let ledger = bed.ledger();
-        ledger.add(0.5).unwrap();
+        ledger.settle(&DayReservation::default(), 0.5).unwrap();
         let good = fs::read_to_string(bed.path()).unwrap();
         let bad = [
             "{}".to_owned(),
@@ -372,7 +360,10 @@ mod tests {
         ];
         for text in bad {
             fs::write(bed.path(), &text).unwrap();
-            for damaged in [ledger.add(0.25), ledger.reserve(1.0, 0.1).map(drop)] {
+            for damaged in [
+                ledger.settle(&DayReservation::default(), 0.25),
+                ledger.reserve(1.0, 0.1).map(drop),
+            ] {
                 let said = damaged.unwrap_err().to_string();
                 assert!(
                     said.contains("not what a ddbfs wrote") && said.contains("remove it"),
