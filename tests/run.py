@@ -1,6 +1,8 @@
 """Runs test binaries side by side, since most tests wait; a test that hangs is named and ended.
 
-    python3 tests/run.py MESSAGES_OF_CARGO [ARGUMENTS OF EACH BINARY]
+    python3 tests/run.py MESSAGES_OF_CARGO [--all] [ARGUMENTS OF EACH BINARY]
+
+--all runs the tests over every server of tests/servers, which scripts/servers --all has installed.
 
 A binary starts its tests in the order of `--list`, as many at a time as it has threads. So what it says of the tests that have ended tells
 which are running, and since when. Each binary has a directory for temporary files and a mark in its environment; by these its mounts and
@@ -25,6 +27,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 # Of one test, and of all: no machine takes longer. A test that runs many others has the time of all.
 TEST_SECONDS = 8 * 60
 ALL_SECONDS = 20 * 60
+ALL_SERVERS_SECONDS = 60 * 60
 RUNS_OTHERS = "over_servers::over_"
 # Tests of a binary at a time, and binaries at a time: they wait for mounts, servers and processes.
 THREADS = max(2, os.cpu_count() or 2)
@@ -143,27 +146,28 @@ def read_built(path):
     return {"library" if "lib" in target["kind"] else target["name"]: binary for target, binary in tests}
 
 
-def parts_of(binaries, arguments):
+def parts_of(binaries, arguments, are_all):
     parts = []
     for name, binary in binaries.items():
         apart = APART.get(name)
         parts.append(Part(name, binary, [*arguments, *(["--skip", apart] if apart else [])]))
         if apart:
-            parts.append(Part(f"{name} {apart.strip(':')}", binary, [*arguments, apart]))
+            ignored = ["--include-ignored"] if are_all else []
+            parts.append(Part(f"{name} {apart.strip(':')}", binary, [*arguments, *ignored, apart]))
     return sorted(parts, key=lambda part: ORDER.index(part.name) if part.name in ORDER else -1)
 
 
-def watch(parts, begun):
+def watch(parts, begun, all_seconds):
     """Ends what takes too long, until all have ended."""
     while any(part.thread.is_alive() for part in parts):
         now = time.monotonic()
-        is_over = now - begun > ALL_SECONDS
+        is_over = now - begun > all_seconds
         for part in parts:
             late = [name for name, since in list(part.running.items()) if now - since > TEST_SECONDS and not name.startswith(RUNS_OTHERS)]
             if not part.process or not part.thread.is_alive() or part.hangs:
                 continue
             if late or is_over:
-                part.end(late or list(part.running), f"{TEST_SECONDS if late else ALL_SECONDS} s")
+                part.end(late or list(part.running), f"{TEST_SECONDS if late else all_seconds} s")
             elif part.process.poll() is not None:
                 # A process that a test left may hold the output open.
                 end_what_is_left(part.dir)
@@ -171,12 +175,15 @@ def watch(parts, begun):
 
 
 def main(arguments):
-    parts = parts_of(read_built(arguments[0]), arguments[1:])
+    messages, *arguments = arguments
+    are_all = arguments[:1] == ["--all"]
+    all_seconds = ALL_SERVERS_SECONDS if are_all else ALL_SECONDS
+    parts = parts_of(read_built(messages), arguments[are_all:], are_all)
     begun, free = time.monotonic(), threading.Semaphore(BINARIES)
 
     def run(part):
         with free:
-            if time.monotonic() - begun < ALL_SECONDS:
+            if time.monotonic() - begun < all_seconds:
                 part.run()
             else:
                 part.hangs.append(f"{part.name} was not begun")
@@ -188,7 +195,7 @@ def main(arguments):
     # A shell starts what runs in the background with SIGINT ignored, and programs that tests interrupt would inherit that; a handler is not.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        watch(parts, begun)
+        watch(parts, begun, all_seconds)
     finally:
         for part in parts:
             if part.process and part.process.poll() is None:

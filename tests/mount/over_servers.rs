@@ -4,9 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
 
 use crate::support::differences::run;
-use crate::support::elsewhere::{Kind, Server};
+use crate::support::elsewhere::Server;
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory, put};
 use crate::support::own_process::{bound, own_process};
+use crate::support::servers::{Declaration, names};
 use crate::support::service::Service;
 use crate::support::wait::until;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
@@ -55,18 +56,91 @@ const OVER_OURS_ONLY: &[&str] = &[
 ];
 
 #[test]
-fn over_a_server_of_ours_that_checks_throttles_and_takes_its_time() {
-    run(Kind::Ddbfs, TESTS, LEFT_OUT);
+fn over_ddbfs() {
+    run("ddbfs", TESTS, LEFT_OUT);
 }
 
 #[test]
 fn over_dynalite() {
-    run(Kind::Dynalite, TESTS, &[LEFT_OUT, OVER_OURS_ONLY].concat());
+    over("dynalite");
 }
 
 #[test]
 fn over_moto() {
-    run(Kind::Moto, TESTS, &[LEFT_OUT, OVER_OURS_ONLY].concat());
+    over("moto");
+}
+
+#[test]
+#[ignore = "only with scripts/test --all"]
+fn over_dynoxide() {
+    over("dynoxide");
+}
+
+#[test]
+#[ignore = "only with scripts/test --all"]
+fn over_ministack() {
+    over("ministack");
+}
+
+fn over(server: &str) {
+    run(server, TESTS, &[LEFT_OUT, OVER_OURS_ONLY].concat());
+}
+
+#[test]
+fn each_declared_server_has_a_test() {
+    let own = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--list", "over_servers::over_"])
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(own.stdout).unwrap();
+    let tested: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("over_servers::over_")?
+                .strip_suffix(": test")
+        })
+        .collect();
+    assert_eq!(tested, names());
+    for name in names() {
+        Declaration::of(&name);
+    }
+}
+
+#[test]
+fn declarations_say_what_is_wrong_with_them() {
+    let check = |text: &str, expected: &str| {
+        let wrong = Declaration::parse("x", text).unwrap_err();
+        assert_eq!(wrong, expected, "{text}");
+    };
+    check("", "no line begins with \"server\" or \"host\"");
+    check("start: x", "no line begins with \"start\"");
+    check(" x", "it begins with an indented line");
+    check("host x", "no colon: host x");
+    check("host: x\n  y", "nothing stands below \"host\"");
+    check("differs: a::b\n  > text", "a::b has no reason");
+    check("differs: a::b\n  why", "a::b has no text");
+    check(
+        "not run: a::b\n  why\n  > text",
+        "a::b is not run, and has a text",
+    );
+}
+
+#[test]
+fn a_failure_has_the_text_that_is_expected() {
+    let text = "host: x\ndiffers: a::\n  why\n  > one … three\n  > four";
+    let declared = Declaration::parse("x", text).unwrap();
+    let row = declared.row("a::b").unwrap();
+    assert!(declared.row("b::a").is_none());
+    for (failure, fits) in [
+        ("zero one two three\n\n   four five", true),
+        ("one  three\nfour", true),
+        ("one two three four", false),
+        ("one two\nfour", false),
+        ("three\nfour one", false),
+        ("", false),
+    ] {
+        assert_eq!(row.fits(failure), fits, "{failure:?}");
+    }
 }
 
 /// Checks a lagging index: the tests above read global indexes at once; those of a service follow

@@ -2,10 +2,9 @@
 //! `ddbfs mount --remote`.
 
 use std::io::{BufRead, BufReader, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -21,72 +20,14 @@ use ddbfs::model::prices::RateOption;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
-use super::daemon::DDBFS;
-use super::http::{python, script};
+use super::servers::{Declaration, Start};
 
-/// The variable that names the kind of server.
+/// The variable that names the server.
 pub const VARIABLE: &str = "DDBFS_TEST_SERVER";
 const KEYS: (&str, &str) = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG");
 const REGION: &str = "us-east-1";
 /// The timeout of a request: longer than a busy machine takes.
 const PATIENT: Duration = Duration::from_secs(60);
-
-/// A kind of server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `ddbfs serve`, which checks signatures, throttles, and takes time to create tables and
-    /// indexes.
-    Ddbfs,
-    /// The emulator dynalite, from npm.
-    Dynalite,
-    /// The emulator moto, from PyPI.
-    Moto,
-}
-
-impl Kind {
-    pub const ALL: [Self; 3] = [Self::Ddbfs, Self::Dynalite, Self::Moto];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ddbfs => "ddbfs",
-            Self::Dynalite => "dynalite",
-            Self::Moto => "moto",
-        }
-    }
-
-    /// Returns the command `ddbfs serve`, which prints its address in its first line.
-    fn serve(data: &Path) -> Command {
-        let mut command = Command::new(DDBFS);
-        command
-            .args(["serve", "--http", "127.0.0.1:0", "--data"])
-            .arg(data);
-        command.args(["--auth", &format!("{}:{}", KEYS.0, KEYS.1)]);
-        command.args([
-            "--throttle",
-            "--table-delay",
-            "100ms",
-            "--index-delay",
-            "100ms",
-        ]);
-        command
-    }
-
-    /// Returns the command of the emulators' host: for each line `start` it starts a server and
-    /// prints its address, and `end URL` ends that.
-    fn host(self) -> Command {
-        if self == Self::Moto {
-            let mut command = Command::new(python());
-            command.stderr(Stdio::null()).arg(script("moto_host.py"));
-            return command;
-        }
-        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/node/node_modules");
-        let mut command = Command::new("node");
-        command
-            .env("NODE_PATH", modules)
-            .arg(script("node/dynalite_host.cjs"));
-        command
-    }
-}
 
 /// A process that runs servers of an emulator, since an emulator starts slowly. It ends with this
 /// process, which closes its input.
@@ -96,19 +37,24 @@ struct Host {
     lines: BufReader<ChildStdout>,
 }
 
-/// Hosts of the one kind that this process uses; several, as dynalite has one thread for all of its
-/// servers.
+/// Hosts of the one server that this process uses; several, as dynalite has one thread for all of
+/// its servers.
 static HOSTS: [Mutex<Option<Host>>; 3] = [const { Mutex::new(None) }; 3];
 /// Index of the host of the next server, modulo the number of hosts.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 impl Host {
-    fn at<T>(place: usize, kind: Kind, with: impl FnOnce(&mut Self) -> T) -> T {
+    /// Calls `with` with the host at a place, which `command` starts if it does not run.
+    fn at<T>(
+        place: usize,
+        command: impl FnOnce() -> Command,
+        with: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         with(HOSTS[place % HOSTS.len()].lock().get_or_insert_with(|| {
-            let mut child = kind
-                .host()
+            // What emulators log would be all that is seen.
+            let mut child = command()
                 .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
             let (input, lines) = (
@@ -156,38 +102,37 @@ pub struct Server {
 /// The process that a server runs in.
 enum Runs {
     Itself { child: Child, _data: TempDir },
-    Hosted(usize, Kind),
+    Hosted(usize),
 }
 
 impl Server {
     /// Starts the server that the environment asks for; `None` is the default: a local database.
     pub fn wanted() -> Option<Self> {
-        let name = std::env::var(VARIABLE).ok()?;
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        Some(Self::start(kind.expect("a kind of server")))
+        static WANTED: OnceLock<Option<Declaration>> = OnceLock::new();
+        let wanted = WANTED.get_or_init(|| {
+            let name = std::env::var(VARIABLE).ok()?;
+            Some(Declaration::of(&name))
+        });
+        Some(Self::start(wanted.as_ref()?, &[]))
     }
 
-    pub fn start(kind: Kind) -> Self {
-        match kind {
-            Kind::Ddbfs => Self::serve(&[]),
-            Kind::Dynalite | Kind::Moto => {
-                let place = NEXT.fetch_add(1, Ordering::Relaxed);
-                Self {
-                    url: Host::at(place, kind, Host::start),
-                    runs: Runs::Hosted(place, kind),
-                }
-            }
-        }
-    }
-
-    /// Starts `ddbfs serve` with further arguments.
+    /// Starts `ddbfs serve`, as it is declared, with further arguments.
     pub fn serve(args: &[&str]) -> Self {
+        Self::start(&Declaration::of("ddbfs"), args)
+    }
+
+    fn start(declared: &Declaration, args: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut child = Kind::serve(data.path())
-            .args(args)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let keys = format!("{}:{}", KEYS.0, KEYS.1);
+        let command = || declared.command(data.path(), &keys, args);
+        if matches!(declared.start, Start::Host(_)) {
+            let place = NEXT.fetch_add(1, Ordering::Relaxed);
+            return Self {
+                url: Host::at(place, command, Host::start),
+                runs: Runs::Hosted(place),
+            };
+        }
+        let mut child = command().spawn().unwrap();
         let url = read_url(&mut BufReader::new(child.stdout.take().unwrap()));
         Self {
             url,
@@ -295,9 +240,11 @@ impl Drop for Server {
                 let _ = child.kill();
                 let _ = child.wait();
             }
-            Runs::Hosted(place, kind) => {
-                Host::at(*place, *kind, |host| host.say(&format!("end {}", self.url)))
-            }
+            Runs::Hosted(place) => Host::at(
+                *place,
+                || unreachable!("it has started this server"),
+                |host| host.say(&format!("end {}", self.url)),
+            ),
         }
     }
 }

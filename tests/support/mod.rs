@@ -17,6 +17,8 @@ pub mod own_process;
 pub mod proxy;
 pub mod query_paths;
 pub mod seeded;
+#[cfg(feature = "remote")]
+pub mod servers;
 pub mod service;
 #[cfg(feature = "remote")]
 pub mod through;
