@@ -24,8 +24,8 @@ use ring::digest;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use super::endpoint::{EndpointVariant, with_causes};
-use super::settings::{Settings, expand, variable};
+use super::open_error::with_causes;
+use super::settings::{EndpointVariant, Settings, expand, variable};
 
 /// The time before their end at which the command line does not take kept credentials of a role.
 const KEPT_BEFORE: Duration = Duration::from_secs(15 * 60);
@@ -35,7 +35,7 @@ const ENVIRONMENT: &str = "Environment";
 const CONTAINER: &str = "EcsContainer";
 const MACHINE: &str = "Ec2InstanceMetadata";
 
-/// What a place has: credentials, none, or the reason why they cannot be had.
+/// The credentials of a place, none, or the reason why they cannot be had.
 type Provided = Result<Option<Credentials>, String>;
 
 /// Where credentials come from.

@@ -2,7 +2,6 @@
 //! Credentials are cached, and fetched again before they expire.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -15,9 +14,10 @@ use hyper::Uri;
 use rustls::RootCertStore;
 use tokio::sync::Mutex;
 
+use super::certificates::{credential_client, read_roots};
 use super::credentials::CredentialChain;
-use super::http::{credential_client, read_roots};
-use super::settings::{Settings, expand};
+use super::open_error::AwsOpenError;
+use super::settings::{EndpointVariant, Settings, expand};
 
 /// The domains of partitions; the file says whose.
 const PARTITIONS: &str = include_str!("partitions.txt");
@@ -38,13 +38,6 @@ fn partition(region: &str) -> Vec<&'static str> {
     rows.map(|row| row.split_whitespace().collect::<Vec<_>>())
         .find(|row| row[0] == "*" || region.starts_with(row[0]))
         .unwrap_or_default()
-}
-
-/// The variant of AWS's endpoints.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct EndpointVariant {
-    pub is_fips: bool,
-    pub is_dual_stack: bool,
 }
 
 /// The endpoint of the database, without a slash at its end.
@@ -181,51 +174,6 @@ impl Default for AwsOptions {
     }
 }
 
-/// The reason why a service cannot be reached at all.
-#[derive(Debug, thiserror::Error)]
-pub enum AwsOpenError {
-    #[error("there is no thread for requests: {0}")]
-    Runtime(std::io::Error),
-    #[error(
-        "the endpoint {0:?} is no URL of a service: write for instance http://127.0.0.1:8000, without a path"
-    )]
-    Endpoint(String),
-    #[error(
-        "an endpoint has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give \
-         --profile"
-    )]
-    UserInfo,
-    #[error(
-        "no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config"
-    )]
-    NoRegion,
-    #[error(
-        "there is no profile {0:?} in ~/.aws/config and ~/.aws/credentials; `aws configure list-profiles` names those that are"
-    )]
-    NoProfile(String),
-    #[error("the settings of AWS cannot be read: {0}")]
-    Settings(String),
-    #[error(
-        "account_id_endpoint_mode requires endpoints of an account, which ddbfs does not use: set it to preferred"
-    )]
-    AccountEndpoint,
-    #[error(
-        "AWS_CA_BUNDLE or ca_bundle names {}, which is no file of certificates in PEM: {why}", path.display()
-    )]
-    CaBundle { path: PathBuf, why: String },
-    #[error("{0:?} is no name of a region; one is for instance eu-central-1")]
-    Region(String),
-    #[error(
-        "there are no credentials for {place}: {why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator takes any), or give \
-         --profile, or log in with `aws sso login` or `aws login`"
-    )]
-    NoCredentials { place: String, why: String },
-    #[error(
-        "no certificates of authorities are found, so https:// cannot be trusted ({0}): install ca-certificates, or set SSL_CERT_FILE"
-    )]
-    Certificates(std::io::Error),
-}
-
 /// The time before their expiry at which credentials are fetched again.
 const REFRESH_BEFORE: Duration = Duration::from_secs(60);
 
@@ -355,21 +303,6 @@ fn is_valid(identity: &Identity, before: Duration) -> bool {
     identity
         .expiration()
         .is_none_or(|end| SystemTime::now() + before < end)
-}
-
-/// Returns the message of an error with all its causes: the outermost says little.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

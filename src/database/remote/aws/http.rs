@@ -2,17 +2,11 @@
 //! verified against its checksum. `retry` decides if it is sent again.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::http_request::{self, SignableBody, SignableRequest, SigningSettings};
 use aws_sigv4::sign::v4;
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::proxy::ProxyConfig;
-use aws_smithy_http_client::tls::{self, TlsContext, TrustStore};
-use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_runtime_api::client::identity::Identity;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::DATE;
@@ -23,13 +17,12 @@ use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
-use super::endpoint::{AwsEndpoint, AwsOpenError};
+use super::endpoint::AwsEndpoint;
+use super::open_error::AwsOpenError;
 use crate::database::remote::transport;
 use crate::model::limits::{BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX};
 
@@ -102,45 +95,6 @@ impl ProxyRoute {
             Self::Tunnel(client) => client.request(request),
         }
     }
-}
-
-/// Reads the certificates that `https://` trusts in the place of the machine's.
-///
-/// # Errors
-/// The file has none.
-pub fn read_roots(path: &Path) -> Result<RootCertStore, AwsOpenError> {
-    let mut roots = RootCertStore::empty();
-    let found =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let why = match found.map(|found| roots.add_parsable_certificates(found)) {
-        Ok((1.., 0)) => return Ok(roots),
-        Ok((_, bad)) => format!("{bad} of its certificates are damaged"),
-        Err(error) => error.to_string(),
-    };
-    let path = path.to_owned();
-    Err(AwsOpenError::CaBundle { path, why })
-}
-
-/// Returns the HTTP client of the providers of credentials: SSO, STS, sign-in, machines. It takes
-/// the certificates of a file that [`read_roots`] has read, and the environment's proxies.
-pub fn credential_client(ca_bundle: Option<&Path>) -> SharedHttpClient {
-    let pem = ca_bundle.and_then(|path| std::fs::read(path).ok());
-    let roots = match pem {
-        Some(pem) => TrustStore::empty().with_pem_certificate(pem),
-        None => TrustStore::default(),
-    };
-    let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
-    let context = TlsContext::builder().with_trust_store(roots).build();
-    let context = context.unwrap_or_default();
-    aws_smithy_http_client::Builder::new().build_with_connector_fn(move |settings, components| {
-        let mut connector = Connector::builder()
-            .tls_provider(ring.clone())
-            .tls_context(context.clone())
-            .proxy_config(ProxyConfig::from_env());
-        connector.set_connector_settings(settings.cloned());
-        connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
-        connector.build()
-    })
 }
 
 fn client<C>(connector: HttpsConnector<C>) -> HttpClient<C>

@@ -14,12 +14,15 @@
 //! ```text
 //! retry         the retry policy                             http        one request, one answer
 //! endpoint      endpoint, region, the present credentials    settings    environment and files
-//! credentials   where credentials come from
+//! credentials   where credentials come from                 certificates  of a file
+//! open_error    the reasons why a service is not opened
 //! ```
 
+mod certificates;
 mod credentials;
 mod endpoint;
 mod http;
+mod open_error;
 mod retry;
 mod settings;
 
@@ -40,8 +43,9 @@ use crate::database::cancel::CancelToken;
 use crate::model::Error;
 use crate::model::error::RemoteError;
 use endpoint::{AwsEndpoint, CredentialCache};
-pub use endpoint::{AwsOpenError, AwsOptions, TIMEOUT};
+pub use endpoint::{AwsOptions, TIMEOUT};
 use http::{AwsRequest, ConnectionPool, HttpAnswer, SendError};
+pub use open_error::AwsOpenError;
 use retry::{Attempts, RetryDecision, RetryReason};
 
 /// A service over HTTP.

@@ -7,7 +7,14 @@ use aws_config::profile::{self, Profile, ProfileSet};
 use aws_runtime::env_config::EnvConfigValue;
 use aws_types::os_shim_internal::{Env, Fs};
 
-use super::endpoint::{AwsOpenError, with_causes};
+use super::open_error::{AwsOpenError, with_causes};
+
+/// The variant of AWS's endpoints.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EndpointVariant {
+    pub is_fips: bool,
+    pub is_dual_stack: bool,
+}
 
 /// The settings, and the selected profile.
 #[derive(Debug)]
