@@ -1,5 +1,5 @@
-//! `ddbfs pull TABLE` copies a table of a service into the data directory, `ddbfs push TABLE` one
-//! of the data directory to a service. Also the parts they share with `diff`: the location of a
+//! `ddbfs push TABLE` copies a table of the data directory to a service. Also the parts that it
+//! shares with `pull`, `sync` and `diff`: the location of a
 //! table, the cost that is confirmed first, a progress bar, signals that stop after the current
 //! page. `database::copies` has the copying itself.
 
@@ -20,7 +20,9 @@ use super::progress::{BackfillProgress, ProgressLine};
 use super::remote::{BudgetOption, ServiceArgs};
 use crate::codec::{count::noun, plain_json, sanitize};
 use crate::database::Database;
+use crate::database::copies::batches::OnRejected;
 use crate::database::copies::copy::{CopyOptions, CopyOutcome, CopyPlan, ExistingTargetMode};
+use crate::database::copies::definition::OnIndexProgress;
 use crate::database::copies::journal::{self, CopyCounts};
 use crate::database::copies::scan::CopyProgress;
 use crate::database::copies::{CopyError, CopySide};
@@ -93,7 +95,7 @@ impl CopyCost {
     }
 
     /// Formats as `1,250 write units, 0.000781 USD`.
-    fn text(&self, counts: &CopyCounts) -> String {
+    pub fn text(&self, counts: &CopyCounts) -> String {
         let units = (self.units)(counts).ceil();
         format!(
             "{} {} {}, {}",
@@ -144,11 +146,16 @@ fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
     Ok(stop)
 }
 
-/// Makes a tally that moves a bar.
-pub fn tally(bar: &Arc<ProgressLine>, cost: &CopyCost) -> Result<CopyProgress, CliError> {
+/// Makes a tally that moves a bar; `on_page` is called after each page too.
+pub fn tally(
+    bar: &Arc<ProgressLine>,
+    cost: &CopyCost,
+    on_page: impl Fn() + Send + Sync + 'static,
+) -> Result<CopyProgress, CliError> {
     let (bar, cost) = (Arc::clone(bar), cost.clone());
     Ok(CopyProgress::new(stop_by_signals()?, move |counts| {
-        bar.update(counts.items, cost.text(counts))
+        bar.update(counts.items, cost.text(counts));
+        on_page();
     }))
 }
 
@@ -187,8 +194,8 @@ pub fn run_copy(
         estimate.items,
         plan.earlier_counts().unwrap_or_default().items,
     ));
-    let tally = tally(&bar, cost)?;
-    let outcome = copy(plan, &tally, &bar);
+    let tally = tally(&bar, cost, || ())?;
+    let outcome = with_bars(&bar, |report, watch| plan.run(&tally, report, watch));
     let counts = tally.counts();
     let summary = format!(
         "{} {} {past_action}; {}",
@@ -214,11 +221,10 @@ pub fn run_copy(
     Ok(CommandResult::Failed)
 }
 
-/// Copies, with a bar for the items and one for each index that is made after them.
-fn copy(
-    plan: CopyPlan,
-    tally: &CopyProgress,
+/// Runs a copy or sync with a bar for the items and one for each index that is made after them.
+pub fn with_bars(
     bar: &ProgressLine,
+    run: impl FnOnce(&OnRejected<'_>, &mut OnIndexProgress<'_>) -> Result<CopyOutcome, CopyError>,
 ) -> Result<CopyOutcome, CopyError> {
     let reported = AtomicU64::new(0);
     let report = |item: &Item, error: &Error| match reported.fetch_add(1, Ordering::Relaxed) {
@@ -227,7 +233,7 @@ fn copy(
         _ => {}
     };
     let mut of_index: Option<(IndexName, BackfillProgress)> = None;
-    let outcome = plan.run(tally, &report, &mut |name, state| {
+    let outcome = run(&report, &mut |name, state| {
         bar.finish();
         if of_index.as_ref().is_none_or(|(shown, _)| shown != name) {
             of_index = Some((name.clone(), BackfillProgress::new(name.as_str())));
@@ -245,64 +251,6 @@ fn copy(
 fn line(item: &Item) -> String {
     const CHARS_MAX: usize = 200;
     sanitize::line(&plain_json::line(item, &[]), CHARS_MAX)
-}
-
-const PULL_HELP: &str = "\
-The table is read by an eventually consistent Scan, which is not a snapshot: of
-the items written meanwhile, some may be in the copy. Global indexes and the
-stream are created after the items. After a stop or a kill, the same command
-resumes: at most one page of each segment is read again.
-
-Examples:
-  ddbfs pull Orders --region eu-central-1
-  ddbfs pull Orders --from-endpoint http://127.0.0.1:8000 --to-table Orders2
-  ddbfs pull Orders && ddbfs advise Orders";
-
-#[derive(Debug, Args)]
-#[command(after_help = PULL_HELP)]
-pub struct PullArgs {
-    /// The table
-    table: String,
-    /// URL of the service [default: from the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the
-    /// profile, the region]
-    #[arg(long, value_name = "URL")]
-    from_endpoint: Option<String>,
-    /// Name of the table here [default: the same name]
-    #[arg(long, value_name = "NAME")]
-    to_table: Option<String>,
-    /// Drop the table of that name here, or the part of it pulled so far, and start anew
-    #[arg(long)]
-    replace: bool,
-    #[command(flatten)]
-    copy: CopyArgs,
-}
-
-pub fn pull(args: PullArgs) -> Result<CommandResult, CliError> {
-    let table = table_name(&args.table)?;
-    let to_table = args
-        .to_table
-        .as_deref()
-        .map_or_else(|| Ok(table.clone()), table_name)?;
-    let (from, limits) = service_table(&args.copy, args.from_endpoint.as_deref(), table)?;
-    let cost = args.copy.read_cost()?;
-    let opened = data_dir::open_or_create(&args.copy.data)?;
-    let rules = CopyOptions {
-        existing: if args.replace {
-            ExistingTargetMode::Replace
-        } else {
-            ExistingTargetMode::Refuse
-        },
-        create: true,
-        indexes_last: true,
-        segments: args.copy.segments,
-        restart: args.replace,
-        restart_option: "--replace",
-    };
-    let journal = journal::path(&opened.dir, &[journal::PULL, to_table.as_str()]);
-    let action = format!("{} into {}", from.name, opened.dir.display());
-    let plan = CopyPlan::new(from, local_table(&opened, to_table), rules, &journal)
-        .map_err(CliError::from);
-    plan.and_then(|plan| run_copy(plan, action, "pulled", &cost, &limits, &args.copy))
 }
 
 const PUSH_HELP: &str = "\
@@ -395,8 +343,11 @@ pub fn service_table(
 }
 
 /// Returns the table of a data directory.
-fn local_table(opened: &OpenData, table: TableName) -> CopySide {
-    CopySide::new(opened.database.clone(), table.clone(), table.to_string())
+pub fn local_table(opened: &OpenData, table: TableName) -> CopySide {
+    CopySide {
+        local: Some(opened.database.clone()),
+        ..CopySide::new(opened.database.clone(), table.clone(), table.to_string())
+    }
 }
 
 /// Opens a service without a request; returns its database, its name in messages, and the limits of
@@ -496,6 +447,15 @@ fn parse(text: &str) -> Result<(TableLocation, TableName), CliError> {
 pub struct LocatedTable {
     pub side: CopySide,
     opened: Option<Arc<OpenData>>,
+}
+
+impl LocatedTable {
+    /// Gives up the memory of the data file's pages that were read.
+    pub fn release_pages(&self) {
+        if let Some(opened) = &self.opened {
+            opened.store.release_pages();
+        }
+    }
 }
 
 /// Finds a table by `[PLACE/]TABLE`. It shares the data directory of `other` if that is the same: a

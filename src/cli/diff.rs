@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::HumanCount;
 use serde_json::Value;
@@ -13,11 +14,13 @@ use super::progress::ProgressLine;
 use crate::cli::prelude::*;
 use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
+use crate::database::copies::definition;
 use crate::database::copies::journal::CopyCounts;
-use crate::database::copies::{CopySide, definition};
-use crate::model::api::TableDescription;
 use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::{AttributeValue, KeySchema};
+
+/// The pages of both tables after which the data files' pages are given up.
+const PAGES_IN_MEMORY: u64 = 4;
 
 const AFTER_HELP: &str = "\
 A table is [PLACE/]TABLE:
@@ -63,9 +66,7 @@ pub fn run(args: &DiffArgs) -> Result<CommandResult, CliError> {
         let two = copy_commands::locate(&args.two, &args.copy, Some(&one))?;
         Ok([one, two])
     });
-    let compared = found.and_then(|found: [LocatedTable; 2]| {
-        compare(args, found.each_ref().map(|found| found.side.clone()))
-    });
+    let compared = found.and_then(|found: [LocatedTable; 2]| compare(args, found));
     // As in diff(1), where 1 means that there are differences.
     compared.or_else(|error| {
         warn(format_args!("ddbfs: {error}"));
@@ -73,13 +74,12 @@ pub fn run(args: &DiffArgs) -> Result<CommandResult, CliError> {
     })
 }
 
-fn described(side: &CopySide) -> Result<TableDescription, CliError> {
-    definition::describe(side)?
-        .ok_or_else(|| CliError::Message(format!("{}: there is no such table", side.name)))
-}
-
-fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliError> {
-    let tables = [described(&sides[0])?, described(&sides[1])?];
+fn compare(args: &DiffArgs, found: [LocatedTable; 2]) -> Result<CommandResult, CliError> {
+    let sides = found.each_ref().map(|found| found.side.clone());
+    let tables = [
+        definition::existing(&sides[0])?,
+        definition::existing(&sides[1])?,
+    ];
     let key = tables[0].schema.key.clone();
     if key != tables[1].schema.key {
         let text = format!(
@@ -109,7 +109,12 @@ fn compare(args: &DiffArgs, sides: [CopySide; 2]) -> Result<CommandResult, CliEr
         tables[0].item_count + tables[1].item_count,
         0,
     ));
-    let tally = copy_commands::tally(&bar, &cost)?;
+    let pages = AtomicU64::new(0);
+    let tally = copy_commands::tally(&bar, &cost, move || {
+        if pages.fetch_add(1, Ordering::Relaxed) % PAGES_IN_MEMORY == 0 {
+            found.iter().for_each(LocatedTable::release_pages);
+        }
+    })?;
     let comparison = Comparison {
         sides,
         key,

@@ -74,23 +74,7 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
         args.files
     };
     let found = InputFiles::find(&paths, &schema)?;
-    let total = found.files.iter().map(|file| file.bytes).sum();
-    let mut loader = Loader {
-        database: opened.database.clone(),
-        table,
-        progress: Arc::new(ProgressLine::of_bytes(total)),
-        in_flight: Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX)),
-        bytes_read: found.bytes_read,
-        files_bad: 0,
-    };
-    for other in &found.others {
-        loader.report_file(other);
-    }
-    for file in found.files {
-        loader.load(file, &schema);
-    }
-    let files_bad = loader.files_bad;
-    let tally = loader.finish();
+    let (tally, files_bad) = load_files(opened.database.clone(), table, &schema, found);
     drop(opened);
     let mut said = format!("{} loaded", plural(tally.stored, "item"));
     if tally.deleted > 0 {
@@ -112,12 +96,39 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     })
 }
 
+/// Loads the files into the table; returns the counts, and the number of files of which something
+/// was not read. Bad lines and files are reported.
+pub fn load_files(
+    database: Arc<dyn Browse>,
+    table: TableName,
+    schema: &TableSchema,
+    found: InputFiles,
+) -> (LoadTally, u64) {
+    let total = found.files.iter().map(|file| file.bytes).sum();
+    let mut loader = Loader {
+        database,
+        table,
+        progress: Arc::new(ProgressLine::of_bytes(total)),
+        in_flight: Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX)),
+        bytes_read: found.bytes_read,
+        files_bad: 0,
+    };
+    for other in &found.others {
+        loader.report_file(other);
+    }
+    for file in found.files {
+        loader.load(file, schema);
+    }
+    let files_bad = loader.files_bad;
+    (loader.finish(), files_bad)
+}
+
 /// The counts so far.
-#[derive(Default)]
-struct LoadTally {
-    stored: u64,
-    deleted: u64,
-    bad: u64,
+#[derive(Debug, Default)]
+pub struct LoadTally {
+    pub stored: u64,
+    pub deleted: u64,
+    pub bad: u64,
 }
 
 struct Loader {

@@ -274,17 +274,22 @@ fn walk(
     Ok(())
 }
 
+/// Reads the summary of the export in a directory.
+pub fn summary(directory: &Path) -> Result<Value, CliError> {
+    let path = directory.join(MANIFEST);
+    serde_json::from_slice(&checked_manifest(&path)?)
+        .map_err(|error| said(&path, format!("no JSON: {error}")))
+}
+
 /// Returns the data files of an export, all of which must be there.
 fn of_export(directory: &Path) -> Result<Vec<InputFile>, CliError> {
-    let path = directory.join(MANIFEST);
-    let summary: Value = serde_json::from_slice(&checked_manifest(&path)?)
-        .map_err(|error| said(&path, format!("no JSON: {error}")))?;
+    let summary = summary(directory)?;
     let format = summary["outputFormat"].as_str();
     if let Some(format) = format.filter(|format| *format != "DYNAMODB_JSON") {
         let text = format!(
             "the export is in the format {format}; export the table as DYNAMODB_JSON instead"
         );
-        return Err(said(&path, text));
+        return Err(said(&directory.join(MANIFEST), text));
     }
     let path = directory.join("manifest-files.json");
     let lines = checked_manifest(&path)?;

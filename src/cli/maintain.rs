@@ -28,6 +28,7 @@ pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
         ));
     }
     let opened = data_dir::open_offline(&args.data)?;
+    opened.warn_unfinished()?;
     opened.store.check().map_err(Error::from)?;
     let report = check::check(opened.database.engine())?;
     let text: String = report

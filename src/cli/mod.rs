@@ -33,6 +33,7 @@ mod progress;
 mod remote;
 mod serve;
 mod shell;
+mod sync;
 mod top;
 mod umount;
 mod violations;
@@ -88,7 +89,10 @@ enum Command {
     Dump(load::DumpArgs),
     /// Copy a table of a service into the data directory, with its items, indexes and time to live;
     /// resumes where it stopped.
-    Pull(copy_commands::PullArgs),
+    Pull(sync::PullArgs),
+    /// Bring a pulled table up to date: by the stream of the table that it was pulled from, or by a
+    /// comparison; resumes where it stopped.
+    Sync(sync::SyncArgs),
     /// Copy a table of the data directory to a service; resumes where it stopped.
     Push(copy_commands::PushArgs),
     /// Compare two tables, here or in services: items that only one has, items that differ.
@@ -181,7 +185,8 @@ fn run(cli: Cli) -> ExitCode {
         Command::Load(args) => load::load(args),
         Command::Import(args) => import::run(args),
         Command::Dump(args) => load::dump(args),
-        Command::Pull(args) => copy_commands::pull(args),
+        Command::Pull(args) => sync::pull(args),
+        Command::Sync(args) => sync::sync(args),
         Command::Push(args) => copy_commands::push(args),
         Command::Diff(args) => diff::run(&args),
         Command::Check(args) => maintain::check(&args),

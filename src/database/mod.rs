@@ -31,6 +31,7 @@ use self::cancel::CancelToken;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::expr::read_request::ReadRequest;
+use crate::model::api::Version;
 use crate::model::api::backup::*;
 use crate::model::api::operation::*;
 use crate::model::api::resource::*;
@@ -240,6 +241,12 @@ pub trait Browse: Database {
     fn table_names(&self) -> Result<Vec<TableName>, Error>;
 
     fn stats(&self, source: &SourceName) -> Result<SourceStats, Error>;
+
+    /// Returns the last version that any item got; later changes have greater ones. 0 if the
+    /// database does not number changes.
+    fn last_version(&self) -> Result<Version, Error> {
+        Ok(0)
+    }
 
     /// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
     fn incomplete_pull(&self, _table: &TableName) -> Result<Option<String>, Error> {

@@ -256,6 +256,10 @@ pub trait Store: Send + Sync {
         drop(holder);
     }
 
+    /// Gives up the memory of the file's pages that were read, which the system caches all the same.
+    /// Called by readers of whole tables.
+    fn release_pages(&self) {}
+
     /// Checks that the files are whole and fit each other. The engine checks their content.
     ///
     /// # Errors

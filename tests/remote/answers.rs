@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ddbfs::database::cancel::{CancelSource, CancelToken};
-use ddbfs::database::copies::batches::put_all;
+use ddbfs::database::copies::batches::write_all;
 use ddbfs::database::copies::compare::Comparison;
 use ddbfs::database::copies::scan::CopyProgress;
 use ddbfs::database::copies::{CopySide, definition};
@@ -675,7 +675,8 @@ fn what_a_batch_leaves_is_put_and_got_again() {
         |database: Arc<dyn Database>| CopySide::new(database, table("Tab"), "Tab".to_owned());
     let client: Arc<dyn Database> = Arc::new(client);
     let items: Vec<Item> = (100..160).map(item).collect();
-    let counts = put_all(&side(Arc::clone(&client)), items.clone(), &|item, error| {
+    let puts = items.iter().cloned().map(WriteRequest::Put).collect();
+    let counts = write_all(&side(Arc::clone(&client)), puts, &|item, error| {
         panic!("{item:?}: {error}")
     })
     .unwrap();
@@ -722,7 +723,7 @@ fn what_a_batch_leaves_must_have_been_in_it() {
         answer["UnprocessedItems"]["Tab"][0]["PutRequest"]["Item"]["sk"]["N"] = "9".into();
     });
     let side = CopySide::new(Arc::new(client), table("Tab"), "Tab".to_owned());
-    let error = put_all(&side, vec![item(8)], &|_, _| ())
+    let error = write_all(&side, vec![WriteRequest::Put(item(8))], &|_, _| ())
         .unwrap_err()
         .to_string();
     assert!(

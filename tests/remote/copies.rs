@@ -11,6 +11,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::http::{RunningServer, Server};
 use ddbfs::model::Item;
 use ddbfs::model::api::{PutItemRequest, ScanRequest, Segment};
+use ddbfs::model::schema::StreamViewType;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
 
@@ -24,21 +25,25 @@ use crate::support::wait::{until, until_ok};
 const SEGMENTS: u32 = 2;
 
 /// A service with the table `Tab`, a proxy before it, and a data directory.
-struct Bed {
-    database: Arc<LocalDatabase>,
-    server: RunningServer,
-    proxy: Proxy,
-    dir: tempfile::TempDir,
+pub struct Bed {
+    pub database: Arc<LocalDatabase>,
+    pub server: RunningServer,
+    pub proxy: Proxy,
+    pub dir: tempfile::TempDir,
 }
 
 impl Bed {
     /// Items of 3 KB.
-    fn new(items: u32) -> Self {
+    pub fn new(items: u32) -> Self {
+        Self::with_stream(items, None, EngineOptions::default())
+    }
+
+    pub fn with_stream(items: u32, stream: Option<StreamViewType>, options: EngineOptions) -> Self {
         let store = Arc::new(MemoryStore::new().unwrap());
-        let database = Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap());
-        database
-            .create_table(definition("Tab", "pk:S sk:N", &["G one a:S KEYS_ONLY"]))
-            .unwrap();
+        let database = Arc::new(LocalDatabase::open(store, options).unwrap());
+        let mut request = definition("Tab", "pk:S sk:N", &["G one a:S KEYS_ONLY"]);
+        request.settings.stream = stream;
+        database.create_table(request).unwrap();
         let server =
             Server::start(http::options(), Arc::clone(&database) as Arc<dyn Database>).unwrap();
         let proxy = Proxy::before(server.local_addr());
@@ -52,21 +57,21 @@ impl Bed {
         bed
     }
 
-    fn put(&self, item: Item) {
+    pub fn put(&self, item: Item) {
         self.database
             .put_item(PutItemRequest::new(table("Tab"), item))
             .unwrap();
     }
 
-    fn data(&self) -> PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.dir.path().join("data")
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.server.local_addr())
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(DDBFS);
         command
             .args(args)
@@ -101,7 +106,7 @@ impl Bed {
     }
 
     /// Exit code, standard output, standard error.
-    fn run(&self, args: &[&str]) -> (i32, String, String) {
+    pub fn run(&self, args: &[&str]) -> (i32, String, String) {
         let output = self.command(args).output().unwrap();
         let (out, err) = texts(&output);
         (output.status.code().unwrap_or(-1), out, err)
@@ -109,7 +114,7 @@ impl Bed {
 
     /// Both tables have the same items.
     #[track_caller]
-    fn is_same(&self) {
+    pub fn is_same(&self) {
         let there = format!("{}/Tab", self.url());
         assert_eq!(
             self.run(&["diff", "Tab", &there]),
@@ -118,7 +123,7 @@ impl Bed {
     }
 
     /// Lets so many requests pass, kills the command when the service is silent and so many pages are noted.
-    fn killed(&self, args: &[&str], requests: usize, pages: usize) {
+    pub fn killed(&self, args: &[&str], requests: usize, pages: usize) {
         self.proxy.pass(requests);
         self.proxy.always(Some(Trouble::Silence));
         let mut child = self
@@ -141,7 +146,7 @@ impl Bed {
     }
 }
 
-fn item(number: u32) -> Item {
+pub fn item(number: u32) -> Item {
     let (pk, sk) = (format!("p{}", number / 7), (number % 7).to_string());
     Item::from([
         ("pk", s(&pk)),

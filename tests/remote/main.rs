@@ -20,4 +20,5 @@ mod credentials;
 mod limits;
 mod mount;
 mod programs;
+mod sync;
 mod transport;

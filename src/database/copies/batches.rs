@@ -1,16 +1,16 @@
-//! Writes the items of a page to a table: sends batches concurrently, repeats unprocessed items,
-//! and reports items that the table refuses.
+//! Puts and deletes the items of a page in a table: sends batches concurrently, repeats unprocessed
+//! writes, and reports items that the table refuses.
 
 use std::sync::mpsc;
 
 use super::journal::CopyCounts;
-use super::scan::{ThrottleBackoff, is_throttled, retry_throttled};
+use super::scan::{ThrottleBackoff, is_throttled};
 use super::{CopyError, CopySide};
 use crate::database::run_blocking;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{
-    BatchWriteItemRequest, BatchWriteItemResponse, Call, CallContext, Completion, PutItemRequest,
-    TableWrites, WriteRequest,
+    BatchWriteItemRequest, BatchWriteItemResponse, Call, CallContext, Completion,
+    DeleteItemRequest, PutItemRequest, TableWrites, WriteRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::error::exception::VALIDATION;
@@ -24,27 +24,27 @@ const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A callback for an item that the table refuses, with the error.
 pub type OnRejected<'a> = dyn Fn(&Item, &Error) + Sync + 'a;
 
-/// The items of a batch, kept until it is acknowledged, and its outcome.
-type BatchOutcome = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
+/// The writes of a batch, kept until it is acknowledged, and its outcome.
+type BatchOutcome = (Vec<WriteRequest>, Result<BatchWriteItemResponse, Error>);
 
-/// Puts the items, each at least once.
+/// Makes the writes, each at least once.
 ///
 /// # Errors
 /// A failure that is not caused by one item, or endless throttling; [`Error::Interrupted`] if the
 /// caller has stopped waiting.
-pub fn put_all(
+pub fn write_all(
     side: &CopySide,
-    items: Vec<Item>,
+    writes: Vec<WriteRequest>,
     on_rejected: &OnRejected<'_>,
 ) -> Result<CopyCounts, CopyError> {
     let mut counts = CopyCounts {
-        items: items.len() as u64,
+        items: writes.len() as u64,
         ..CopyCounts::default()
     };
-    let (mut waiting, mut patience) = (items, ThrottleBackoff::default());
+    let (mut waiting, mut patience) = (writes, ThrottleBackoff::default());
     while !waiting.is_empty() {
         let before = waiting.len();
-        waiting = put_once(side, waiting, &mut counts, on_rejected)?;
+        waiting = write_once(side, waiting, &mut counts, on_rejected)?;
         if waiting.len() < before {
             patience.reset();
         }
@@ -53,23 +53,23 @@ pub fn put_all(
                 .wait(&side.caller)
                 .map_err(|error| side.error(error))?
         {
-            // A PutItem of the first item alone yields the service's own error text.
-            put_one(side, waiting.swap_remove(0), &mut counts, on_rejected)?;
+            // The first write alone yields the service's own error text.
+            write_one(side, waiting.swap_remove(0), &mut counts, on_rejected)?;
         }
     }
     Ok(counts)
 }
 
-/// Sends all items once; returns the unprocessed ones.
-fn put_once(
+/// Sends all writes once; returns the unprocessed ones.
+fn write_once(
     side: &CopySide,
-    items: Vec<Item>,
+    writes: Vec<WriteRequest>,
     counts: &mut CopyCounts,
     on_rejected: &OnRejected<'_>,
-) -> Result<Vec<Item>, CopyError> {
-    let batches = batches(items);
+) -> Result<Vec<WriteRequest>, CopyError> {
+    let batches = batches(writes);
     let mut waiting = Vec::new();
-    for (items, outcome) in send_batches(side, batches) {
+    for (writes, outcome) in send_batches(side, batches) {
         match outcome {
             Ok(response) => {
                 counts.write_units += response
@@ -77,32 +77,19 @@ fn put_once(
                     .iter()
                     .map(|of| of.total())
                     .sum::<f64>();
-                for write in response.unprocessed_items.into_iter().flatten() {
-                    waiting.push(item_of_put(write).ok_or_else(|| {
-                        side.error(StoreError::Corrupt(
-                            "an unprocessed delete of a batch of puts",
-                        ))
-                    })?);
-                }
+                waiting.extend(response.unprocessed_items.into_iter().flatten());
             }
-            Err(error) if is_throttled(&error) => waiting.extend(items),
-            // One item of the batch is at fault; single puts tell which.
+            Err(error) if is_throttled(&error) => waiting.extend(writes),
+            // One item of the batch is at fault; single writes tell which.
             Err(error) if is_item_error(&error) => {
-                items
+                writes
                     .into_iter()
-                    .try_for_each(|item| put_one(side, item, counts, on_rejected))?;
+                    .try_for_each(|write| write_one(side, write, counts, on_rejected))?;
             }
             Err(error) => return Err(side.error(error)),
         }
     }
     Ok(waiting)
-}
-
-fn item_of_put(write: WriteRequest) -> Option<Item> {
-    match write {
-        WriteRequest::Put(item) => Some(item),
-        WriteRequest::Delete(_) => None,
-    }
 }
 
 fn is_item_error(error: &Error) -> bool {
@@ -112,11 +99,12 @@ fn is_item_error(error: &Error) -> bool {
     )
 }
 
-/// Splits items into batches in order, each with at most 25 items and [`BATCH_BYTES_MAX`] bytes.
-fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
-    let mut batches: Vec<Vec<Item>> = Vec::new();
+/// Splits writes into batches in order, each with at most 25 items and [`BATCH_BYTES_MAX`] bytes.
+fn batches(writes: Vec<WriteRequest>) -> Vec<Vec<WriteRequest>> {
+    let mut batches: Vec<Vec<WriteRequest>> = Vec::new();
     let mut room = (0, 0);
-    for item in items {
+    for write in writes {
+        let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = &write;
         let size = item.size();
         if room.0 == 0 || room.1 < size {
             batches.push(Vec::with_capacity(BATCH_WRITE_REQUESTS_MAX));
@@ -124,20 +112,19 @@ fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
         }
         room = (room.0 - 1, room.1.saturating_sub(size));
         if let Some(batch) = batches.last_mut() {
-            batch.push(item);
+            batch.push(write);
         }
     }
     batches
 }
 
 /// Sends all batches at once, so that they share commits; returns the outcome of each.
-fn send_batches(side: &CopySide, batches: Vec<Vec<Item>>) -> Vec<BatchOutcome> {
+fn send_batches(side: &CopySide, batches: Vec<Vec<WriteRequest>>) -> Vec<BatchOutcome> {
     let (sender, receiver) = mpsc::channel();
     let count = batches.len();
-    let mut kept: Vec<Option<Vec<Item>>> = Vec::with_capacity(count);
-    for (place, items) in batches.into_iter().enumerate() {
-        let requests = items.iter().cloned().map(WriteRequest::Put).collect();
-        kept.push(Some(items));
+    let mut kept: Vec<Option<Vec<WriteRequest>>> = Vec::with_capacity(count);
+    for (place, requests) in batches.into_iter().enumerate() {
+        kept.push(Some(requests.clone()));
         let request = BatchWriteItemRequest {
             request_items: vec![TableWrites {
                 table_name: side.table.clone(),
@@ -156,39 +143,53 @@ fn send_batches(side: &CopySide, batches: Vec<Vec<Item>>) -> Vec<BatchOutcome> {
     drop(sender);
     let mut outcomes: Vec<BatchOutcome> = Vec::with_capacity(count);
     for (place, outcome) in receiver {
-        let items = kept.get_mut(place).and_then(Option::take);
-        debug_assert!(items.is_some(), "one outcome for each batch");
-        outcomes.extend(items.map(|items| (items, outcome)));
+        let writes = kept.get_mut(place).and_then(Option::take);
+        debug_assert!(writes.is_some(), "one outcome for each batch");
+        outcomes.extend(writes.map(|writes| (writes, outcome)));
     }
     // The database dropped the callback without an answer.
     outcomes.extend(
         kept.into_iter()
             .flatten()
-            .map(|items| (items, Err(StoreError::Closed.into()))),
+            .map(|writes| (writes, Err(StoreError::Closed.into()))),
     );
     outcomes
 }
 
-fn put_one(
+fn write_one(
     side: &CopySide,
-    item: Item,
+    write: WriteRequest,
     counts: &mut CopyCounts,
     on_rejected: &OnRejected<'_>,
 ) -> Result<(), CopyError> {
-    let mut request = PutItemRequest::new(side.table.clone(), item);
-    request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
-    let put = || {
-        run_blocking(CallContext::bulk(), |done| {
-            side.database.start(Call::PutItem(request.clone(), done))
-        })
+    let (table, context) = (side.table.clone(), CallContext::bulk);
+    let capacity = ReturnConsumedCapacity::Indexes;
+    let written = match &write {
+        WriteRequest::Put(item) => side.retry(|| {
+            let mut request = PutItemRequest::new(table.clone(), item.clone());
+            request.return_consumed_capacity = capacity;
+            run_blocking(context(), |done| {
+                side.database.start(Call::PutItem(request, done))
+            })
+            .map(|response| response.consumed_capacity.total())
+        }),
+        WriteRequest::Delete(key) => side.retry(|| {
+            let mut request = DeleteItemRequest::new(table.clone(), key.clone());
+            request.return_consumed_capacity = capacity;
+            run_blocking(context(), |done| {
+                side.database.start(Call::DeleteItem(request, done))
+            })
+            .map(|response| response.consumed_capacity.total())
+        }),
     };
-    match retry_throttled(&side.caller, put) {
-        Ok(response) => counts.write_units += response.consumed_capacity.total(),
-        Err(error) if is_item_error(&error) => {
+    match written {
+        Ok(units) => counts.write_units += units,
+        Err(CopyError::Database { error, .. }) if is_item_error(&error) => {
+            let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = &write;
             counts.rejected += 1;
-            on_rejected(&request.item, &error);
+            on_rejected(item, &error);
         }
-        Err(error) => return Err(side.error(error)),
+        Err(error) => return Err(error),
     }
     Ok(())
 }
@@ -202,7 +203,8 @@ mod tests {
     fn batches_are_cut_by_number_and_by_bytes() {
         let check = |bytes: usize, count: usize, expected: &[usize]| {
             let item = Item::from([("k", AttributeValue::S("x".repeat(bytes - 1)))]);
-            let lengths: Vec<usize> = batches(vec![item; count]).iter().map(Vec::len).collect();
+            let writes = vec![WriteRequest::Put(item); count];
+            let lengths: Vec<usize> = batches(writes).iter().map(Vec::len).collect();
             assert_eq!(lengths, expected, "{count} of {bytes} bytes");
         };
         check(10, 0, &[]);

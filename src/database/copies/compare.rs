@@ -177,7 +177,8 @@ impl Comparison<'_> {
             return Ok(ControlFlow::Continue(()));
         }
         let [one, two] = &self.sides;
-        let (mut ones, mut twos) = (self.get_items(one, &keys)?, self.get_items(two, &keys)?);
+        let items = |side| get_items(side, &self.key, &keys, self.progress);
+        let (mut ones, mut twos) = (items(one)?, items(two)?);
         for key in keys {
             let items = [ones.remove(&key), twos.remove(&key)];
             if items[0] != items[1] && on_difference(&Difference { key, items }).is_break() {
@@ -186,55 +187,56 @@ impl Comparison<'_> {
         }
         Ok(ControlFlow::Continue(()))
     }
-
-    fn key_of_item(&self, side: &CopySide, item: &Item) -> Result<Key, CopyError> {
-        item.key(&self.key).ok_or_else(|| without_key(side))
-    }
-
-    /// Returns the items of these keys that exist.
-    fn get_items(&self, side: &CopySide, keys: &[Key]) -> Result<HashMap<Key, Item>, CopyError> {
-        let mut waiting: Vec<Item> = keys.iter().map(|key| key.to_item(&self.key)).collect();
-        let (mut found, mut patience) = (HashMap::new(), ThrottleBackoff::default());
-        while !waiting.is_empty() {
-            let mut of_table = TableKeys::new(side.table.clone(), waiting.clone());
-            of_table.consistent_read = true;
-            let request = BatchGetItemRequest {
-                request_items: vec![of_table],
-                fault: None,
-                return_consumed_capacity: ReturnConsumedCapacity::Indexes,
-            };
-            let read = side.retry(|| side.database.batch_get_item(&request))?;
-            let read_units = read
-                .page
-                .consumed_capacity
-                .iter()
-                .map(|of| of.total())
-                .sum();
-            self.progress.add(&CopyCounts {
-                read_units,
-                ..CopyCounts::default()
-            });
-            for item in read.responses.into_iter().flatten() {
-                found.insert(self.key_of_item(side, &item)?, item);
-            }
-            let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
-            if left.len() < waiting.len() {
-                patience.reset();
-            } else if !patience
-                .wait(&side.caller)
-                .map_err(|error| side.error(error))?
-            {
-                return Err(side.error(Error::Unavailable(
-                    "the table gives no more items: it has no capacity left, or it is to end",
-                )));
-            }
-            waiting = left;
-        }
-        Ok(found)
-    }
 }
 
-fn without_key(side: &CopySide) -> CopyError {
+/// Returns the items of these keys that exist, read consistently.
+///
+/// # Errors
+/// Those of the service; an item without its key.
+pub fn get_items(
+    side: &CopySide,
+    schema: &KeySchema,
+    keys: &[Key],
+    progress: &CopyProgress,
+) -> Result<HashMap<Key, Item>, CopyError> {
+    let mut waiting: Vec<Item> = keys.iter().map(|key| key.to_item(schema)).collect();
+    let (mut found, mut patience) = (HashMap::new(), ThrottleBackoff::default());
+    while !waiting.is_empty() {
+        let mut of_table = TableKeys::new(side.table.clone(), waiting.clone());
+        of_table.consistent_read = true;
+        let request = BatchGetItemRequest {
+            request_items: vec![of_table],
+            fault: None,
+            return_consumed_capacity: ReturnConsumedCapacity::Indexes,
+        };
+        let read = side.retry(|| side.database.batch_get_item(&request))?;
+        let consumed = read.page.consumed_capacity.iter();
+        progress.add(&CopyCounts {
+            read_units: consumed.map(|of| of.total()).sum(),
+            ..CopyCounts::default()
+        });
+        for item in read.responses.into_iter().flatten() {
+            let key = item.key(schema).ok_or_else(|| without_key(side))?;
+            found.insert(key, item);
+        }
+        let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
+        if left.len() < waiting.len() {
+            patience.reset();
+        } else if !patience
+            .wait(&side.caller)
+            .map_err(|error| side.error(error))?
+        {
+            return Err(side.error(Error::Unavailable(
+                "the table gives no more items: it has no capacity left, or it is to end",
+            )));
+        }
+        waiting = left;
+    }
+    Ok(found)
+}
+
+/// Returns the refusal of an item without its key.
+pub fn without_key(side: &CopySide) -> CopyError {
     CopyError::Refused(format!("{}: an item without its key", side.name))
 }
 

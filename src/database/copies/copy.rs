@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::batches::{OnRejected, put_all};
+use super::batches::{OnRejected, write_all};
 use super::definition::{self, OnIndexProgress};
 use super::journal::CopyCounts;
 use super::journal::{CopyHeader, CopyJournal, CopyJournalError, CopyState};
+use super::origin::CopyOrigin;
 use super::scan::CopyProgress;
 use super::{CopyError, CopySide, scan};
-use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
+use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription, WriteRequest};
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{Error, KeySchema};
 
@@ -44,6 +45,20 @@ pub struct CopyOptions {
     pub restart_option: &'static str,
 }
 
+/// The items of a copy, of an export of its source.
+pub struct ExportedItems {
+    /// The moment of the table that the export has, milliseconds since the epoch.
+    pub exported_ms: u64,
+    /// Puts the items into the table.
+    pub load: Box<dyn Fn(&CopySide) -> Result<CopyCounts, CopyError>>,
+}
+
+impl std::fmt::Debug for ExportedItems {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "an export of {}", self.exported_ms)
+    }
+}
+
 /// An estimate of a copy, from the table's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CopyEstimate {
@@ -60,7 +75,9 @@ pub struct CopyPlan {
     from: CopySide,
     to: CopySide,
     rules: CopyOptions,
-    source: TableDescription,
+    pub source: TableDescription,
+    /// Where the items are taken from, if not from the source.
+    pub export: Option<ExportedItems>,
     /// The TTL attribute of the source table; an error here does not prevent the copy.
     pub ttl_attribute: Result<Option<String>, Error>,
     existing_target: Option<TableDescription>,
@@ -76,6 +93,19 @@ pub enum CopyOutcome {
     Stopped,
 }
 
+impl CopyOutcome {
+    /// Takes a wait that was cancelled by the stop for no failure.
+    pub(super) fn of(ended: Result<Self, CopyError>) -> Result<Self, CopyError> {
+        match ended {
+            Err(CopyError::Database {
+                error: Error::Interrupted,
+                ..
+            }) => Ok(Self::Stopped),
+            ended => ended,
+        }
+    }
+}
+
 impl CopyPlan {
     /// Checks both sides and the progress of an earlier run in `journal`, without changes.
     ///
@@ -87,9 +117,7 @@ impl CopyPlan {
         rules: CopyOptions,
         journal: &Path,
     ) -> Result<Self, CopyError> {
-        let source = definition::describe(&from)?;
-        let source = source
-            .ok_or_else(|| CopyError::Refused(format!("{}: there is no such table", from.name)))?;
+        let source = definition::existing(&from)?;
         let earlier_run = if journal.exists() {
             Some(CopyJournal::open(journal)?)
         } else {
@@ -104,6 +132,7 @@ impl CopyPlan {
             to,
             rules,
             source,
+            export: None,
             ttl_attribute: expiry,
             existing_target,
             path: journal.to_owned(),
@@ -155,7 +184,7 @@ impl CopyPlan {
             (None, _) if self.rules.create => Ok(()),
             (None, _) => self.refuse("there is no such table; --create makes it"),
             (Some(_), ExistingTargetMode::Refuse) => {
-                self.refuse("there is a table of that name; --replace drops it first, --to-table NAME takes another name")
+                self.refuse("there is a table of that name; --replace drops it first, --to-table NAME takes another name, `ddbfs sync` brings a copy up to date")
             }
             (Some(_), ExistingTargetMode::Replace) => Ok(()),
             (Some(there), ExistingTargetMode::Merge) => self.check_key(&there.schema.key),
@@ -195,7 +224,9 @@ impl CopyPlan {
     pub fn estimate(&self) -> CopyEstimate {
         let (items, bytes) = (self.source.item_count, self.source.table_size_bytes);
         let done = self.earlier_counts().unwrap_or_default().items;
-        let part = if items == 0 {
+        let part = if self.export.is_some() {
+            0.0
+        } else if items == 0 {
             1.0
         } else {
             items.saturating_sub(done) as f64 / items as f64
@@ -223,7 +254,7 @@ impl CopyPlan {
             // Eventually consistent: half.
             read_units: part * bytes as f64 / READ_UNIT_BYTES as f64 / 2.0,
             write_units: part * (units(items, bytes) + of_indexes.sum::<f64>()),
-            rejected: 0,
+            ..CopyCounts::default()
         };
         CopyEstimate { items, bytes, left }
     }
@@ -246,13 +277,7 @@ impl CopyPlan {
             to: self.to.for_caller(&caller),
             ..self
         };
-        match tally.stop_on_error(|| asking.copy(tally, on_rejected, watch)) {
-            Err(CopyError::Database {
-                error: Error::Interrupted,
-                ..
-            }) => Ok(CopyOutcome::Stopped),
-            ended => ended,
-        }
+        CopyOutcome::of(tally.stop_on_error(|| asking.copy(tally, on_rejected, watch)))
     }
 
     fn copy(
@@ -265,14 +290,40 @@ impl CopyPlan {
             Some(earlier) => earlier,
             None => self.begin()?,
         };
+        let to_id = match &state.to_id {
+            Some(to_id) => to_id.clone(),
+            None => self.ensure_target()?,
+        };
+        // A copy that was begun by a version without origins has none.
+        let mut origin = match self.to.local {
+            Some(_) => CopyOrigin::read(&self.path)?,
+            None => None,
+        };
+        if let Some(origin) = &mut origin {
+            origin.to_id = Some(to_id.clone());
+            origin.save(&self.path)?;
+        }
         if state.to_id.is_none() {
-            journal.record_target(self.ensure_target()?)?;
+            journal.record_target(to_id)?;
         }
         tally.add(&state.counts);
-        scan::scan(&self.from, state.positions, tally, &|request| {
+        let positions = match &self.export {
+            None => state.positions,
+            Some(export) => {
+                // With the time of another export, changes would be missing.
+                if origin.as_ref().map(|origin| origin.since_ms) != Some(export.exported_ms) {
+                    return self
+                        .refuse("the copy was not begun with this export; --replace begins anew");
+                }
+                tally.add(&(export.load)(&self.to)?);
+                Vec::new()
+            }
+        };
+        scan::scan(&self.from, positions, tally, &|request| {
             let read = self.from.retry(|| self.from.database.scan(request))?;
-            let items = read.items.unwrap_or_default();
-            let mut counts = put_all(&self.to, items, on_rejected)?;
+            let items = read.items.unwrap_or_default().into_iter();
+            let puts = items.map(WriteRequest::Put).collect();
+            let mut counts = write_all(&self.to, puts, on_rejected)?;
             counts.read_units = read.page.consumed_capacity.total();
             let segment = request.segment.map_or(0, |segment| segment.index);
             journal.record_page(segment, read.page.last_evaluated_key.as_ref(), counts)?;
@@ -288,6 +339,10 @@ impl CopyPlan {
                 definition::enable_ttl(&self.to, attribute)?;
             }
         }
+        if let Some(origin) = &mut origin {
+            origin.complete(&self.to)?;
+            origin.save(&self.path)?;
+        }
         journal.remove()?;
         Ok(CopyOutcome::Whole)
     }
@@ -295,6 +350,11 @@ impl CopyPlan {
     fn begin(&self) -> Result<(CopyJournal, CopyState), CopyError> {
         if self.rules.existing == ExistingTargetMode::Replace && self.existing_target.is_some() {
             self.drop_target()?;
+        }
+        if self.to.local.is_some() {
+            let export = self.export.as_ref();
+            let since_ms = export.map_or(self.source.at_ms, |export| export.exported_ms);
+            CopyOrigin::new(&self.from, &self.source, since_ms)?.save(&self.path)?;
         }
         let (journal, earlier) = CopyJournal::open(&self.path)?;
         if earlier.is_some() && !self.rules.restart {

@@ -37,6 +37,15 @@ pub fn describe(side: &CopySide) -> Result<Option<TableDescription>, CopyError> 
         .map_err(|error| side.error(error))
 }
 
+/// Returns the description of a table that exists.
+///
+/// # Errors
+/// `Refused` if there is no such table; an error of the service.
+pub fn existing(side: &CopySide) -> Result<TableDescription, CopyError> {
+    let refused = || CopyError::Refused(format!("{}: there is no such table", side.name));
+    describe(side)?.ok_or_else(refused)
+}
+
 /// Returns the TTL attribute of the table, if TTL is enabled.
 ///
 /// # Errors

@@ -19,7 +19,6 @@ use serde_json::Value;
 use crate::codec::digest::{digest, hex};
 use crate::codec::dynamodb_json;
 use crate::model::Item;
-use crate::model::api::TableDescription;
 
 const VERSION: u32 = 1;
 
@@ -30,9 +29,6 @@ pub const SEGMENTS_MAX: u32 = 256;
 const DIRECTORY: &str = "copies";
 /// The first word of the name of a copy into the data directory.
 pub const PULL: &str = "pull";
-/// The length that is read of a journal to find an incomplete pull: its first two lines are
-/// shorter.
-const HEAD_BYTES_MAX: u64 = 64 * 1024;
 
 /// Returns the path of the journal in a data directory, for the copy that these words name.
 #[must_use]
@@ -41,55 +37,6 @@ pub fn path(data: &Path, words: &[&str]) -> PathBuf {
         "{}.ndjson",
         hex(&digest(words.join("\n").as_bytes()))
     ))
-}
-
-/// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
-#[must_use]
-pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<String> {
-    let path = path(data, &[PULL, table.schema.name.as_str()]);
-    unfinished_at(&path, table.schema.name.as_str(), |to_id| match to_id {
-        Some(to_id) => to_id == table.table_id,
-        // The copy ended before it recorded the table.
-        None => table.item_count == 0,
-    })
-}
-
-/// Reads the beginning of a journal; `is_same` gets the id of the target table, if it is recorded.
-fn unfinished_at(
-    path: &Path,
-    name: &str,
-    is_same: impl FnOnce(Option<&str>) -> bool,
-) -> Option<String> {
-    let unknown = |error: CopyJournalError| {
-        Some(format!(
-            "whether {name} is whole is not known, as the journal of its pull cannot be read: {error}"
-        ))
-    };
-    let damaged = || unknown(CopyJournalError::Damaged(path.display().to_string()));
-    let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES_MAX).read_to_end(&mut text));
-    match read {
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return unknown(io_error(path, error)),
-    }
-    // A copy that has just begun may have written no whole line yet.
-    let mut lines = text
-        .split_inclusive(|&byte| byte == b'\n')
-        .filter(|line| line.ends_with(b"\n"))
-        .map(serde_json::from_slice);
-    let Ok(CopyJournalLine::Head(head)) = lines.next()? else {
-        return damaged();
-    };
-    let is_same = match lines.next() {
-        Some(Ok(CopyJournalLine::Target { to_id })) => is_same(Some(&to_id)),
-        Some(_) => return damaged(),
-        None => is_same(None),
-    };
-    is_same.then(|| {
-        let from = head.from.escape_debug();
-        format!("{name} is not whole: a pull of {from} has not ended, and items and indexes are missing; the same `ddbfs pull` goes on with it")
-    })
 }
 
 /// The work of a copy or comparison.
@@ -103,6 +50,11 @@ pub struct CopyCounts {
     pub write_units: f64,
     /// Items that the target refused.
     pub rejected: u64,
+    /// Items that a sync put, and that it deleted.
+    #[serde(default)]
+    pub put: u64,
+    #[serde(default)]
+    pub deleted: u64,
 }
 
 impl CopyCounts {
@@ -111,6 +63,8 @@ impl CopyCounts {
         self.read_units += other.read_units;
         self.write_units += other.write_units;
         self.rejected += other.rejected;
+        self.put += other.put;
+        self.deleted += other.deleted;
     }
 }
 
@@ -306,7 +260,7 @@ impl CopyJournal {
     }
 }
 
-fn io_error(path: &Path, source: io::Error) -> CopyJournalError {
+pub(super) fn io_error(path: &Path, source: io::Error) -> CopyJournalError {
     CopyJournalError::Io {
         path: path.display().to_string(),
         source,
@@ -377,6 +331,7 @@ mod tests {
             read_units: 1.5,
             write_units: 2.0,
             rejected: 1,
+            ..CopyCounts::default()
         };
         {
             let (journal, state) = CopyJournal::open(&path).unwrap();
@@ -416,45 +371,13 @@ mod tests {
                 items: 6,
                 read_units: 3.0,
                 write_units: 4.0,
-                rejected: 2
+                rejected: 2,
+                ..CopyCounts::default()
             }
         );
         assert_eq!(fs::metadata(&path).unwrap().len(), whole as u64);
         journal.remove().unwrap();
         assert!(!path.exists());
-    }
-
-    #[test]
-    fn an_unfinished_pull_is_told_and_so_is_a_damaged_journal() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a");
-        let head =
-            "{\"version\":1,\"from\":\"A\",\"from_id\":\"i\",\"segments\":1,\"makes\":true}\n";
-        let told = |text: Option<String>| {
-            match text {
-                Some(text) => fs::write(&path, text).unwrap(),
-                None => fs::remove_file(&path).unwrap(),
-            }
-            unfinished_at(&path, "T", |to_id| to_id.is_none_or(|id| id == "mine"))
-                .unwrap_or_default()
-        };
-        let unfinished = "T is not whole: a pull of A";
-        let unknown = "whether T is whole is not known";
-        for (text, expected) in [
-            ("", ""),
-            ("{\"version\"", ""),
-            ("x\n", unknown),
-            (head, unfinished),
-            (&format!("{head}{{\"to_id\":\"mi"), unfinished),
-            (&format!("{head}{{\"to_id\":\"mine\"}}\n"), unfinished),
-            (&format!("{head}{{\"to_id\":\"other\"}}\n"), ""),
-            (&format!("{head}x\n"), unknown),
-        ] {
-            let told = told(Some(text.to_owned()));
-            assert!(told.starts_with(expected), "{text:?}: {told}");
-            assert_eq!(told.is_empty(), expected.is_empty(), "{text:?}: {told}");
-        }
-        assert_eq!(told(None), "");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Copies and comparisons of tables by DynamoDB operations alone, so that either side may be any
-//! service: `ddbfs pull`, `push` and `diff`.
+//! service: `ddbfs pull`, `push`, `sync` and `diff`.
 //!
 //! ```text
 //! copy     one copy, from checks to end   definition  the table's definition   journal  the resumable positions
 //! compare  one comparison                 scan        the parallel Scan        batches  the writes of a page
+//! sync     a copy made as its source      origin      the source of a copy
 //! ```
 //!
 //! A copy is a parallel Scan with one thread for each segment. The items of a page are put, and
@@ -17,11 +18,13 @@ pub mod compare;
 pub mod copy;
 pub mod definition;
 pub mod journal;
+pub mod origin;
 pub mod scan;
+pub mod sync;
 
 use std::sync::Arc;
 
-use super::{Database, cancel::CancelToken};
+use super::{Browse, Database, cancel::CancelToken};
 use crate::model::{Error, TableName};
 
 /// One side of a copy or comparison: a table of a database.
@@ -31,6 +34,8 @@ pub struct CopySide {
     pub table: TableName,
     /// The name in messages: `Orders`, `http://127.0.0.1:8000/Orders`.
     pub name: String,
+    /// The database of a data directory.
+    pub local: Option<Arc<dyn Browse>>,
     /// The caller for which the database is asked.
     pub caller: CancelToken,
 }
@@ -64,6 +69,7 @@ impl CopySide {
             database,
             table,
             name,
+            local: None,
             caller: CancelToken::default(),
         }
     }

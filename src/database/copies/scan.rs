@@ -87,6 +87,14 @@ fn read_segment(
     }
 }
 
+impl CopySide {
+    /// Calls until the request is not throttled, or the backoff ends; an error is attributed to this
+    /// side.
+    pub(super) fn retry<T>(&self, call: impl FnMut() -> Result<T, Error>) -> Result<T, CopyError> {
+        retry_throttled(&self.caller, call).map_err(|error| self.error(error))
+    }
+}
+
 /// The counts of all threads, and the flag that stops them.
 pub struct CopyProgress {
     counts: Mutex<CopyCounts>,

@@ -9,7 +9,7 @@ use super::LocalDatabase;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
-use crate::database::copies::journal;
+use crate::database::copies::origin;
 use crate::database::{
     Browse, Collection, Completion, DeferredCharge, EntryKey, EntryRange, EntryStat, ListPosition,
     PartitionKey, RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
@@ -22,6 +22,7 @@ use crate::engine::index_life::violations;
 use crate::engine::read::source;
 use crate::engine::read::source::ReadSource;
 use crate::engine::runtime::ReadView;
+use crate::engine::runtime::batch::last_version;
 use crate::expr::normal_form::RequestPart;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::CommitObserver;
@@ -32,7 +33,7 @@ use crate::model::api::table_control::{
 use crate::model::api::tables::{AbsentEntry, IndexEstimate};
 use crate::model::api::{
     CreateTableRequest, DeleteItemResponse, IndexDefinition, MeasuredResponse, Segment,
-    TableDescription, UpdateTableRequest,
+    TableDescription, UpdateTableRequest, Version,
 };
 use crate::model::error::StoreError;
 use crate::model::metrics::{HashRange, MeteredOperation};
@@ -55,12 +56,16 @@ impl Browse for LocalDatabase {
         Ok(catalog::all_tables(self.engine.view()?.read())?)
     }
 
+    fn last_version(&self) -> Result<Version, Error> {
+        Ok(last_version(self.engine.view()?.read())?)
+    }
+
     fn incomplete_pull(&self, table: &TableName) -> Result<Option<String>, Error> {
         let Some(data) = &self.data_dir else {
             return Ok(None);
         };
         let described = self.engine.describe(table)?;
-        Ok(described.and_then(|table| journal::incomplete_pull(data, &table)))
+        Ok(described.and_then(|table| origin::incomplete_pull(data, &table)))
     }
 
     fn stats(&self, source: &SourceName) -> Result<SourceStats, Error> {

@@ -2,16 +2,16 @@
 //! several side by side; a follower of the stream reads one iterator. `client` reads streams by it.
 //!
 //! A shard is read from its beginning when its parent was read to its end, so that the changes of
-//! an item are in their order. The iterator's text holds the position in every shard. An expired
-//! iterator is requested again after the last record returned: of parallel shards, records that
-//! were unread by then and have a smaller number are missed.
+//! an item are in their order. The iterator's text holds the position in every shard, with the
+//! number of its last record: a shard's iterator, which the service forgets after 15 minutes, is
+//! requested again behind that record, or from the beginning of the shard.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::api::{
     DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse,
     GetShardIteratorRequest, GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition,
-    ShardRange, StreamName, StreamStatus,
+    ShardRange, StreamName, StreamRecord, StreamStatus,
 };
 use crate::model::error::StreamError;
 use crate::model::{Error, TableName};
@@ -28,9 +28,67 @@ struct StreamPosition {
     label: String,
     /// The time in milliseconds since the epoch before which records are skipped.
     since_ms: u64,
-    /// The shards that are read, with their iterators; `None` at the end of a shard with children
-    /// that the service does not report yet.
-    shards: Vec<(String, Option<String>)>,
+    shards: Vec<ShardCursor>,
+}
+
+/// The position in a shard that is read.
+#[derive(Serialize, Deserialize)]
+struct ShardCursor {
+    id: String,
+    /// `None` at the end of a shard with children that the service does not report yet.
+    iterator: Option<String>,
+    /// The number of the last record read.
+    last: Option<String>,
+    /// True if no record before the iterator is missing while there is no last one.
+    is_from_start: bool,
+}
+
+impl ShardCursor {
+    fn new(
+        service: &dyn Streams,
+        stream: &StreamName,
+        id: &str,
+        position: ShardPosition,
+    ) -> Result<Self, Error> {
+        let answer = service.get_shard_iterator(GetShardIteratorRequest {
+            stream: stream.clone(),
+            shard_id: id.to_owned(),
+            position,
+        })?;
+        Ok(Self {
+            id: id.to_owned(),
+            iterator: Some(answer.shard_iterator),
+            last: None,
+            is_from_start: position == ShardPosition::TrimHorizon,
+        })
+    }
+
+    /// Reads the next records, with another iterator if this one has expired.
+    fn read(
+        &mut self,
+        service: &dyn Streams,
+        stream: &StreamName,
+        mut request: GetRecordsRequest,
+    ) -> Result<Vec<StreamRecord>, Error> {
+        let last = self.last.as_deref().map(SequenceNumber::parse_lenient);
+        let again = match last {
+            Some(Some(number)) => Some(ShardPosition::AfterSequenceNumber(number)),
+            _ => self.is_from_start.then_some(ShardPosition::TrimHorizon),
+        };
+        let answer = match (service.get_records(request.clone()), again) {
+            (Err(Error::Stream(StreamError::ExpiredIterator)), Some(position)) => {
+                let iterator = Self::new(service, stream, &self.id, position)?.iterator;
+                request.shard_iterator = iterator.unwrap_or_default();
+                service.get_records(request)?
+            }
+            (answer, _) => answer?,
+        };
+        self.iterator = answer.next_shard_iterator;
+        if let Some(record) = answer.records.last() {
+            self.last = Some(record.sequence_number.to_string());
+        }
+        Ok(answer.records)
+    }
 }
 
 impl StreamPosition {
@@ -136,20 +194,9 @@ pub fn combined_iterator(
     } else {
         0
     };
-    let iterator = |(shard_id, position): (&str, ShardPosition)| {
-        let one = GetShardIteratorRequest {
-            stream: request.stream.clone(),
-            shard_id: shard_id.to_owned(),
-            position,
-        };
-        Ok((
-            shard_id.to_owned(),
-            Some(service.get_shard_iterator(one)?.shard_iterator),
-        ))
-    };
     let shards = starting_shards(&shards, request.position)
         .into_iter()
-        .map(iterator)
+        .map(|(id, position)| ShardCursor::new(service, &request.stream, id, position))
         .collect::<Result<_, Error>>()?;
     let place = StreamPosition {
         table: request.stream.table_name.clone(),
@@ -238,23 +285,19 @@ pub fn combined_records(
     let mut place: StreamPosition =
         serde_json::from_str(&request.shard_iterator).map_err(|_| StreamError::Iterator)?;
     let mut records = Vec::new();
-    for (_, iterator) in &mut place.shards {
+    let stream = place.stream();
+    for cursor in &mut place.shards {
         let limit = request
             .limit
             .map(|limit| limit.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX)));
         // With the limit reached, a shard keeps its iterator for the next call.
-        if let Some(shard_iterator) = iterator.take_if(|_| limit != Some(0)) {
-            let answer = service.get_records(GetRecordsRequest {
+        if let Some(shard_iterator) = cursor.iterator.clone().filter(|_| limit != Some(0)) {
+            let one = GetRecordsRequest {
                 shard_iterator,
                 limit,
-            })?;
-            records.extend(
-                answer
-                    .records
-                    .into_iter()
-                    .filter(|record| record.created_ms >= place.since_ms),
-            );
-            *iterator = answer.next_shard_iterator;
+            };
+            let read = cursor.read(service, &stream, one)?.into_iter();
+            records.extend(read.filter(|record| record.created_ms >= place.since_ms));
         }
     }
     // The next call begins with another shard, so that a busy one does not starve the others.
@@ -274,34 +317,31 @@ pub fn combined_records(
 
 /// Replaces shards that were read to their end by their children.
 fn follow_children(service: &dyn Streams, place: &mut StreamPosition) -> Result<(), Error> {
-    if place.shards.iter().all(|(_, iterator)| iterator.is_some()) {
+    if place.shards.iter().all(|cursor| cursor.iterator.is_some()) {
         return Ok(());
     }
     let stream = place.stream();
     let answer = describe_all_shards(service, &stream)?;
     let mut shards = Vec::new();
-    for (shard_id, iterator) in std::mem::take(&mut place.shards) {
+    for cursor in std::mem::take(&mut place.shards) {
         let children = answer.shards.iter().filter(|shard| {
-            iterator.is_none() && shard.parent_shard_id.as_ref() == Some(&shard_id)
+            cursor.iterator.is_none() && shard.parent_shard_id.as_ref() == Some(&cursor.id)
         });
         let before = shards.len();
         for child in children {
-            let (stream, shard_id) = (stream.clone(), child.shard_id.clone());
-            let request = GetShardIteratorRequest {
-                stream,
-                shard_id: shard_id.clone(),
-                position: ShardPosition::TrimHorizon,
-            };
-            shards.push((
-                shard_id,
-                Some(service.get_shard_iterator(request)?.shard_iterator),
-            ));
+            let position = ShardPosition::TrimHorizon;
+            shards.push(ShardCursor::new(
+                service,
+                &stream,
+                &child.shard_id,
+                position,
+            )?);
         }
         // A closed shard without visible children stays, because the service may not report its
         // child yet; in a disabled stream there will be none.
         let is_told = shards.len() > before;
-        if iterator.is_some() || (!is_told && answer.status == StreamStatus::Enabled) {
-            shards.push((shard_id, iterator));
+        if cursor.iterator.is_some() || (!is_told && answer.status == StreamStatus::Enabled) {
+            shards.push(cursor);
         }
     }
     place.shards = shards;
@@ -316,7 +356,7 @@ mod tests {
 
     use super::*;
     use crate::model::Item;
-    use crate::model::api::{ChangeOrigin, StreamEvent, StreamRecord, StreamViewType};
+    use crate::model::api::{ChangeOrigin, StreamEvent, StreamViewType};
 
     /// Shards with the numbers of their records, described one at a time; a page has two records.
     struct Family {

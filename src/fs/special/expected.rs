@@ -8,6 +8,7 @@ use crate::fs::{
     open::{node_ops::open_text, prelude::*, text::ExecuteText},
     write::{Commit, LineCheck, TextCheck, TextTarget, TextVerdict},
 };
+use crate::inspect::advice::incomplete_note;
 use crate::inspect::expected;
 use crate::model::api::table_control::{SavedForm, SavedQueryChange};
 
@@ -33,12 +34,13 @@ fn stored(mount: &Mount, table: &TableName) -> Result<Option<String>> {
 /// Returns the text of `access.md`.
 pub fn report(mount: &Mount, node: &Special) -> Result<Vec<u8>> {
     let table = node.try_table()?;
-    let mut text = info::access(mount, node, |table, layout| {
+    let mut text = incomplete_note(&mount.db.incomplete_pull(table)?).into_bytes();
+    text.append(&mut info::access(mount, node, |table, layout| {
         access::markdown(table.0.as_str(), std::slice::from_ref(table), |of| {
             layout.time_span(of)
         })
         .into()
-    })?;
+    })?);
     if let Some(expected) = stored(mount, table)? {
         let schema = mount.schema(table)?;
         text.extend(expected::markdown(&*mount.db, &schema, &expected)?.into_bytes());

@@ -156,6 +156,13 @@ impl LmdbEnvironment {
         })
     }
 
+    /// Gives up the memory of the map's pages that were read: the map is made anew.
+    pub fn release_pages(&self) {
+        if let Err(error) = self.follow_map() {
+            log::debug!("the pages of the map stay in memory: {error}");
+        }
+    }
+
     /// Begins a read transaction of the last commit.
     pub fn snapshot(&self) -> Result<LongKeys<LmdbSnapshot<'_>>, StoreError> {
         let (mut readers_cleared, mut reopened) = (false, false);

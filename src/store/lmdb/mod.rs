@@ -187,6 +187,10 @@ impl Store for LmdbStore {
         self.environment.info()
     }
 
+    fn release_pages(&self) {
+        self.environment.release_pages();
+    }
+
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
         let mut watcher = self.watcher.lock();
         if watcher.is_none() {
