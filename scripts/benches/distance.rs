@@ -32,8 +32,8 @@ const KEYS: [(&str, &str); 4] = [
     ("AWS_EC2_METADATA_DISABLED", "true"),
     ("LC_ALL", "C.UTF-8"),
 ];
-/// What is done, and what it is called. `Bounded/items` has 200 folders of 10 items; `Big/items` folders of 200 and 2,000.
-const JOBS: [(&str, &str); 17] = [
+/// What is done, and what it is called; `$MS` is the distance. `Bounded/items` has 200 folders of 10 items; `Big/items` folders of 200 and 2,000.
+const JOBS: [(&str, &str); 23] = [
     ("ls of the mount", "ls"),
     ("ls -l of 200 items", "ls -l Big/items/some"),
     ("ls -l of 2,000", "ls -l Big/items/many"),
@@ -60,11 +60,32 @@ const JOBS: [(&str, &str); 17] = [
     ("cat items/*/*", "cat Small/items/*/*"),
     (
         "cp -r of 100 files into the mount",
-        "mkdir -p Big/items/new; cp -r \"$SCRATCH\"/new Big/items/",
+        "mkdir -p Big/items/new$MS; cp -r \"$SCRATCH\"/new/. Big/items/new$MS/",
     ),
     (
         "the same, 8 at a time",
-        "mkdir -p Big/items/newer; ls \"$SCRATCH\"/new | xargs -P 8 -I {} cp \"$SCRATCH\"/new/{} Big/items/newer/",
+        "mkdir -p Big/items/newer$MS; ls \"$SCRATCH\"/new | xargs -P 8 -I {} cp \"$SCRATCH\"/new/{} Big/items/newer$MS/",
+    ),
+    (
+        "tar -x of 100 files",
+        "tar -C \"$SCRATCH\" -cf - new | tar -C Big/items --transform s/new/tarred$MS/ -xf -",
+    ),
+    (
+        "cp of 100 files, -o writeback",
+        "mkdir -p Big/items/newest$MS; cp \"$SCRATCH\"/new/* Big/items/newest$MS/",
+    ),
+    ("rm -r of 100", "rm -r Big/items/rm$MS"),
+    (
+        "mv of 20",
+        "for n in {1..20}; do mv Big/items/mv$MS/$n.json Big/items/mv$MS/$((n+1000)).json; done",
+    ),
+    (
+        "cat of a file of each of 50 folders",
+        "for n in {1..50}; do cat Small/items/$n/11.json; done",
+    ),
+    (
+        "200 lines into batch/put, each by itself",
+        "exec 3> Big/batch/put; for n in {1..200}; do echo \"{\\\"pk\\\":\\\"lines$MS\\\",\\\"sk\\\":$n}\" >&3; done; exec 3>&-",
     ),
 ];
 
@@ -93,8 +114,18 @@ pub fn distance(only: Option<&str>) -> Fallible<()> {
     {
         let (mut row, mut asked) = (String::new(), String::new());
         for ms in DISTANCES {
-            let (seconds, operations) =
-                job(&server, Duration::from_millis(ms), script, scratch.path())?;
+            let options = if name.ends_with("-o writeback") {
+                "rw,writeback"
+            } else {
+                "rw"
+            };
+            let (seconds, operations) = job(
+                &server,
+                Duration::from_millis(ms),
+                script,
+                scratch.path(),
+                options,
+            )?;
             write!(row, " {seconds:.2} |")?;
             asked = operations;
         }
@@ -114,13 +145,14 @@ fn database() -> Fallible<LocalDatabase> {
 /// Tables and items, by the mount's own way of putting many.
 fn fill(server: &RunningServer) -> Fallible<()> {
     let proxy = Proxy::before(server.local_addr());
-    let mounted = Mounted::start(&proxy)?;
+    let mounted = Mounted::start(&proxy, "rw")?;
     let script = "mkdir Small@pk:S,sk:N Big@pk:S,sk:N
         pad=$(printf '%0300d' 0)
         for f in $(seq 200); do for n in $(seq 11 20); do echo \"{\\\"pk\\\":\\\"$f\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done; done > Small/batch/put
+        for d in {rm,mv}{1,20,100}; do for n in $(seq 100); do echo \"{\\\"pk\\\":\\\"$d\\\",\\\"sk\\\":$n}\"; done; done > Big/batch/put
         for n in $(seq 1001 1200); do echo \"{\\\"pk\\\":\\\"some\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done > Big/batch/put
         for n in $(seq 1001 3000); do echo \"{\\\"pk\\\":\\\"many\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done > Big/batch/put";
-    mounted.run(script, mounted.dir.path())
+    mounted.run(script, mounted.dir.path(), Duration::ZERO)
 }
 
 /// Seconds of a script on a mount of its own, and what was asked meanwhile.
@@ -129,15 +161,16 @@ fn job(
     distance: Duration,
     script: &str,
     scratch: &std::path::Path,
+    options: &str,
 ) -> Fallible<(f64, String)> {
     let proxy = Proxy::before(server.local_addr());
-    let mounted = Mounted::start(&proxy)?;
+    let mounted = Mounted::start(&proxy, options)?;
     // What was shown to find out whether it is up is over.
     std::thread::sleep(Duration::from_millis(1_100));
     proxy.always(Some(Trouble::Late(distance)));
     proxy.take_operations();
     let begun = Instant::now();
-    mounted.run(script, scratch)?;
+    mounted.run(script, scratch, distance)?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     proxy
@@ -159,7 +192,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn start(proxy: &Proxy) -> Fallible<Self> {
+    fn start(proxy: &Proxy, options: &str) -> Fallible<Self> {
         let dir = tempfile::tempdir()?;
         let point = dir.path().join("mnt");
         std::fs::create_dir(&point)?;
@@ -174,7 +207,8 @@ impl Mounted {
                 "none",
                 "--max-wcu",
                 "none",
-                "-orw",
+                "-o",
+                options,
                 "--endpoint",
                 &proxy.url(),
                 "--data",
@@ -196,12 +230,13 @@ impl Mounted {
         Ok(mounted)
     }
 
-    fn run(&self, script: &str, scratch: &std::path::Path) -> Fallible<()> {
+    fn run(&self, script: &str, scratch: &std::path::Path, distance: Duration) -> Fallible<()> {
         let mut command = Command::new("bash");
         let status = command
             .args(["-ec", script])
             .current_dir(self.dir.path().join("mnt"))
-            .env("SCRATCH", scratch);
+            .env("SCRATCH", scratch)
+            .env("MS", distance.as_millis().to_string());
         if status.stdout(Stdio::null()).status()?.success() {
             Ok(())
         } else {

@@ -122,6 +122,7 @@ impl MountSource {
 pub fn run(args: &MountArgs) -> Result<CommandResult, CliError> {
     let dir = data_dir::resolve(&args.data.at)?;
     let options = ParsedOptions::parse(args.options.iter().map(String::as_str))?;
+    options.check(args.remote.is_enabled())?;
     if args.dry_run {
         return Ok(CommandResult::Done);
     }

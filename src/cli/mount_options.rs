@@ -77,6 +77,11 @@ const OPTIONS: &[OptionSpec] = &[
         set: |o, _| set(&mut o.view.keep_text, true),
     },
     OptionSpec {
+        name: "writeback",
+        help: "with --remote: a write returns before the service has it, and is sent in a batch with others; fsync and unmount wait, a failure is in errors/last",
+        set: |o, _| set(&mut o.view.writeback, true),
+    },
+    OptionSpec {
         name: "durability=",
         help: "durability=power: a write survives kill -9 and a power cut (the default);\ndurability=kill: it survives kill -9; a power cut may lose the last half second",
         set: |o, value| args::durability(value).map(|durability| o.durability = Some(durability)),
@@ -211,6 +216,21 @@ impl ParsedOptions {
             return Err("a ddbfs cannot be remounted: end it with ddbfs umount, then mount it with its new options".to_owned());
         }
         Err(unknown(word))
+    }
+
+    /// Checks that the options make sense for this source.
+    ///
+    /// # Errors
+    /// `Usage` if `writeback` has nothing to write behind.
+    pub fn check(&self, is_remote: bool) -> Result<(), CliError> {
+        let problem = match (self.view.writeback, is_remote, self.is_rw()) {
+            (false, ..) | (true, true, true) => return Ok(()),
+            (true, false, _) => {
+                "the mount option writeback is for --remote: a write to a data directory is durable when it returns; durability=kill makes it faster"
+            }
+            (true, true, false) => "the mount option writeback needs rw too: this mount only reads",
+        };
+        Err(CliError::Usage(problem.to_owned()))
     }
 
     /// True if `rw` is given.

@@ -437,6 +437,15 @@ pub trait Browse: Database {
     /// epoch, and key.
     fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error>;
 
+    /// Waits until all writes that were acknowledged before they ended have ended; see
+    /// [`Gathering::Behind`].
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if the caller has stopped waiting.
+    fn flush_writes(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn store_info(&self) -> crate::store::StoreInfo;
 
     /// Registers an observer of everything that this process writes from now on. After the return,

@@ -20,6 +20,8 @@ pub struct ViewOptions {
     pub restore: bool,
     /// True if an item is shown as the text that was written, as long as that text is cached.
     pub keep_text: bool,
+    /// True if writes end after their call, in batches; of a remote service only.
+    pub writeback: bool,
     /// True if other users may access the mount: the open files of one user must leave memory for
     /// the others.
     pub allow_other: bool,

@@ -605,17 +605,26 @@ impl Filesystem for Shell {
         });
     }
 
-    /// Succeeds: the content of a directory was durable before the call that changed it returned.
-    /// Not ENOSYS, which the kernel would take for success from then on, even of a dead daemon.
+    /// Succeeds at once, but with `-o writeback`: the content of a directory was durable before the
+    /// call that changed it returned. Not ENOSYS, which the kernel would take for success from then
+    /// on, even of a dead daemon.
     fn fsyncdir(
         &self,
-        _request: &Request,
-        _ino: INodeNo,
+        request: &Request,
+        ino: INodeNo,
         _handle: FileHandle,
         _datasync: bool,
         reply: ReplyEmpty,
     ) {
-        reply.ok();
+        let call = self.begin(
+            directory_caller(request),
+            "fsync",
+            ino,
+            None,
+            reply,
+            reply_ok,
+        );
+        call.start(|view, done| view.fsyncdir(ino.0, done));
     }
 
     fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {

@@ -135,7 +135,7 @@ const LOOKS: &str = "find . -path ./.ddb -prune -o -type f -print0 | xargs -0 ca
 /// Writes in every way.
 const WRITES: &str = "echo '{\"status\":\"open\"}' > Orders/items/c7/o9.json; jq -c '.a = 1' Orders/items/c7/o9.json > Orders/items/c7/o9.json
     echo 'SET b = 2' > Orders/items/c7/o9.update; echo '{\"c\":3}' > Orders/items/c7/o9.patch; mv Orders/items/c7/o9.json Orders/items/c7/o8.json
-    echo '{\"customer\":\"c1\",\"id\":\"o1\"}' > Orders/batch/put; echo '{\"customer\":\"c1\",\"id\":\"o1\"}' > Orders/batch/get; cat Orders/batch/result.json
+    seq 30 | sed 's/.*/{\"customer\":\"c1\",\"id\":\"o&\"}/' > Orders/batch/put; echo '{\"customer\":\"c1\",\"id\":\"o1\"}' > Orders/batch/get; cat Orders/batch/result.json
     echo '{\"customer\":\"c1\",\"id\":\"o2\"}' > Orders/batch/atomic; rm -r Orders/items/c1 Orders/items/c7/o8.json
     echo enable expires > Orders/ttl; mkdir 'Made@pk:S'; rmdir Made
     new=$(mktemp); jq '.StreamSpecification = {\"StreamEnabled\":false}' Orders/schema.json > $new; cat $new > Orders/schema.json; rm $new";

@@ -22,3 +22,4 @@ mod mount;
 mod programs;
 mod sync;
 mod transport;
+mod writes;

@@ -39,6 +39,8 @@ struct State {
     next: VecDeque<Option<Trouble>>,
     /// The failure of all others.
     always: Option<Trouble>,
+    /// Failures of one operation, before any of the above: once, or of every request.
+    of_operation: Vec<(String, Trouble, bool)>,
     operations: Vec<String>,
     /// Capacity units in the responses.
     units: f64,
@@ -47,6 +49,20 @@ struct State {
     /// True if counters of tables are replaced by 0, as in a table younger than some hours.
     counts_nothing: bool,
     connections: Vec<TcpStream>,
+}
+
+impl State {
+    fn take_of(&mut self, operation: &str) -> Option<Trouble> {
+        let at = self
+            .of_operation
+            .iter()
+            .position(|(of, ..)| of == operation)?;
+        let (_, trouble, is_once) = self.of_operation[at].clone();
+        if is_once {
+            self.of_operation.remove(at);
+        }
+        Some(trouble)
+    }
 }
 
 /// A running proxy; ends when it is dropped.
@@ -109,6 +125,22 @@ impl Proxy {
     /// Sets the failure of every request without another one.
     pub fn always(&self, trouble: Option<Trouble>) {
         self.shared.state.lock().unwrap().always = trouble;
+    }
+
+    /// Sets the failure of one further request of an operation.
+    pub fn next_of(&self, operation: &str, trouble: Trouble) {
+        let mut state = self.shared.state.lock().unwrap();
+        state
+            .of_operation
+            .push((operation.to_owned(), trouble, true));
+    }
+
+    /// Sets the failure of every request of an operation.
+    pub fn always_of(&self, operation: &str, trouble: Option<Trouble>) {
+        let mut state = self.shared.state.lock().unwrap();
+        state.of_operation.retain(|(of, ..)| of != operation);
+        let always = trouble.map(|trouble| (operation.to_owned(), trouble, false));
+        state.of_operation.extend(always);
     }
 
     /// Returns the operations requested since the last call, each as often as it was.
@@ -208,18 +240,21 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
         let trouble = {
             let mut state = shared.state.lock().unwrap();
             let target = field(&request, "x-amz-target").unwrap_or_default();
-            state
-                .operations
-                .push(target.rsplit('.').next().unwrap_or_default().to_owned());
+            let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+            let of_operation = state.take_of(&operation);
+            state.operations.push(operation);
             state.continued += u64::from(
                 request
                     .windows(18)
                     .any(|part| part == b"\"ExclusiveStartKey"),
             );
-            state
-                .next
-                .pop_front()
-                .unwrap_or_else(|| state.always.clone())
+            match of_operation {
+                Some(trouble) => Some(trouble),
+                None => state
+                    .next
+                    .pop_front()
+                    .unwrap_or_else(|| state.always.clone()),
+            }
         };
         match &trouble {
             Some(Trouble::CutBefore) => return client.shutdown(Shutdown::Both),

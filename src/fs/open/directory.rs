@@ -117,6 +117,8 @@ pub struct DirectoryStream {
     walks: bool,
     /// True if the next batches are to have an [`ItemBatch`](super::dirent::ItemBatch).
     wants_items: bool,
+    /// The number of names read since the beginning, and true if they are all.
+    listed: (u64, bool),
     /// The offset at which a read failed, if its reader got the error.
     pub failed_at: Option<u64>,
 }
@@ -147,6 +149,7 @@ impl DirectoryStream {
             is_slow: false,
             walks: false,
             wants_items: false,
+            listed: (0, false),
             failed_at: None,
         }
     }
@@ -305,6 +308,8 @@ impl DirectoryStream {
         {
             // This batch was read without the attributes of items, which are wanted now: it is read
             // again.
+            let again: usize = self.window.iter().skip(batch).map(DirentBatch::len).sum();
+            self.listed.0 = self.listed.0.saturating_sub((again - at) as u64);
             self.reset_window(self.cursor_before(batch, at), offset);
             (batch, at) = (0, 0);
         }
@@ -357,8 +362,15 @@ impl DirectoryStream {
         self.window.iter().map(DirentBatch::len).sum()
     }
 
+    /// Returns the number of names, if all were read.
+    #[must_use]
+    pub fn listed_to_end(&self) -> Option<u64> {
+        self.listed.1.then_some(self.listed.0)
+    }
+
     fn rewind(&mut self) {
         self.lister = None;
+        self.listed = (0, false);
         self.reset_window(Cursor::Start, DOTDOT_OFFSET);
     }
 
@@ -434,8 +446,10 @@ impl DirectoryStream {
         let fetched = self.fetch(mount, &from, is_wanted, &mut batch);
         if batch.is_empty() {
             self.spare = batch;
+            self.listed.1 = fetched.is_ok();
             return fetched.map(|()| false);
         }
+        self.listed.0 += batch.len() as u64;
         // The names that were found before an error stand; the next read meets the error again.
         self.window.push_back(batch);
         while self.window_len() > WINDOW_LEN && self.window.len() > 2 {

@@ -96,8 +96,18 @@ impl ExecuteText for ItemTarget {
                 .precondition
                 .get_or_insert(Precondition::VersionOrAbsent(version));
         }
+        let gathering = key
+            .as_ref()
+            .filter(|_| known.is_none() && host.mount.options.writeback)
+            // An item that was renamed away is put in its own way.
+            .filter(|_| !host.mount.has_hidden())
+            .filter(|_| open.state.lock().writer.may_end_later(request.precondition))
+            .map(|key| host.write_behind("write", &request.table_name, key, open.path.clone()));
         let (host_clone, open) = (host.clone(), Arc::clone(open));
-        let context = reply.context.clone();
+        let context = CallContext {
+            gathering,
+            ..reply.context.clone()
+        };
         let stored = move |outcome: Result<Version, Error>| match outcome {
             Ok(version) => {
                 {

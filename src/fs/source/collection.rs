@@ -67,6 +67,8 @@ impl NodeOps<Node> for Collection<'_> {
         host.deletes.delete_now(mount, |(table, key)| {
             *table == source.table && key.partition == *value
         });
+        // Deletes that have not ended yet.
+        mount.db.flush_writes()?;
         if mount.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }

@@ -7,6 +7,7 @@ use crate::fs::{
     mount::{call_log, text_cache::FileText},
     node::item_ino,
     open::prelude::*,
+    process::tgid_of,
     write::{ItemTarget, ItemTextWriter, KeyPart, Opener, TargetKey},
 };
 use crate::model::{
@@ -226,13 +227,16 @@ impl NodeOps<Node> for EntryNode {
     /// Opens an item that is not stored. With O_EXCL it is stored from now on. It is stored later,
     /// with its text, if the name does not give the key, if an item that was renamed away still has
     /// that key, and where a program restores or copies a table (`Mount::discards_writes`), since
-    /// no other program writes to it then.
+    /// no other program writes to it then. A program that copies files to a service elsewhere would
+    /// wait twice for each: there the text itself must find no item.
     fn create(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
         if !flags.exclusive || !node.is_writable() {
             return create(host, node, flags);
         }
         let mount = &host.mount;
         let target = target(mount, node)?;
+        let is_copying =
+            mount.db.is_remote() && host.creations.begin_copy(tgid_of(mount.caller.pid));
         let is_hidden = |key| {
             mount.with_deferred(|deferred| {
                 deferred
@@ -241,7 +245,9 @@ impl NodeOps<Node> for EntryNode {
             })
         };
         if target.known_key().is_none_or(|key| {
-            mount.discards_writes(&target.table) || (mount.has_hidden() && is_hidden(key))
+            is_copying
+                || mount.discards_writes(&target.table)
+                || (mount.has_hidden() && is_hidden(key))
         }) {
             return create(host, node, flags);
         }

@@ -15,7 +15,7 @@ use crate::fs::{
         prelude::*,
         text::{FileCall, log_failure, run_text_call},
     },
-    process::{has_pending_signal, may_have_open, same_process},
+    process::{has_pending_signal, may_have_open, same_process, tgid_of},
     tree,
     write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX},
 };
@@ -191,6 +191,25 @@ impl View {
         let Some(handle) = self.handles.get(handle) else {
             return reply(Err(FsError::BadHandle));
         };
+        if let Handle::Item(open) = &*handle
+            && call.is_flush()
+            && self.mount().db.is_remote()
+            && open.state.lock().writer.has_stored()
+        {
+            self.host.creations.end_copy(tgid_of(open.opener));
+        }
+        let reply = match &*handle {
+            Handle::Item(open) if self.mount().options.writeback => {
+                let state = open.state.lock();
+                let target = state.writer.target();
+                let ino = target
+                    .known_key()
+                    .map_or(open.ino, |key| item_ino(&target.table, &key));
+                drop(state);
+                self.with_late_errors(ino, !call.is_flush(), reply)
+            }
+            _ => reply,
+        };
         match &*handle {
             // Not before the first write of `echo >`, which has the file open under another
             // descriptor then.
@@ -207,6 +226,37 @@ impl View {
             Handle::Scratch(_) | Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
+        }
+    }
+
+    /// Adds to the reply of a call the failure of earlier writes; `waits` for those that have not
+    /// ended.
+    fn with_late_errors(&self, ino: u64, waits: bool, reply: Reply<()>) -> Reply<()> {
+        let host = self.host.clone();
+        Box::new(move |ended| {
+            let host_clone = host.clone();
+            let answer = move || {
+                let settled = if waits {
+                    host.mount.db.flush_writes().map_err(FsError::from)
+                } else {
+                    Ok(())
+                };
+                reply(ended.and(settled).and_then(|()| host.late_errors.take(ino)));
+            };
+            if waits {
+                host_clone.run_long(answer);
+            } else {
+                answer();
+            }
+        })
+    }
+
+    /// Ends the changes in a directory, as fsync of it asks.
+    pub fn fsyncdir(&self, ino: u64, reply: Reply<()>) {
+        if self.mount().options.writeback {
+            self.with_late_errors(ino, true, reply)(Ok(()));
+        } else {
+            reply(Ok(()));
         }
     }
 

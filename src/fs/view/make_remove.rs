@@ -4,10 +4,12 @@
 use super::View;
 use super::kernel_cache::{cached_item, is_listed_name};
 use crate::fs::{
-    open::{link_text, prelude::*},
+    open::{host::behind::RemovalStep, link_text, prelude::*},
+    process::tgid_of,
     special::discarded_writes,
     tree,
 };
+use crate::model::api::Gathering;
 
 impl View {
     /// Makes a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an
@@ -114,6 +116,7 @@ impl View {
 
     /// Removes a file. Of an item this is DeleteItem, answered after its commit.
     pub fn unlink(&self, parent: u64, name: &[u8], reply: Reply<()>) {
+        let parent_ino = parent;
         let found = self.node(parent).and_then(|parent| {
             self.check_change(&parent)?;
             let node = tree::resolve(self.mount(), &parent, name)?;
@@ -154,7 +157,64 @@ impl View {
         } else {
             self.caller().wait
         };
-        tree::unlink(&self.host.with_wait(wait), &node, reply);
+        let host = self.host.with_wait(wait);
+        match &node {
+            Node::Entry(entry) if self.mount().db.is_remote() && node.is_writable() => {
+                match self.gather_unlink(parent_ino, &host, entry, &node, reply) {
+                    Ok((host, reply)) => tree::unlink(&host, &node, reply),
+                    Err((error, reply)) => reply(Err(error)),
+                }
+            }
+            _ => tree::unlink(&host, &node, reply),
+        }
+    }
+
+    /// Lets the delete of an item be sent in a batch with others: with `-o writeback`, or if the
+    /// process removes what it has listed.
+    fn gather_unlink(
+        &self,
+        folder: u64,
+        host: &Host,
+        entry: &EntryNode,
+        node: &Node,
+        reply: Reply<()>,
+    ) -> Result<(Host, Reply<()>), (FsError, Reply<()>)> {
+        let path = self.mount().display_path(node);
+        if self.mount().options.writeback {
+            let (table, key) = (&entry.source.table, &entry.key.base);
+            let behind = host.write_behind("unlink", table, key, path);
+            return Ok((host.with_gathering(Some(behind)), reply));
+        }
+        let listing = self.handles.for_process(folder, self.caller().pid);
+        let listed = match listing.as_deref() {
+            Some(Handle::Directory(stream)) => {
+                stream.try_lock().and_then(|stream| stream.listed_to_end())
+            }
+            _ => None,
+        };
+        let Some(listed) = listed else {
+            return Ok((host.clone(), reply));
+        };
+        let removing = (tgid_of(self.caller().pid), folder);
+        Ok(match host.removals.step(removing, listed) {
+            Err(error) => return Err((error, reply)),
+            Ok(RemovalStep::Alone) => (host.clone(), reply),
+            Ok(RemovalStep::Behind) => {
+                let behind = host.remove_behind(removing, path);
+                (host.with_gathering(Some(behind)), reply)
+            }
+            Ok(RemovalStep::Last) => {
+                let host_clone = host.clone();
+                let last: Reply<()> = Box::new(move |ended| {
+                    host_clone.clone().run_long(move || {
+                        let settled = host_clone.mount.db.flush_writes();
+                        let all = host_clone.removals.end(removing);
+                        reply(ended.and(settled.map_err(FsError::from)).and(all));
+                    });
+                });
+                (host.with_gathering(Some(Gathering::Awaited)), last)
+            }
+        })
     }
 
     /// Removes a directory: a table without items by DeleteTable, a draft, an empty

@@ -223,6 +223,9 @@ impl View {
     /// request; the database is closed by its owner.
     pub fn shut_down(&self) {
         self.host.deletes.shut_down();
+        if let Err(error) = self.state.own_host.mount.db.flush_writes() {
+            log::error!("writes that had not ended at unmount may be lost: {error}");
+        }
         let dropped = self.mount().scratch.lock().all_named();
         if let Some(first) = dropped.first() {
             let path = format!(

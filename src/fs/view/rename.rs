@@ -292,11 +292,17 @@ impl View {
             .precondition
             .or(known.map(Precondition::VersionOrAbsent));
         let host = self.host.clone();
+        let is_plain = request.precondition.is_none() && !self.mount().has_hidden();
+        let gathering = key
+            .as_ref()
+            .filter(|_| is_plain && self.mount().options.writeback)
+            .map(|key| host.write_behind("rename", &table, key, self.mount().display_path(new)));
+        let context = host.with_gathering(gathering).context();
         self.host.put_item(
             request,
             key.clone(),
             pid,
-            VersionReply::new(self.host.context(), move |outcome| match outcome {
+            VersionReply::new(context, move |outcome| match outcome {
                 Ok(version) => {
                     host.cache_written_text(&target, version, &text);
                     match moving {

@@ -222,6 +222,18 @@ impl<T: TextTarget> TextWriter<T> {
             && self.stored.is_none()
     }
 
+    /// True if a commit with this precondition may end after its call: no other process is expected
+    /// to have changed the item, because it is new, or any is to be replaced.
+    #[must_use]
+    pub fn may_end_later(&self, precondition: Option<Precondition>) -> bool {
+        match precondition {
+            None => true,
+            Some(Precondition::Absent) => !self.is_pinned,
+            Some(Precondition::Version(version)) => self.placeholder == Some(version),
+            Some(Precondition::VersionOrAbsent(_)) => false,
+        }
+    }
+
     /// Takes the version that the open made, once: the caller deletes that item, and the next
     /// commit creates it anew.
     pub fn take_placeholder(&mut self) -> Option<Version> {

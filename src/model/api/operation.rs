@@ -159,6 +159,30 @@ pub struct CallContext {
     pub commit_inline: Option<CommitInline>,
     /// True for a part of a bulk load: its units are counted apart from the traffic.
     pub is_bulk: bool,
+    /// Permission to send a put or delete to a service in a batch with others.
+    pub gathering: Option<Gathering>,
+}
+
+/// The end of an operation whose write is sent in a batch with others.
+#[derive(Clone)]
+pub enum Gathering {
+    /// The operation ends when its write has ended.
+    Awaited,
+    /// The operation ends at once, and reads see what it will leave. The function gets the outcome
+    /// of the write.
+    Behind(OnWriteEnd),
+}
+
+/// A function that gets the outcome of a write; it must not block.
+pub type OnWriteEnd = Arc<dyn Fn(Result<(), Error>) + Send + Sync>;
+
+impl std::fmt::Debug for Gathering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Awaited => "Awaited",
+            Self::Behind(_) => "Behind",
+        })
+    }
 }
 
 impl std::fmt::Debug for CallContext {

@@ -8,6 +8,8 @@
 //! | an eventually consistent read may not show an own write yet | for [`EVENTUAL_CONSISTENCY_MS`] it replaces none |
 //! | a write of an item changes entries of indexes | it invalidates all entries of the table's indexes |
 //! | the cache is bounded, and an evicted entry may have been an own write | reads that began before such a write are not cached |
+//! | an evicted entry looks like an item that was not among those of a range (`known`) | a range that began before an eviction is not used |
+//! | a write that was acknowledged before it ended | what it will leave is shown until it has ended, however long |
 //!
 //! The existence of a collection is cached like an item: see [`collection_place`].
 
@@ -16,6 +18,8 @@ use std::hash::Hash;
 
 use parking_lot::Condvar;
 
+pub use super::known::{EntryPlace, ReadStart};
+use super::known::{Folder, KnownRange, KnownRanges};
 use crate::codec::digest::digest;
 use crate::codec::record::{Record, encode, set_version};
 use crate::database::cancel::{CancelToken, POLL_INTERVAL};
@@ -36,8 +40,6 @@ const VERSIONS_MAX: usize = 100_000;
 
 /// A record as [`encode`] makes it, with the version and time that the mount shows.
 pub type CachedRecord = Arc<[u8]>;
-/// A source, and the key of an entry in it.
-pub type EntryPlace = (SourceName, EntryKey);
 
 /// Returns the cache key for the existence of a collection, which no entry has.
 pub fn collection_place(source: &SourceName, partition: &PartitionKey) -> EntryPlace {
@@ -54,11 +56,16 @@ pub fn collection_place(source: &SourceName, partition: &PartitionKey) -> EntryP
     )
 }
 
-/// The beginning of a read.
-#[derive(Debug, Clone, Copy)]
-pub struct ReadStart {
-    number: u64,
-    at_ms: u64,
+/// A read of all items of a folder in a range of sort keys.
+#[derive(Debug)]
+pub struct RangeRead<'r> {
+    pub source: &'r SourceName,
+    /// The partition key; `None` is a table without sort key.
+    pub partition: Option<&'r AttributeValue>,
+    pub from: Option<AttributeValue>,
+    /// The last item's, if there may be more after it.
+    pub to: Option<AttributeValue>,
+    pub items: usize,
 }
 
 /// The state of an item after a write.
@@ -83,6 +90,8 @@ struct PendingWrite {
     count: usize,
     /// True if several were under way at a time.
     overlaps: bool,
+    /// The state to show until the write has ended, if it was acknowledged before.
+    shown: Option<WriteResult<CachedRecord>>,
 }
 
 /// The numbers below which cached reads of a table are invalid.
@@ -98,6 +107,9 @@ struct EntryCacheState {
     last_number: u64,
     /// The number up to which new reads are not cached: the eviction of an own write raises it.
     floor: u64,
+    /// The number up to which known ranges are invalid: any eviction raises it.
+    evicted: u64,
+    ranges: KnownRanges,
     invalidated: HashMap<TableName, InvalidatedUpTo>,
     pending_writes: HashMap<EntryPlace, PendingWrite>,
 }
@@ -119,6 +131,8 @@ impl EntryCache {
             entries: ByteLruMap::new(bytes_max),
             last_number: 0,
             floor: 0,
+            evicted: 0,
+            ranges: KnownRanges::default(),
             invalidated: HashMap::new(),
             pending_writes: HashMap::new(),
         };
@@ -199,21 +213,48 @@ impl EntryCache {
     pub fn get_valid(&self, place: &EntryPlace) -> Option<Option<CachedRecord>> {
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
-        let is_over = state.is_invalidated(place);
-        let held = state.entries.get(place)?;
-        let is_good = !is_over && now_ms < held.began.at_ms.saturating_add(self.ttl_ms);
-        match &held.state {
-            WriteResult::Item(record) if is_good => Some(Some(Arc::clone(record))),
-            WriteResult::Nothing if is_good => Some(None),
-            WriteResult::Item(_) | WriteResult::Nothing | WriteResult::Unknown => None,
+        if let Some(shown) = state.shown(place) {
+            return Some(shown);
         }
+        let is_over = state.is_invalidated(place);
+        let held = state.entries.get(place);
+        let began = held.map(|held| held.began.number);
+        let is_valid = held
+            .filter(|held| !is_over && now_ms < held.began.at_ms.saturating_add(self.ttl_ms))
+            .and_then(|held| held.state.known());
+        is_valid.or_else(|| {
+            // A later read or write of the item prevails.
+            state
+                .ranges
+                .includes(place, |range| {
+                    began.is_none_or(|began| began < range.began.number)
+                        && state.is_range_valid(&place.0.table, range, now_ms, self.ttl_ms)
+                })
+                .then_some(None)
+        })
+    }
+
+    /// Records that all items of a range of sort keys were read, consistently, and are cached.
+    pub fn learn_range(&self, began: ReadStart, read: RangeRead<'_>) {
+        let folder = (
+            read.source.clone(),
+            read.partition.cloned().unwrap_or(AttributeValue::Null),
+        );
+        let range = KnownRange {
+            began,
+            from: read.from,
+            to: read.to,
+            items: read.items,
+        };
+        self.state.lock().ranges.insert(folder, range);
     }
 
     /// Returns the last known item, however old.
     pub fn last_known(&self, place: &EntryPlace) -> Option<CachedRecord> {
-        match &self.state.lock().entries.peek(place)?.state {
-            WriteResult::Item(record) => Some(Arc::clone(record)),
-            WriteResult::Nothing | WriteResult::Unknown => None,
+        let state = self.state.lock();
+        match state.shown(place) {
+            Some(shown) => shown,
+            None => state.entries.peek(place)?.state.known().flatten(),
         }
     }
 
@@ -275,6 +316,25 @@ impl EntryCache {
         }
     }
 
+    /// Registers own writes that are acknowledged before they end: until then these states are
+    /// shown. They end in the order in which they are registered.
+    pub fn show_write(&self, places: &[(EntryPlace, WriteResult<CachedRecord>)]) {
+        let now_ms = self.clock.now_ms();
+        let mut state = self.state.lock();
+        let began = state.next_start(now_ms);
+        for (place, left) in places {
+            let writing = state.pending_writes.entry(place.clone()).or_default();
+            writing.count += 1;
+            let is_folder = collection_of(place).is_some();
+            // The folder of a deleted item may be shown as before, or is asked for.
+            if !(is_folder && matches!(left, WriteResult::Unknown)) {
+                writing.shown = Some(left.clone());
+            }
+            self.flights.detach(place);
+            state.leave(place.clone(), left.clone(), began, self.ttl_ms);
+        }
+    }
+
     /// Ends own writes, and caches the states that they left.
     pub fn end_write(&self, places: Vec<(EntryPlace, WriteResult<CachedRecord>)>) {
         let mut state = self.state.lock();
@@ -282,24 +342,13 @@ impl EntryCache {
         for (place, left) in places {
             // Of overlapping writes it is unknown which one came last.
             let overlapped = state.end_pending(&place);
-            state
-                .invalidated
-                .entry(place.0.table.clone())
-                .or_default()
-                // The write may have changed entries in all indexes of the table.
-                .index_entries = began.number;
-            // A read under way may return the old item: later readers must not wait for it.
             self.flights.detach(&place);
-            state.insert(
-                place,
-                if overlapped {
-                    WriteResult::Unknown
-                } else {
-                    left
-                },
-                began,
-                true,
-            );
+            let left = if overlapped {
+                WriteResult::Unknown
+            } else {
+                left
+            };
+            state.leave(place, left, began, self.ttl_ms);
         }
     }
 
@@ -307,6 +356,7 @@ impl EntryCache {
     pub fn invalidate_all(&self) {
         let mut state = self.state.lock();
         state.entries.retain(|_, _| false);
+        state.ranges.clear();
         // The results of reads under way are not cached either.
         state.floor = state.next_start(self.clock.now_ms()).number;
         self.flights.detach_where(|_| true);
@@ -328,7 +378,79 @@ impl EntryCache {
     }
 }
 
+impl WriteResult<CachedRecord> {
+    /// Returns the item, or its absence (`Some(None)`).
+    fn known(&self) -> Option<Option<CachedRecord>> {
+        match self {
+            Self::Item(record) => Some(Some(Arc::clone(record))),
+            Self::Nothing => Some(None),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Returns the folder whose existence has this cache key.
+fn collection_of(place: &EntryPlace) -> Option<Folder> {
+    let (partition, _) = place.1.index.as_ref()?;
+    let is_existence = place.1.base.partition == AttributeValue::Null;
+    let partition = partition.first().filter(|_| is_existence)?;
+    Some((place.0.clone(), partition.clone()))
+}
+
 impl EntryCacheState {
+    /// Returns the state that an acknowledged write under way will leave.
+    fn shown(&self, place: &EntryPlace) -> Option<Option<CachedRecord>> {
+        self.pending_writes.get(place)?.shown.as_ref()?.known()
+    }
+
+    fn is_range_valid(
+        &self,
+        table: &TableName,
+        range: &KnownRange,
+        now_ms: u64,
+        ttl_ms: u64,
+    ) -> bool {
+        let invalidated = self.invalidated.get(table).map_or(0, |over| over.items);
+        let began = range.began;
+        began.number > self.evicted.max(self.floor).max(invalidated)
+            && now_ms < began.at_ms.saturating_add(ttl_ms)
+    }
+
+    /// Caches the state that an own write left.
+    fn leave(
+        &mut self,
+        place: EntryPlace,
+        left: WriteResult<CachedRecord>,
+        began: ReadStart,
+        ttl_ms: u64,
+    ) {
+        // The write may have changed entries in all indexes of the table.
+        self.invalidated
+            .entry(place.0.table.clone())
+            .or_default()
+            .index_entries = began.number;
+        if let (Some(folder), WriteResult::Unknown) = (collection_of(&place), &left) {
+            // Other items of the folder are known: it exists as long as that is valid.
+            let others = self.ranges.with_items(&folder, |range| {
+                self.is_range_valid(&place.0.table, range, began.at_ms, ttl_ms)
+            });
+            if let Some(since) = others {
+                return self.insert(place, WriteResult::Item(Arc::default()), since, false);
+            }
+        }
+        let before = self.entries.peek(&place).map(|held| &held.state);
+        match (&left, before) {
+            (WriteResult::Nothing, Some(WriteResult::Nothing))
+            | (WriteResult::Item(_), Some(WriteResult::Item(_)))
+            | (WriteResult::Unknown, _) => {}
+            (left, _) => {
+                let is_made = matches!(left, WriteResult::Item(_));
+                self.ranges.count(&place, is_made);
+            }
+        }
+        self.insert(place, left, began, true);
+    }
+
     fn next_start(&mut self, at_ms: u64) -> ReadStart {
         self.last_number += 1;
         ReadStart {
@@ -391,6 +513,9 @@ impl EntryCacheState {
             },
             bytes,
         );
+        if !pushed_out.is_empty() {
+            self.evicted = self.last_number;
+        }
         let own = pushed_out
             .iter()
             .filter(|held| held.is_own)

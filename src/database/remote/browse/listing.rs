@@ -13,7 +13,7 @@
 use std::ops::ControlFlow;
 
 use super::RemoteDatabase;
-use super::cache::{CachedRecord, EntryPlace, collection_place};
+use super::cache::{CachedRecord, EntryPlace, RangeRead, ReadStart, collection_place};
 use super::source::{self, ReadableSource, decode_position};
 use super::walks::{
     EVENTUAL_READ_UNITS, ListRow, ListSubject, ListWalk, NextPage, PageFetcher, ScanCost,
@@ -37,11 +37,15 @@ impl RemoteDatabase {
         after: Option<&ListPosition>,
         visit: &mut dyn FnMut(&ListRow) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        if after.is_none() {
+            self.settle()?;
+        }
         let waiting = self.resume_walk(&source.source, subject, after);
         let is_going_on = after.is_some() && waiting.is_some();
         let fetcher = PageFetcher {
             service: Arc::clone(&self.service),
             cache: Arc::clone(&self.cache),
+            folder: subject.whole_folder(&source),
             source,
             request,
         };
@@ -179,31 +183,109 @@ impl RemoteDatabase {
         key: &Key,
         items: u32,
     ) -> Result<Option<Item>, Error> {
-        let from_key = key.sort.clone().map(SortRange::GreaterOrEqual);
+        let found = self.read_range(table, &key.partition, key.sort.as_ref(), items)?;
+        Ok(found
+            .into_iter()
+            .find(|item| item.key(&table.described.schema.key).as_ref() == Some(key)))
+    }
+
+    /// Reads an item that is probably absent with others: with those after it in its folder, or
+    /// with the whole table if that has no more than `items`.
+    pub(super) fn item_beside_others(
+        &self,
+        table: &ReadableSource,
+        key: &Key,
+        items: u32,
+    ) -> Result<Option<Item>, Error> {
+        if key.sort.is_some() {
+            return self.item_with_prefetch(table, key, items);
+        }
         let request = ReadRequest {
             limit: Some(items),
-            ..table.query(&vec![key.partition.clone()], from_key)
+            consistent_read: true,
+            ..table.scan()
         };
-        let (began, mut found) = (self.cache.begin(), None);
-        source::read_items(&*self.service, &request, &mut |item| {
-            let of = table.key_of(&item)?;
-            if of.base == *key {
+        let (began, mut found, mut count) = (self.cache.begin(), None, 0);
+        let page = source::read_items(&*self.service, &request, &mut |item| {
+            let of = self.cache_item(began, table, &item)?;
+            count += 1;
+            if of == *key {
                 found = Some(item);
-            } else {
-                let record = self.cache.record(&item, &table.key_names());
-                self.cache
-                    .insert(began, (table.source.clone(), of), Some(record), true);
             }
             Ok(())
         })?;
+        if found.is_none() && page.last_evaluated_key.is_some() {
+            // The table has more than the service counted.
+            return self.item(table, key);
+        }
+        if page.last_evaluated_key.is_none() {
+            self.cache.learn_range(
+                began,
+                RangeRead {
+                    source: &table.source,
+                    partition: None,
+                    from: None,
+                    to: None,
+                    items: count,
+                },
+            );
+        }
         Ok(found)
+    }
+
+    /// Reads up to `limit` items of a folder, from a sort key on, and caches them, and that there
+    /// are no others up to the last.
+    pub(super) fn read_range(
+        &self,
+        table: &ReadableSource,
+        partition: &AttributeValue,
+        from: Option<&AttributeValue>,
+        limit: u32,
+    ) -> Result<Vec<Item>, Error> {
+        let from_key = from.cloned().map(SortRange::GreaterOrEqual);
+        let request = ReadRequest {
+            limit: Some(limit),
+            ..table.query(&vec![partition.clone()], from_key)
+        };
+        let (began, mut found, mut last) = (self.cache.begin(), Vec::new(), None);
+        let page = source::read_items(&*self.service, &request, &mut |item| {
+            last = self.cache_item(began, table, &item)?.sort;
+            found.push(item);
+            Ok(())
+        })?;
+        self.cache.learn_range(
+            began,
+            RangeRead {
+                source: &table.source,
+                partition: Some(partition),
+                from: from.cloned(),
+                to: page.last_evaluated_key.and(last),
+                items: found.len(),
+            },
+        );
+        Ok(found)
+    }
+
+    /// Caches an item that a consistent read returned; returns its key.
+    fn cache_item(
+        &self,
+        began: ReadStart,
+        table: &ReadableSource,
+        item: &Item,
+    ) -> Result<Key, Error> {
+        let of = table.key_of(item)?;
+        let (key, record) = (of.base.clone(), self.cache.record(item, &table.key_names()));
+        self.cache
+            .insert(began, (table.source.clone(), of), Some(record), true);
+        Ok(key)
     }
 }
 
 impl RemoteDatabase {
     /// Prefetches the folders that follow one that is about to be listed.
     pub(super) fn prefetch_siblings(&self, source: &ReadableSource, partition: &PartitionKey) {
-        if self.options.prefetches && !self.options.ttl.is_zero() {
+        let may_prefetch = self.options.prefetches && !self.options.ttl.is_zero();
+        if may_prefetch && self.writes.is_idle() {
             self.folder_prefetch
                 .record_listing(&source.source, partition)
                 .into_iter()
@@ -221,9 +303,14 @@ impl RemoteDatabase {
             collection_place(&readable.source, &partition),
         );
         let request = readable.query(&partition, None);
+        let listed = ListSubject::Entries(EntryRange::Collection {
+            partition: partition.clone(),
+            sort_prefix: None,
+        });
         let fetcher = PageFetcher {
             service,
             cache: Arc::clone(&pages),
+            folder: listed.whole_folder(readable),
             source: readable.clone(),
             request,
         };
@@ -247,10 +334,6 @@ impl RemoteDatabase {
         let Some(fetched) = fetched else {
             return self.folder_prefetch.cancel(&source, &partition);
         };
-        let listed = ListSubject::Entries(EntryRange::Collection {
-            partition,
-            sort_prefix: None,
-        });
         let walk = ListWalk {
             next: NextPage::Prefetched(fetched),
             ..ListWalk::default()

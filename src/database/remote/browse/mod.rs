@@ -7,11 +7,13 @@
 //! cache       cache of entries, single flight, count of own writes
 //! tables      cache of definitions             walks        pages of listings under way, their scan cost
 //! source      keys, reads as requests          prefetch     detection of sequential readers
-//! local_state state of the mount in memory
+//! local_state state of the mount in memory      known        ranges of names whose items were all read
+//! write_queue gathers writes into batches
 //! ```
 //! No lock is held over a request.
 
 mod cache;
+mod known;
 mod listing;
 mod local_state;
 mod operations;
@@ -21,13 +23,15 @@ mod reads;
 mod source;
 mod tables;
 mod walks;
+mod write_queue;
 
 use crate::database::prelude::*;
 use cache::{EntryCache, RemoteCommits};
 use local_state::LocalState;
-use prefetch::{FilePrefetch, FolderPrefetch};
+use prefetch::{FilePrefetch, FolderPrefetch, MissedNames};
 use tables::{ServiceHandle, TableCache};
 use walks::{ScanCosts, SuspendedWalks};
+use write_queue::WriteQueue;
 
 use crate::database::cancel::CancelToken;
 use crate::database::layout::Layout;
@@ -93,8 +97,10 @@ pub struct RemoteShared {
     scan_costs: ScanCosts,
     file_prefetch: FilePrefetch,
     folder_prefetch: FolderPrefetch,
+    missed_names: MissedNames,
     local_state: Arc<LocalState>,
     commits: Arc<RemoteCommits>,
+    writes: WriteQueue,
 }
 
 impl Deref for RemoteDatabase {
@@ -140,7 +146,9 @@ impl RemoteDatabase {
             scan_costs: ScanCosts::default(),
             file_prefetch: FilePrefetch::default(),
             folder_prefetch: FolderPrefetch::default(),
+            missed_names: MissedNames::default(),
             local_state: Arc::default(),
+            writes: WriteQueue::new(Arc::clone(&service)),
             commits,
             // A prefetch has no caller, so nothing cancels it.
             prefetch_service: Arc::clone(&service),
@@ -169,6 +177,12 @@ impl RemoteDatabase {
                     .unwrap_or_else(|| Arc::clone(layout))
             }),
         }
+    }
+
+    /// Waits for the writes that were acknowledged before they ended, so that a read by the service
+    /// shows them.
+    fn settle(&self) -> Result<(), Error> {
+        self.writes.settle(&self.caller)
     }
 
     fn service_handle(&self) -> ServiceHandle<'_> {

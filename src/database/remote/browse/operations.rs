@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::RemoteDatabase;
 use super::own_writes::{GuardedWrite, OwnWrites, WriteTarget, guarded_write};
+use super::write_queue::{QueuedRequest, writes_key};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, response};
@@ -23,11 +24,12 @@ use crate::model::api::items::item_operations;
 use crate::model::api::operation::OperationKind;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call,
-    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse,
-    DeleteTableRequest, DeleteTableResponse, ItemAccess, ItemEffect, PutItemRequest,
-    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus,
-    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse,
-    UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, VerbatimRequest, WriteRequest,
+    ConditionParameter, ConsumedCapacity, CreateTableRequest, CreateTableResponse,
+    DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, ItemAccess,
+    ItemEffect, PutItemRequest, PutItemResponse, QueryRequest, ReturnValues, ScanRequest,
+    TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest,
+    UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse,
+    VerbatimRequest, Version, WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
@@ -42,6 +44,12 @@ pub(super) enum InvalidationScope {
 
 impl Database for RemoteDatabase {
     fn start(&self, call: Call) {
+        // Every other call may read what an acknowledged write is about to change.
+        if !matches!(call, Call::PutItem(..) | Call::DeleteItem(..))
+            && let Err(error) = self.settle()
+        {
+            return call.refuse(error);
+        }
         match call {
             Call::PutItem(request, done) => self.put_item(request, done),
             Call::DeleteItem(request, done) => self.delete_item(request, done),
@@ -64,14 +72,17 @@ impl Database for RemoteDatabase {
         request: &BatchGetItemRequest,
         rows: &mut BatchRowSink<'_>,
     ) -> Result<BatchGetItemPage, Error> {
+        self.settle()?;
         self.service.batch_get_rows(request, rows)
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        self.settle()?;
         self.service.query_rows(request, rows)
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        self.settle()?;
         self.service.scan_rows(request, rows)
     }
 
@@ -235,6 +246,25 @@ impl RemoteDatabase {
     fn put_item(&self, mut request: PutItemRequest, completion: Completion<PutItemResponse>) {
         let target =
             self.apply_precondition(guarded_write!(request, &request.item, ItemEffect::Put));
+        let gathering = completion.context.gathering.clone();
+        let target = match (target, gathering) {
+            (Ok(Some(target)), Some(gathering)) if request.return_values == ReturnValues::None => {
+                let queued = match request.condition {
+                    ConditionParameter::None => {
+                        QueuedRequest::Plain(WriteRequest::Put(request.item))
+                    }
+                    _ => QueuedRequest::Put(Box::new(request)),
+                };
+                let response = |version: Option<Version>| PutItemResponse {
+                    attributes: None,
+                    consumed_capacity: ConsumedCapacity::default(),
+                    item_collection_metrics: None,
+                    version: version.unwrap_or_default(),
+                };
+                return self.gather(completion, gathering, target, queued, response);
+            }
+            (target, _) => target,
+        };
         let end = |writes: OwnWrites, put: Result<PutItemResponse, Error>| {
             let version = writes.finish(put.is_ok());
             put.map(|put| PutItemResponse {
@@ -255,6 +285,27 @@ impl RemoteDatabase {
         let wants_old = request.return_values == ReturnValues::AllOld;
         let target =
             self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Delete));
+        let (gathering, is_bulk) = (
+            completion.context.gathering.clone(),
+            completion.context.is_bulk,
+        );
+        let is_plain = !wants_old && matches!(request.condition, ConditionParameter::None);
+        let target = match (target, gathering) {
+            // A batch does not tell if there was an item.
+            (Ok(Some(target)), Some(gathering))
+                if is_plain && (is_bulk || self.is_known(&target)) =>
+            {
+                let queued = QueuedRequest::Plain(WriteRequest::Delete(request.key));
+                let response = |_| DeleteItemResponse {
+                    attributes: None,
+                    consumed_capacity: ConsumedCapacity::default(),
+                    item_collection_metrics: None,
+                    existed: true,
+                };
+                return self.gather(completion, gathering, target, queued, response);
+            }
+            (target, _) => target,
+        };
         let end = move |writes: OwnWrites, deleted: Result<DeleteItemResponse, Error>| {
             writes.finish(deleted.is_ok());
             deleted.map(|deleted| DeleteItemResponse {
@@ -348,18 +399,6 @@ impl RemoteDatabase {
             Call::TransactWriteItems(request, completion)
         });
     }
-}
-
-/// True if this is the write of the item under this key.
-fn writes_key(write: &WriteRequest, key: &crate::model::Key) -> bool {
-    // The key's attribute names are not at hand here. A match of any attribute is enough, because
-    // too many matches only invalidate too much.
-    let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
-    item.0.values().any(|value| *value == key.partition)
-        && key
-            .sort
-            .as_ref()
-            .is_none_or(|sort| item.0.values().any(|value| value == sort))
 }
 
 impl RemoteDatabase {

@@ -6,6 +6,7 @@ use super::cache::{
     CachedRecord, EntryCache, EntryPlace, RemoteCommits, WriteResult, collection_place,
 };
 use super::source::{ReadableSource, base_entry};
+use super::write_queue::{ItemPlace, QueuedRequest};
 use crate::codec::record::Record;
 use crate::database::Completion;
 use crate::database::prelude::*;
@@ -14,8 +15,8 @@ use crate::expr::order::Comparator;
 use crate::expr::write::ExpressionWriter;
 use crate::expr::{PlaceholderScope, Predicate};
 use crate::model::api::{
-    Call, ConditionParameter, GetItemRequest, ItemAccess, ItemEffect, Placeholders, Precondition,
-    Version, WriteListener,
+    Call, ConditionParameter, Gathering, GetItemRequest, ItemAccess, ItemEffect, Placeholders,
+    Precondition, Version, WriteListener,
 };
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Key, KeySchema};
@@ -30,6 +31,10 @@ pub struct WriteTarget {
 }
 
 impl WriteTarget {
+    fn place(&self) -> ItemPlace {
+        (self.table.source.table.clone(), self.key.clone())
+    }
+
     fn places(&self) -> [EntryPlace; 2] {
         let source = &self.table.source;
         [
@@ -83,9 +88,37 @@ pub struct OwnWrites {
     commits: Arc<RemoteCommits>,
     listener: Option<Arc<dyn WriteListener>>,
     targets: Vec<WriteTarget>,
+    /// The states that are shown, if the writes were acknowledged before their end.
+    shown: Option<Vec<(EntryPlace, WriteResult<CachedRecord>)>>,
 }
 
 impl OwnWrites {
+    /// Registers writes that are about to be sent, so that overlapping ones are detected.
+    fn begin(
+        database: &RemoteDatabase,
+        listener: Option<Arc<dyn WriteListener>>,
+        targets: Vec<WriteTarget>,
+        is_shown: bool,
+    ) -> Self {
+        let mut writes = Self {
+            cache: Arc::clone(&database.cache),
+            commits: Arc::clone(&database.commits),
+            listener,
+            targets,
+            shown: None,
+        };
+        if is_shown {
+            let left = writes.left(true);
+            writes.cache.show_write(&left);
+            writes.commits.add();
+            writes.shown = Some(left);
+        } else {
+            let places = writes.targets.iter().flat_map(WriteTarget::places);
+            writes.cache.begin_write(&places.collect::<Vec<_>>());
+        }
+        writes
+    }
+
     /// Sets the result of an update, if there is one target; `None` means that the item is gone.
     pub fn set_result(&mut self, item: Option<Item>) {
         if let [target] = &mut self.targets[..] {
@@ -104,31 +137,57 @@ impl OwnWrites {
 
     /// Ends the writes, and updates the cache before any waiting reader asks. Returns the version
     /// of the first item with a known state.
-    pub fn finish(self, is_done: bool) -> Option<Version> {
-        let (mut places, mut first) = (Vec::new(), None);
+    pub fn finish(mut self, is_done: bool) -> Option<Version> {
+        let places = match self.shown.take() {
+            Some(shown) if is_done => shown,
+            shown => {
+                self.listener = self.listener.take().filter(|_| shown.is_none());
+                self.left(is_done)
+            }
+        };
+        let first = places.iter().find_map(|(_, left)| version_left(left));
+        // The cache first: the commit wakes readers, which must find the new state.
+        self.cache.end_write(places);
+        self.commits.add();
+        first
+    }
+
+    /// Returns the states that the writes leave, and notifies the listener.
+    fn left(&self, is_done: bool) -> Vec<(EntryPlace, WriteResult<CachedRecord>)> {
+        let mut places = Vec::new();
         for target in &self.targets {
             let left = target.results(&self.cache, is_done);
-            let version = match &left[0] {
-                WriteResult::Item(record) => {
-                    let record = Record::parse(record);
-                    debug_assert!(record.is_ok(), "a record of our own");
-                    record.ok().map(|record| record.version())
-                }
-                WriteResult::Nothing | WriteResult::Unknown => None,
-            };
+            let version = version_left(&left[0]);
             if let (Some(listener), true) = (
                 &self.listener,
                 version.is_some() || matches!(left[0], WriteResult::Nothing),
             ) {
                 listener.on_write(&target.table.source.table, &target.key, version);
             }
-            first = first.or(version);
             places.extend(target.places().into_iter().zip(left));
         }
-        // The cache first: the commit wakes readers, which must find the new state.
-        self.cache.end_write(places);
-        self.commits.add();
-        first
+        places
+    }
+
+    /// Returns the version of the first item that is shown.
+    fn shown_version(&self) -> Option<Version> {
+        self.shown
+            .iter()
+            .flatten()
+            .find_map(|(_, left)| version_left(left))
+    }
+}
+
+/// Returns the version of an item that a write leaves.
+fn version_left(left: &WriteResult<CachedRecord>) -> Option<Version> {
+    match left {
+        // The existence of a collection is an empty record.
+        WriteResult::Item(record) if !record.is_empty() => {
+            let record = Record::parse(record);
+            debug_assert!(record.is_ok(), "a record of our own");
+            record.ok().map(|record| record.version())
+        }
+        WriteResult::Item(_) | WriteResult::Nothing | WriteResult::Unknown => None,
     }
 }
 
@@ -208,19 +267,53 @@ impl RemoteDatabase {
             Ok(targets) => targets.into_iter().collect(),
             Err(error) => return done.complete(Err(error)),
         };
-        let places: Vec<EntryPlace> = targets.iter().flat_map(WriteTarget::places).collect();
-        // Registered before the request is sent, so that overlapping writes are detected.
-        self.cache.begin_write(&places);
-        let (cache, commits) = (Arc::clone(&self.cache), Arc::clone(&self.commits));
+        // The writes of one item are sent in their order.
+        if self.writes.has_any(targets.iter().map(WriteTarget::place))
+            && let Err(error) = self.settle()
+        {
+            return done.complete(Err(error));
+        }
         // The listener is notified here, not by the service as well.
-        let writes = OwnWrites {
-            cache,
-            commits,
-            listener: done.context.listener.take(),
-            targets,
-        };
+        let writes = OwnWrites::begin(self, done.context.listener.take(), targets, false);
         self.service
             .start(call(done.after(move |outcome| end(writes, outcome))));
+    }
+
+    /// Adds a write to those that are sent in batches; `response` makes the response.
+    pub(super) fn gather<R: Send + 'static>(
+        &self,
+        mut done: Completion<R>,
+        gathering: Gathering,
+        target: WriteTarget,
+        request: QueuedRequest,
+        response: impl FnOnce(Option<Version>) -> R + Send + 'static,
+    ) {
+        let (place, listener) = (target.place(), done.context.listener.take());
+        let targets = vec![target];
+        match gathering {
+            Gathering::Behind(on_end) if !self.writes.is_full() => {
+                let writes = OwnWrites::begin(self, listener, targets, true);
+                let version = writes.shown_version();
+                self.writes.push(place, request, move |outcome| {
+                    writes.finish(outcome.is_ok());
+                    on_end(outcome);
+                });
+                done.complete(Ok(response(version)));
+            }
+            Gathering::Awaited | Gathering::Behind(_) => {
+                let writes = OwnWrites::begin(self, listener, targets, false);
+                self.writes.push(place, request, move |outcome| {
+                    let version = writes.finish(outcome.is_ok());
+                    done.complete(outcome.map(|()| response(version)));
+                });
+            }
+        }
+    }
+
+    /// True if the item is known to exist.
+    pub(super) fn is_known(&self, target: &WriteTarget) -> bool {
+        let [place, _] = target.places();
+        matches!(self.cache.get_valid(&place), Some(Some(_)))
     }
 
     /// Turns the precondition of a write into a condition; returns its target.

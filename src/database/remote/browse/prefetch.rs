@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cache::EntryPlace;
+use super::known::Folder;
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::database::PartitionKey;
@@ -107,6 +108,28 @@ impl FilePrefetch {
         } else {
             reader.in_folder.max(reader.in_previous.saturating_mul(2))
         }
+    }
+}
+
+/// The names of each folder that were asked for and were absent, without a pause: a program makes
+/// files there. Names of the last one are counted with the time.
+#[derive(Debug, Default)]
+pub struct MissedNames(Mutex<LruMap<Folder, (u32, u64), FOLDERS_FOLLOWED_MAX>>);
+
+impl MissedNames {
+    /// Returns the number of names of the folder that were absent, up to now.
+    pub fn count(&self, folder: &Folder, now_ms: u64) -> u32 {
+        let missed = self.0.lock();
+        missed
+            .peek(folder)
+            .filter(|(_, at_ms)| now_ms <= at_ms.saturating_add(PAUSE_MS))
+            .map_or(0, |(count, _)| *count)
+    }
+
+    /// Records an absent name.
+    pub fn record(&self, folder: Folder, now_ms: u64) {
+        let count = self.count(&folder, now_ms);
+        self.0.lock().put(folder, (count + 1, now_ms));
     }
 }
 

@@ -2,7 +2,8 @@
 //! listings, `local::browse` is the counterpart for the local engine.
 
 use super::RemoteDatabase;
-use super::cache::{CachedRecord, collection_place};
+use super::cache::{CachedRecord, EntryPlace, collection_place};
+use super::known::folder_of;
 use super::source;
 use super::source::{ReadableSource, base_entry, decode_position, encode_position};
 use super::walks::ListSubject;
@@ -28,6 +29,7 @@ use crate::model::api::tables::AbsentEntry;
 use crate::model::api::{
     Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest,
 };
+use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::metrics::HashRange;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{Key, TableSchema};
@@ -41,9 +43,11 @@ const FREE_BYTES: u64 = 1 << 50;
 const EXAMPLE_ITEMS: u32 = 16;
 /// The items of an example read of a table that the service has not counted: their length is
 /// unknown.
-const EXAMPLE_ITEMS_UNCOUNTED: u64 = 2;
+const EXAMPLE_ITEMS_UNCOUNTED: u32 = 2;
 const EXAMPLE_MS: u64 = 10_000;
 const EXAMPLE_BYTES: u64 = 64 * 1024;
+/// The absent names of a table without sort key before all of a small one is read.
+const MISSED_MIN: u32 = 3;
 /// The records of one page of a sample.
 const SAMPLE_ITEMS: u32 = 1000;
 
@@ -69,14 +73,20 @@ impl RemoteDatabase {
         else {
             return Ok(None);
         };
+        if source.index.is_some() {
+            self.settle()?;
+        }
         let place = (source.clone(), key.clone());
         let worth = self.prefetch_size(&place);
-        self.cache.get(&place, &self.caller, || {
+        let found = self.cache.get(&place, &self.caller, || {
             // A file that was never listed is not part of a sequence.
             let was_listed = self.cache.last_known(&place).is_some();
             let item = match &key.index {
                 None if let Some(items) = worth.filter(|_| was_listed) => {
                     self.item_with_prefetch(&readable, &key.base, items)?
+                }
+                None if let Some(items) = self.unread_neighbours(&readable, &place) => {
+                    self.item_beside_others(&readable, &key.base, items)?
                 }
                 None => self.item(&readable, &key.base)?,
                 Some((partition, _)) if readable.sort().is_empty() => {
@@ -85,10 +95,15 @@ impl RemoteDatabase {
                 Some((partition, sort)) => self.find_entry(&readable, key, partition, sort)?,
             };
             Ok(item.map(|item| self.cache.record(&item, &readable.key_names())))
-        })
+        })?;
+        if let (None, Some((folder, _))) = (&found, folder_of(&place)) {
+            self.missed_names
+                .record(folder, self.options.clock.now_ms());
+        }
+        Ok(found)
     }
 
-    fn item(&self, table: &ReadableSource, key: &Key) -> Result<Option<Item>, Error> {
+    pub(super) fn item(&self, table: &ReadableSource, key: &Key) -> Result<Option<Item>, Error> {
         let key = key.to_item(&table.described.schema.key);
         // An eventually consistent read could miss a write that this mount has just made.
         let request = GetItemRequest {
@@ -157,6 +172,16 @@ impl RemoteDatabase {
             &collection_place(&source.source, partition),
             &self.caller,
             || {
+                self.settle()?;
+                let few = items_in(source, READ_UNIT_BYTES as u64);
+                if let (Some(few @ 2..), None, Some(value)) =
+                    (few, source.index(), partition.first())
+                {
+                    // The items of one unit cost no more than the first: one of them may be wanted
+                    // next.
+                    let count = self.read_range(source, value, None, few)?.len();
+                    return Ok((count > 0).then(CachedRecord::default));
+                }
                 let mut count = 0;
                 let mut request = ReadRequest {
                     limit: Some(1),
@@ -192,6 +217,7 @@ impl RemoteDatabase {
         let Some(readable) = self.find_source(&source)? else {
             return Ok(Page::empty(source.table));
         };
+        self.settle()?;
         let cost = self.scan_costs.before(request);
         if let ReadRange::Scan { .. } = request.range {
             self.check_scan_limit(&readable, request.limit)?;
@@ -223,25 +249,46 @@ impl RemoteDatabase {
     }
 }
 
+/// Returns the number of items that are so many bytes long, by their mean size; `None` if the
+/// service has not counted them.
+fn items_in(source: &ReadableSource, bytes: u64) -> Option<u32> {
+    let (count, of_all) = source.counters();
+    let few = bytes.saturating_mul(count).checked_div(of_all)?;
+    Some(u32::try_from(few.clamp(1, u64::from(SAMPLE_ITEMS))).unwrap_or(SAMPLE_ITEMS))
+}
+
 impl RemoteDatabase {
+    /// Returns how many items are worth reading in place of one that is probably absent, as others
+    /// in its folder just before: those after it, or all of a small table without sort key.
+    fn unread_neighbours(&self, source: &ReadableSource, place: &EntryPlace) -> Option<u32> {
+        let (folder, sort) = folder_of(place)?;
+        let missed = self
+            .missed_names
+            .count(&folder, self.options.clock.now_ms());
+        if missed == 0 || self.options.ttl.is_zero() || !self.options.prefetches {
+            return None;
+        }
+        if sort.is_some() {
+            // As many as were asked for, and of a few units.
+            return Some(items_in(source, EXAMPLE_BYTES).unwrap_or(1).min(missed));
+        }
+        // As many again as were asked for.
+        let all = missed.saturating_mul(2).min(SAMPLE_ITEMS);
+        (missed >= MISSED_MIN && source.counters().0 <= u64::from(all)).then_some(all)
+    }
+
     /// Limits a request to the items that a few read units show, by their mean size.
     fn limited(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
         let source = SourceName {
             table: request.table_name.clone(),
             index: request.index_name.clone(),
         };
-        let (count, bytes) = self
-            .find_source(&source)?
-            .map(|readable| readable.counters())
-            .unwrap_or_default();
         // A table that the service has not counted yet has no bytes: then a fixed number of items
         // is read.
-        let few = EXAMPLE_BYTES
-            .saturating_mul(count)
-            .checked_div(bytes)
-            .unwrap_or(EXAMPLE_ITEMS_UNCOUNTED)
-            .max(1);
-        let few = u32::try_from(few).unwrap_or(EXAMPLE_ITEMS);
+        let few = self
+            .find_source(&source)?
+            .and_then(|readable| items_in(&readable, EXAMPLE_BYTES))
+            .unwrap_or(EXAMPLE_ITEMS_UNCOUNTED);
         Ok(ReadRequest {
             limit: request.limit.map(|limit| limit.min(few)),
             ..request.clone()
@@ -552,6 +599,7 @@ impl Browse for RemoteDatabase {
             return Ok(None);
         };
         self.check_scan_limit(&readable, None)?;
+        self.settle()?;
         let is_first = after.is_none() && segment.is_none_or(|segment| segment.index == 0);
         // All segments count as one sample.
         let mut cost = if is_first {
@@ -674,6 +722,10 @@ impl Browse for RemoteDatabase {
 
     fn change_trash(&self, change: TrashChange) -> Result<bool, Error> {
         Ok(self.local_state.change_trash(change))
+    }
+
+    fn flush_writes(&self) -> Result<(), Error> {
+        self.settle()
     }
 
     fn commit_id(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::cache::EntryCache;
+use super::cache::{EntryCache, RangeRead};
 use super::source::{self, ReadableSource, encode_position};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
@@ -34,6 +34,19 @@ const COLLECTIONS_SEEN_MAX: usize = 10_000;
 pub enum ListSubject {
     Entries(EntryRange),
     Collections,
+}
+
+impl ListSubject {
+    /// Returns the partition key of a folder of base items, if all of it is listed.
+    pub fn whole_folder(&self, source: &ReadableSource) -> Option<AttributeValue> {
+        match self {
+            Self::Entries(EntryRange::Collection {
+                partition,
+                sort_prefix: None,
+            }) if source.index().is_none() => partition.first().cloned(),
+            _ => None,
+        }
+    }
 }
 
 /// An entry of a page.
@@ -128,17 +141,35 @@ pub struct PageFetcher {
     pub cache: Arc<EntryCache>,
     pub source: ReadableSource,
     pub request: ReadRequest,
+    /// The partition key of the folder, if the pages are all of its items.
+    pub folder: Option<AttributeValue>,
 }
 
 impl PageFetcher {
     pub fn fetch(mut self, start: Option<Item>) -> FetchedPage {
         let began = self.cache.begin();
+        let folder = self.folder.take().filter(|_| start.is_none());
         self.request.exclusive_start_key = start;
         let mut rows = VecDeque::new();
         let page = source::read_items(&*self.service, &self.request, &mut |item| {
             rows.extend(self.row(began, &item)?);
             Ok(())
         })?;
+        if let Some(partition) = &folder {
+            let last = rows
+                .back()
+                .and_then(|row: &ListRow| row.key.base.sort.clone());
+            self.cache.learn_range(
+                began,
+                RangeRead {
+                    source: &self.source.source,
+                    partition: Some(partition),
+                    from: None,
+                    to: page.last_evaluated_key.as_ref().and(last),
+                    items: rows.len(),
+                },
+            );
+        }
         let cost = ScanCost::of(&self.request, &page);
         Ok((rows, page.last_evaluated_key, cost))
     }

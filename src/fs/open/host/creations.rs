@@ -18,7 +18,22 @@ pub struct Creations {
     /// The versions of items that an open or mknod made of nothing but the key: the next open finds
     /// an empty file.
     empty: Mutex<TtlMap<u64, Version, EMPTY_MAX, EMPTY_MS>>,
+    /// Processes that copy files.
+    copying: Mutex<TtlMap<u32, CopyProgress, COPYING_MAX, COPY_PAUSE_MS>>,
 }
+
+/// The files that a process made with O_EXCL, wrote and closed, one after the other.
+#[derive(Debug, Default)]
+struct CopyProgress {
+    files: u32,
+    is_open: bool,
+}
+
+/// The files from which on a process counts as copying.
+const COPIED_MIN: u32 = 2;
+/// The pause that ends a copy, milliseconds.
+const COPY_PAUSE_MS: u64 = 2_000;
+const COPYING_MAX: usize = 1_000;
 
 /// The time for which a file that was made without a text is opened as an empty one.
 const EMPTY_MS: u64 = 5_000;
@@ -48,6 +63,29 @@ impl Creations {
     /// True if the item of that version was made as an empty file just now.
     pub fn is_empty(&self, ino: u64, version: Version) -> bool {
         self.empty.lock().get(&ino, now_ms()) == Some(&version)
+    }
+
+    /// Notes that a process makes a file with O_EXCL. Returns true if it is copying: it made, wrote
+    /// and closed files so before, each before the next.
+    pub fn begin_copy(&self, process: u32) -> bool {
+        let mut copying = self.copying.lock();
+        let mut progress = copying.remove(&process).unwrap_or_default();
+        if progress.is_open {
+            progress.files = 0;
+        }
+        progress.is_open = true;
+        let is_copying = progress.files >= COPIED_MIN;
+        copying.insert(process, progress, now_ms());
+        is_copying
+    }
+
+    /// Notes that a process closed a file with its text.
+    pub fn end_copy(&self, process: u32) {
+        if let Some(progress) = self.copying.lock().touch(&process, now_ms())
+            && progress.is_open
+        {
+            (progress.is_open, progress.files) = (false, progress.files + 1);
+        }
     }
 
     /// True if this is the only handle of a created file, and nothing was written to it.

@@ -6,9 +6,11 @@
 //! optimistic_lock.rs  the version of an item that each process read: a write must not undo a change that the process has not seen
 //! deferred_delete.rs  items renamed away, which are deleted a little later unless they are written again
 //! rm_guard.rs         `rm -r Orders` must not empty a table by accident
+//! behind.rs           writes to a service elsewhere that end after their call
 //! threads.rs          threads for long calls, and reads that wait for what has not happened yet
 //! ```
 
+pub mod behind;
 pub mod creations;
 pub mod deferred_delete;
 pub mod optimistic_lock;
@@ -17,6 +19,7 @@ pub mod threads;
 
 use std::{ops::Deref, sync::Weak};
 
+use self::behind::{LateErrors, Removals, Removing};
 use self::creations::Creations;
 use self::deferred_delete::DeferredDelete;
 use self::optimistic_lock::ReadVersions;
@@ -31,7 +34,7 @@ use crate::fs::{
     process::{has_pending_signal, session_of},
     write::WriteFailure,
 };
-use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
+use crate::model::api::{Call, CallContext, DeleteTableRequest, Gathering, WriteListener};
 use crate::model::error::InUseError;
 
 /// Returns the node of a name in a directory, whether or not it exists: the tree above knows how.
@@ -46,6 +49,8 @@ pub struct Host {
     state: Arc<HostState>,
     /// The database and the state in memory beside it.
     pub mount: Mount,
+    /// The permission for this call's write.
+    gathering: Option<Gathering>,
 }
 
 impl Deref for Host {
@@ -71,6 +76,8 @@ pub struct HostState {
     pub read_versions: Arc<ReadVersions>,
     pub deletes: Arc<DeferredDelete>,
     pub rm_guard: RmGuard,
+    pub late_errors: LateErrors,
+    pub removals: Removals,
 }
 
 impl Host {
@@ -92,10 +99,13 @@ impl Host {
             rm_guard: RmGuard::new(Arc::clone(&workers)),
             workers,
             read_versions,
+            late_errors: LateErrors::default(),
+            removals: Removals::default(),
         };
         Self {
             state: Arc::new(state),
             mount,
+            gathering: None,
         }
     }
 
@@ -114,6 +124,16 @@ impl Host {
         Self {
             state: Arc::clone(&self.state),
             mount: own.with_caller(caller, db),
+            gathering: None,
+        }
+    }
+
+    /// Returns the same host for a call whose write may be sent in a batch with others.
+    #[must_use]
+    pub fn with_gathering(&self, gathering: Option<Gathering>) -> Self {
+        Self {
+            gathering,
+            ..self.clone()
         }
     }
 
@@ -203,12 +223,69 @@ impl Host {
         })
     }
 
+    /// Allows a write of an item to end after its call.
+    #[must_use]
+    pub fn write_behind(
+        &self,
+        operation: &'static str,
+        table: &TableName,
+        key: &Key,
+        path: String,
+    ) -> Gathering {
+        let folder = match key.sort {
+            Some(_) => Node::Collection(base_source(table), vec![key.partition.clone()]),
+            None => Node::Items(base_source(table)),
+        };
+        let (host, inos) = (self.clone(), [item_ino(table, key), folder.ino()]);
+        self.behind(operation, path, move |error| {
+            host.late_errors.insert(inos, &error);
+        })
+    }
+
+    /// Allows an unlink to end after its call, as one of many by a process in a folder.
+    #[must_use]
+    pub fn remove_behind(&self, removing: Removing, path: String) -> Gathering {
+        let host = self.clone();
+        self.behind("unlink", path, move |error| {
+            host.removals.fail(removing, error)
+        })
+    }
+
+    fn behind(
+        &self,
+        operation: &'static str,
+        path: String,
+        on_failure: impl Fn(FsError) + Send + Sync + 'static,
+    ) -> Gathering {
+        let host = self.clone();
+        // Looked up now: when the write ends the process may be gone, and its session with it.
+        let session = self.mount.last_responses.session(self.mount.caller.pid);
+        Gathering::Behind(Arc::new(move |outcome| {
+            let error = match outcome {
+                Ok(()) => return,
+                Err(Error::ConditionalCheckFailed { .. }) => FsError::Stale,
+                Err(error) => FsError::from(error),
+            };
+            log::debug!("{path}: {operation} failed after it had returned: {error}");
+            let text = format!(
+                "{}  the call had returned before: the item may be as it was\n",
+                error.explanation()
+            );
+            let failed = FailedCall::new(host.mount.caller, operation, path.clone(), &error, text);
+            host.mount.error_log.record(session, failed);
+            on_failure(error);
+        }))
+    }
+
     /// Makes the context of an operation for the caller's process: the process knows the version
     /// that it writes.
     #[must_use]
     pub fn context(&self) -> CallContext {
         let caller = self.mount.caller;
-        context_for(self, caller.pid, caller.wait)
+        CallContext {
+            gathering: self.gathering.clone(),
+            ..context_for(self, caller.pid, caller.wait)
+        }
     }
 
     /// Refuses to remove a node that goes only with its table, and vetoes further deletes of the

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | the rest of a long input must go on after a bad line, and a shell looks at nothing but its writes | a write of less than `SHORT_WRITE_BYTES` that ends a line fails if a line since the last failure was bad: it is an `echo`, a `printf`, or the end of a program's buffer. The close reports a bad line that no write reported |
 //! | a failed write may hold good lines | they are carried out either way |
+//! | a program that writes each line by itself must not wait for a service elsewhere each time | the first write waits; later ones return while their lines are under way, up to `IN_FLIGHT_BYTES_MAX`; fsync and the last close wait for all |
 
 use super::{
     batch::lines::{AtomicBatch, BatchLine, BatchRequest, LineSplitter},
@@ -28,7 +29,7 @@ use crate::fs::{
     process::{has_path_open, same_process, session_of, was_killed},
 };
 use crate::model::{
-    api::{self, CallContext, Completion},
+    api::{self, CallContext, Completion, Gathering},
     error::ValueError,
 };
 
@@ -140,11 +141,30 @@ impl NodeOps for ResultFile {
 /// The least size of a write with which programs cut a longer output, bytes.
 const SHORT_WRITE_BYTES: usize = 4 * 1024;
 
+/// The bytes of lines under way with which a write returns.
+const IN_FLIGHT_BYTES_MAX: usize = 1024 * 1024;
+
+/// The lines under way of writes that have returned.
+#[derive(Default)]
+struct InFlight {
+    bytes: usize,
+    /// A call that waits for all.
+    waiting: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl std::fmt::Debug for InFlight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InFlight")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
 /// An open file that takes lines.
 ///
 /// Calls on one handle are carried out one after the other; a later one waits without a thread. All
 /// lines of a write are started at once, so that they share commits. The call is answered when the
-/// last of them is durable.
+/// last of them is durable; over a service elsewhere only the first write and the close are.
 #[derive(Debug)]
 struct OpenBatch {
     table: TableName,
@@ -153,11 +173,14 @@ struct OpenBatch {
     opener: Caller,
     turns: Mutex<CallQueue>,
     progress: Mutex<BatchProgress>,
+    in_flight: Mutex<InFlight>,
 }
 
 #[derive(Debug, Default)]
 struct BatchProgress {
     lines: LineSplitter,
+    /// True after the first write.
+    is_begun: bool,
     /// The report, from the first byte on.
     report: Option<Arc<Mutex<BatchReport>>>,
     /// The first bad line that no call has reported.
@@ -190,7 +213,59 @@ impl OpenBatch {
             opener: caller,
             turns: Mutex::default(),
             progress: Mutex::default(),
+            in_flight: Mutex::default(),
         }
+    }
+
+    /// Returns the bytes of a call that returns while its lines are under way.
+    fn returned_early(&self, host: &Host, call: &FileCall, lines: &[BatchLine]) -> Option<usize> {
+        let may_return = match call {
+            FileCall::Write { .. } => std::mem::replace(&mut self.progress.lock().is_begun, true),
+            // `exec 3>F; echo … >&3` closes a copy each time.
+            FileCall::Flush => {
+                has_path_open(self.opener.pid, &format!("/{}", self.path)) == Some(true)
+            }
+            _ => false,
+        };
+        let takes_requests = !matches!(self.kind, BatchKind::Atomic | BatchKind::Get);
+        if !may_return || !takes_requests || !host.mount.db.is_remote() {
+            return None;
+        }
+        let texts = lines.iter().flat_map(|(_, text)| text);
+        let bytes = 1 + texts.map(Vec::len).sum::<usize>();
+        let mut in_flight = self.in_flight.lock();
+        if in_flight.bytes + bytes > IN_FLIGHT_BYTES_MAX {
+            return None;
+        }
+        in_flight.bytes += bytes;
+        Some(bytes)
+    }
+
+    /// Notes that the lines of a write that has returned have ended.
+    fn end_in_flight(&self, bytes: usize) {
+        let mut in_flight = self.in_flight.lock();
+        in_flight.bytes -= bytes;
+        let waiting = if in_flight.bytes == 0 {
+            in_flight.waiting.take()
+        } else {
+            None
+        };
+        drop(in_flight);
+        if let Some(waiting) = waiting {
+            waiting();
+        }
+    }
+
+    /// Calls `work` when no lines of earlier writes are under way.
+    fn after_in_flight(&self, work: Box<dyn FnOnce() + Send>) {
+        let mut in_flight = self.in_flight.lock();
+        if in_flight.bytes > 0 {
+            // Calls have turns, so no other waits.
+            in_flight.waiting = Some(work);
+            return;
+        }
+        drop(in_flight);
+        work();
     }
 
     /// Carries out a call after those before it.
@@ -212,6 +287,7 @@ impl OpenBatch {
     fn execute(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         let caller = host.mount.caller;
         let lines = self.completed_lines(host, &call);
+        let early = self.returned_early(host, &call, &lines);
         let (host_then, this, of_call) = (host.clone(), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
@@ -232,17 +308,30 @@ impl OpenBatch {
             this.release_turn();
             reply(outcome);
         };
+        let in_flight = Arc::clone(&self);
+        let (ended, early_reply): (Box<dyn FnOnce() + Send>, _) = match early {
+            Some(bytes) => (
+                Box::new(move || in_flight.end_in_flight(bytes)),
+                Some(finish),
+            ),
+            None => (
+                Box::new(move || in_flight.after_in_flight(Box::new(finish))),
+                None,
+            ),
+        };
         // This function holds it too, so that the call is not answered before all lines are
         // started.
-        let pending = Arc::new(PendingReply(Mutex::new(Some(Box::new(finish)))));
+        let pending = Arc::new(PendingReply(Mutex::new(Some(ended))));
         // A release has no calling process: the opener stands for it.
         let writer = if caller.pid == 0 {
             self.opener.pid
         } else {
             caller.pid
         };
+        let is_gathered = matches!(self.kind, BatchKind::Put | BatchKind::Delete);
         let by = CallContext {
             is_bulk: true,
+            gathering: is_gathered.then_some(Gathering::Awaited),
             ..context_for(host, writer, caller.wait)
         };
         match host.mount.schema(&self.table) {
@@ -259,6 +348,9 @@ impl OpenBatch {
             self.end_transaction(host, &by, &call);
         }
         drop(pending);
+        if let Some(reply_early) = early_reply {
+            reply_early();
+        }
     }
 
     /// Returns the lines that this call completes.
@@ -506,7 +598,7 @@ impl SpecialHandle for OpenBatch {
 
     fn call(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
         match call {
-            FileCall::Truncate(_) | FileCall::Fsync => reply(Ok(())),
+            FileCall::Truncate(_) => reply(Ok(())),
             call => self.enqueue(host, call, reply),
         }
     }
