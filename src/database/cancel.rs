@@ -24,10 +24,16 @@ impl CancelSource {
 
     /// Returns a caller for a thread that waits from now on.
     #[must_use]
-    pub fn token(&self, id: u32, is_waiting: fn(u32) -> bool) -> CancelToken {
+    pub fn token(
+        &self,
+        id: u32,
+        is_waiting: fn(u32) -> bool,
+        process_of: fn(u32) -> u32,
+    ) -> CancelToken {
         CancelToken::Thread {
             id,
             is_waiting,
+            process_of,
             since: self.0.load(Ordering::Relaxed),
             releases: self.clone(),
         }
@@ -44,6 +50,7 @@ pub enum CancelToken {
     Thread {
         id: u32,
         is_waiting: fn(u32) -> bool,
+        process_of: fn(u32) -> u32,
         since: u64,
         releases: CancelSource,
     },
@@ -63,8 +70,18 @@ impl CancelToken {
                 is_waiting,
                 since,
                 releases,
+                ..
             } => releases.0.load(Ordering::Relaxed) == *since && is_waiting(*id),
             Self::Flag(is_stopped) => !is_stopped.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns the process of the thread; `None` if it is not known.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        match self {
+            Self::Thread { id, process_of, .. } => Some(process_of(*id)).filter(|id| *id != 0),
+            Self::Never | Self::Flag(_) => None,
         }
     }
 

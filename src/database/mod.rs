@@ -285,6 +285,14 @@ pub trait Browse: Database {
         rows: &mut RowSink<'_>,
     ) -> Result<(Page, DeferredCharge), Error>;
 
+    /// Checks that a request may be read to its end, page after page; one page always may.
+    ///
+    /// # Errors
+    /// `Budget`: all of it costs more than a limit.
+    fn check_read_to_end(&self, _request: &ReadRequest) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// True if the database takes writes.
     fn is_writable(&self) -> bool {
         true

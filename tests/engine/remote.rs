@@ -8,6 +8,7 @@ use crate::support::engine::*;
 use crate::support::service::Service;
 use crate::support::through::client;
 use crate::{browse, model};
+use ddbfs::database::cancel::CancelSource;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::database::{Browse, Database, EntryKey, EntryRange, ListPosition, SourceName, TextForm};
@@ -248,85 +249,168 @@ fn files_read_in_order_are_asked_for_together_when_their_listing_is_too_old() {
     assert_eq!(bed.service.requests(), "GetItem 20");
 }
 
-/// Folders `00` to `19` of `Tab`, as a listing shows them.
-fn folders() -> (Bed, Vec<String>) {
+/// Folders `00` to `19` of `Tab`, with this time to live.
+fn folders(ttl: Duration) -> Bed {
     let local = tab();
     for folder in 0..20 {
-        put(
-            &local,
-            "Tab",
-            Item::from([("pk", s(&format!("{folder:02}"))), ("sk", n("1"))]),
-        )
-        .unwrap();
+        for sk in ["1", "2"] {
+            let item = Item::from([("pk", s(&format!("{folder:02}"))), ("sk", n(sk))]);
+            put(&local, "Tab", item).unwrap();
+        }
     }
-    let bed = Bed::of(local, |options| options);
-    let shown = bed.collections(&base()).unwrap();
-    bed.service.requests();
-    (bed, shown)
+    Bed::of(local, |options| RemoteOptions { ttl, ..options })
 }
+
+/// A program that looks at everything.
+struct Program(Arc<dyn Browse>);
 
 impl Bed {
-    /// Looks whether a folder is there, and lists it; how many items it has.
-    fn visit(&self, folder: &str) -> usize {
-        let partition = vec![s(folder)];
-        if self
-            .remote
-            .collection(&base(), &partition)
-            .unwrap()
-            .is_none()
-        {
-            return 0;
+    fn program(&self, process: u32) -> Program {
+        let caller = CancelSource::default().token(process, |_| true, |thread| thread);
+        Program(self.remote.browse_for(&caller).unwrap())
+    }
+}
+
+impl Program {
+    fn folders(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.0
+            .collections(&base(), None, None, &mut |(collection, _)| {
+                found.push(text(&collection.partition[0]));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        found
+    }
+
+    /// Looks whether a folder is there, and lists it.
+    fn list(&self, folder: &str) -> Vec<EntryKey> {
+        let (partition, mut found) = (vec![s(folder)], Vec::new());
+        let there = self.0.collection(&base(), &partition).unwrap();
+        assert!(there.is_some());
+        let range = EntryRange::Collection {
+            partition,
+            sort_prefix: None,
+        };
+        self.0
+            .entries(&base(), &range, None, &mut |key, _, _| {
+                found.push(key.clone());
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        found
+    }
+
+    fn read(&self, key: &EntryKey) -> String {
+        self.0.stat(&base(), key).unwrap().unwrap();
+        let read = self.0.text(&base(), key, TextForm::PlainJson).unwrap();
+        String::from_utf8(read.unwrap().0).unwrap()
+    }
+}
+
+fn of_folder(folder: &str, sk: &str, value: &str) -> Item {
+    Item::from([("pk", s(folder)), ("sk", n(sk)), ("v", s(value))])
+}
+
+#[test]
+fn a_program_that_lists_everything_reads_everything_of_that_listing_whatever_the_time_to_live() {
+    for ttl in [
+        Duration::ZERO,
+        Duration::from_secs(1),
+        Duration::from_secs(60),
+    ] {
+        let bed = folders(ttl);
+        let walker = bed.program(7);
+        let folders = walker.folders();
+        assert_eq!(bed.service.requests(), "Scan 1");
+        for folder in &folders {
+            let files = walker.list(folder);
+            assert_eq!(files.len(), 2);
+            // As slowly as a program that packs what it reads.
+            bed.clock.advance_ms(4_000);
+            files.iter().for_each(|file| drop(walker.read(file)));
         }
-        self.list(
-            &base(),
-            &EntryRange::Collection {
-                partition,
-                sort_prefix: None,
-            },
-            100,
-        )
-        .len()
+        assert_eq!(bed.service.requests(), "", "{ttl:?}");
+        // Another look at a folder is one of now.
+        bed.clock.advance_ms(1_000);
+        bed.put_there(of_folder(&folders[0], "3", "theirs"));
+        assert_eq!(walker.list(&folders[0]).len(), 3);
+        assert!(bed.service.requests().starts_with("Query"), "{ttl:?}");
     }
 }
 
 #[test]
-fn folders_that_are_listed_in_order_are_asked_for_once_and_ahead() {
-    let (bed, shown) = folders();
-    assert!(
-        shown
-            .iter()
-            .rev()
-            .chain(&shown)
-            .all(|folder| bed.visit(folder) == 1)
-    );
-    // The first three of each direction are listed when they are asked for, the others were asked for before.
-    assert_eq!(bed.service.requests(), "Query 40");
-    // When nothing is held, the first three take a look and a listing each, all others one request.
-    let (bed, shown) = folders();
-    bed.wait();
-    assert!(shown.iter().all(|folder| bed.visit(folder) == 1));
-    assert_eq!(bed.service.requests(), "Query 23");
-    // Who lists two of them, or in no order, has only those asked for.
-    let (bed, shown) = folders();
-    assert!(
-        [5, 6, 9, 1, 3, 2]
-            .iter()
-            .all(|folder| bed.visit(&shown[*folder]) == 1)
-    );
-    assert_eq!(bed.service.requests(), "Query 6");
+fn what_a_program_listed_is_for_that_program_once_and_without_a_pause() {
+    let bed = folders(Duration::ZERO);
+    let (walker, other) = (bed.program(7), bed.program(8));
+    let folders = walker.folders();
+    let files = walker.list(&folders[0]);
+    bed.put_there(of_folder(&folders[0], "1", "theirs"));
+    bed.service.requests();
+    assert!(other.read(&files[0]).contains("theirs"));
+    assert_eq!(bed.service.requests(), "GetItem 2");
+    // What the other one read is newer than the listing.
+    assert!(walker.read(&files[0]).contains("theirs"));
+    bed.put_there(of_folder(&folders[0], "2", "theirs"));
+    assert!(!walker.read(&files[1]).contains("theirs"));
+    assert_eq!(bed.service.requests(), "");
+    // One that goes on looking at it sees it a second later.
+    bed.clock.advance_ms(1_000);
+    assert!(walker.read(&files[1]).contains("theirs"));
+    // A process that wrote lists anew.
+    let third = of_folder(&folders[1], "3", "ours");
+    bed.put_here(third, None).unwrap();
+    assert_eq!(walker.list(&folders[1]).len(), 3);
+    bed.service.requests();
+    // After a pause nothing is of that listing.
+    bed.clock.advance_ms(10_000);
+    walker.list(&folders[2]);
+    assert_eq!(bed.service.requests(), "Query 2");
 }
 
+/// Within the time to live it is for all: a shell lists for the programs that it starts.
 #[test]
-fn folders_that_were_asked_for_ahead_show_own_writes_and_those_of_others_after_a_second() {
-    let (bed, shown) = folders();
-    assert!(shown[..5].iter().all(|folder| bed.visit(folder) == 1));
-    let another = |folder: &str| Item::from([("pk", s(folder)), ("sk", n("2"))]);
-    bed.put_here(another(&shown[5]), None).unwrap();
-    assert_eq!(bed.visit(&shown[5]), 2);
-    assert!(shown[6..9].iter().all(|folder| bed.visit(folder) == 1));
-    bed.put_there(another(&shown[9]));
+fn within_the_time_to_live_a_listing_of_everything_is_for_all() {
+    let bed = folders(Duration::from_secs(1));
+    let folders = bed.program(7).folders();
+    bed.service.requests();
+    let other = bed.program(8);
+    for folder in &folders {
+        other
+            .list(folder)
+            .iter()
+            .for_each(|file| drop(other.read(file)));
+    }
+    assert_eq!(bed.service.requests(), "");
     bed.wait();
-    assert_eq!(bed.visit(&shown[9]), 2);
+    other.list(&folders[0]);
+    assert_eq!(bed.service.requests(), "Query 2");
+}
+
+/// A definition that is in use is asked for beside the reads, at most once a second.
+#[test]
+fn definitions_are_refreshed_beside_reads() {
+    let bed = folders(Duration::ZERO);
+    let reader = bed.program(7);
+    let schema = || reader.0.schema(&table("Tab")).unwrap().unwrap();
+    schema();
+    assert_eq!(bed.service.described(), 1);
+    (0..100).for_each(|_| drop(schema()));
+    assert_eq!(bed.service.described(), 0);
+    bed.clock.advance_ms(1_000);
+    bed.service.hold("DescribeTable");
+    // None of these waits for the answer.
+    (0..100).for_each(|_| drop(schema()));
+    bed.service.wait_for_held(1);
+    bed.service.release();
+    assert_eq!(bed.service.described(), 1);
+    // One that was not used for long is asked for first.
+    bed.clock.advance_ms(60_000);
+    bed.service
+        .inner
+        .delete_table(DeleteTableRequest::new(table("Tab")))
+        .unwrap();
+    assert_eq!(reader.0.schema(&table("Tab")), Ok(None));
 }
 
 #[test]
@@ -676,10 +760,15 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
         let Error::Budget(sentence) = error else {
             panic!("{error:?}")
         };
-        let expected = "all of Tab is about 2 MB: reading it takes about 331 read units (0.00 USD), and --scan-limit is 100; \
+        let expected = "all of Tab is about 2 MB: reading it takes about 331 read units (0.000041 USD), and --scan-limit is 100; \
             Tab/query/pk=VALUE/items.ndjson reads one item collection, and a mount with --scan-limit 331 reads all";
         assert_eq!(sentence, expected);
     }
+    // A page of a scan (`page.json`) is no scan to its end.
+    let scan = ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None);
+    assert!(low.remote.check_read_to_end(&scan).is_err());
+    let (page, _) = low.remote.read_page_unbilled(&scan, &mut |_| {}).unwrap();
+    assert!(page.last_evaluated_key.is_some());
     // One collection is no scan, nor is the first of everything.
     let one = EntryRange::Collection {
         partition: vec![s("u7")],

@@ -560,7 +560,7 @@ fn who_waited_in_vain_and_asks_the_same_at_once_does_not_wait_again() {
     let hasty = service(&proxy.url(), Duration::from_millis(300));
     proxy.always(Some(Trouble::Silence));
     let ask = |thread: u32, name: &str| {
-        let caller = CancelSource::default().token(thread, |_| true);
+        let caller = CancelSource::default().token(thread, |_| true, |thread| thread);
         call_for(&caller, &hasty, "GetItem", &key(name)).unwrap_err();
         proxy.take_operations().len()
     };

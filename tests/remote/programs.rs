@@ -150,8 +150,17 @@ fn programs() -> Vec<(&'static str, Run)> {
 
 /// What each cost, told, and held against the most that it may; the sum.
 fn spent(mounted: &Mount, proxy: &Proxy, most: impl Fn(&str, f64) -> f64) -> f64 {
+    spent_by(programs(), mounted, proxy, most)
+}
+
+fn spent_by(
+    programs: Vec<(&'static str, Run)>,
+    mounted: &Mount,
+    proxy: &Proxy,
+    most: impl Fn(&str, f64) -> f64,
+) -> f64 {
     let mut sum = 0.0;
-    for (name, run) in programs() {
+    for (name, run) in programs {
         proxy.take_operations();
         let (before, begun) = (proxy.units(), Instant::now());
         run(mounted);
@@ -227,6 +236,63 @@ fn no_program_goes_on_with_a_listing_that_cost_the_limit() {
         "{listed}{said}"
     );
     mounted.unmount();
+    server.shutdown();
+}
+
+/// A table below the limit costs its Scan, whichever program walks through it, however short a time reads are cached.
+#[test]
+fn a_walk_through_a_table_costs_its_scan() {
+    let (server, proxy) = scene();
+    let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
+    let text = |text: String| json!({ "S": text });
+    ok(
+        &aws,
+        "CreateTable",
+        &json!({
+            "TableName": "Small",
+            "AttributeDefinitions": [
+                { "AttributeName": "pk", "AttributeType": "S" },
+                { "AttributeName": "sk", "AttributeType": "S" },
+            ],
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }, { "AttributeName": "sk", "KeyType": "RANGE" }],
+            "BillingMode": "PAY_PER_REQUEST",
+        }),
+    );
+    for folder in 0..80 {
+        let item = |file: u32| {
+            json!({ "PutRequest": { "Item": {
+            "pk": text(format!("p{folder}")), "sk": text(format!("{file}")), "fill": text("x".repeat(400)),
+        } } })
+        };
+        let puts: Vec<_> = (0..25).map(item).collect();
+        ok(
+            &aws,
+            "BatchWriteItem",
+            &json!({ "RequestItems": { "Small": puts } }),
+        );
+    }
+    // An index is a listing of its own.
+    for (table, scans) in [("Small", 1.0), ("Flat", 1.0), ("Orders", 2.0)] {
+        let described = ok(&aws, "DescribeTable", &json!({ "TableName": table }));
+        let bytes = described["Table"]["TableSizeBytes"].as_f64().unwrap();
+        let cost = scans * bytes / 8192.0;
+        println!("{table}, whose Scan takes {cost:.0} units");
+        let limits = [
+            "--tables",
+            table,
+            "--scan-limit",
+            "1200",
+            "--max-rcu",
+            "none",
+        ];
+        let mut mounted = mount(&proxy, &[&limits[..], &["--remote-ttl", "0"]].concat());
+        // Completions of a shell are no walks.
+        let walks = programs()
+            .into_iter()
+            .filter(|(name, _)| !name.contains("TAB"));
+        spent_by(walks.collect(), &mounted, &proxy, |_, _| 1.2 * cost + 4.0);
+        mounted.unmount();
+    }
     server.shutdown();
 }
 

@@ -380,7 +380,8 @@ fn who_is_killed_does_not_wait() {
     let proxy = Proxy::before(server.local_addr());
     proxy.always(Some(Trouble::Silence));
     let aws = service(&proxy.url(), Duration::from_secs(600));
-    let waiter = CancelSource::default().token(1, |_| !IS_GONE.load(Ordering::SeqCst));
+    let waiter =
+        CancelSource::default().token(1, |_| !IS_GONE.load(Ordering::SeqCst), |thread| thread);
     thread::scope(|scope| {
         let waiting = scope.spawn(|| call_for(&waiter, &aws, "GetItem", &key("Rex")));
         crate::support::wait::until("the request comes", || !proxy.take_operations().is_empty());

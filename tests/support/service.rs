@@ -15,6 +15,8 @@ use parking_lot::{Condvar, Mutex};
 pub struct Service {
     pub inner: Arc<LocalDatabase>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
+    /// DescribeTable, which is no request for data.
+    described: Mutex<u64>,
     /// The operation with held-back responses, and the number of them.
     held: Mutex<(Option<&'static str>, usize)>,
     changed: Condvar,
@@ -29,6 +31,7 @@ impl Service {
         Arc::new(Self {
             inner,
             counts: Mutex::default(),
+            described: Mutex::default(),
             held: Mutex::default(),
             changed: Condvar::new(),
             counts_nothing: false.into(),
@@ -44,6 +47,11 @@ impl Service {
             .map(|(name, count)| format!("{name} {count}"))
             .collect::<Vec<_>>()
             .join(", ")
+    }
+
+    /// Returns the number of DescribeTable since the last call.
+    pub fn described(&self) -> u64 {
+        std::mem::take(&mut self.described.lock())
     }
 
     /// Returns the read units of pages since the last call.
@@ -73,6 +81,11 @@ impl Service {
 
     fn asked<T>(&self, operation: &'static str, answer: T) -> T {
         *self.counts.lock().entry(operation).or_default() += 1;
+        self.wait_while_held(operation);
+        answer
+    }
+
+    fn wait_while_held(&self, operation: &'static str) {
         let mut held = self.held.lock();
         if held.0 == Some(operation) {
             held.1 += 1;
@@ -81,7 +94,6 @@ impl Service {
                 .wait_while(&mut held, |held| held.0 == Some(operation));
             held.1 -= 1;
         }
-        answer
     }
 }
 
@@ -90,6 +102,8 @@ impl Database for Service {
         let name = call.name();
         match call {
             Call::DescribeTable(request, done) => {
+                *self.described.lock() += 1;
+                self.wait_while_held(name);
                 done.complete(self.inner.describe_table(request).map(|mut response| {
                     if self.counts_nothing.load(Ordering::SeqCst) {
                         let table = &mut response.table;

@@ -85,12 +85,6 @@ impl CopySide {
         }
     }
 
-    /// Calls until the request is not throttled, or the backoff ends; an error is attributed to this
-    /// side.
-    pub(super) fn retry<T>(&self, call: impl FnMut() -> Result<T, Error>) -> Result<T, CopyError> {
-        scan::retry_throttled(&self.caller, call).map_err(|error| self.error(error))
-    }
-
     /// Attributes an error to this side.
     pub(super) fn error(&self, error: impl Into<Error>) -> CopyError {
         CopyError::Database {

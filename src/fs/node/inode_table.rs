@@ -62,6 +62,8 @@ struct InodeSlot {
     /// The version of all attributes of an item that the kernel was told; 0 before the first,
     /// [`MIXED`] if they were of several.
     told: Version,
+    /// The number that the node's name had before, which was detached; 0 for none.
+    before: u64,
 }
 
 /// No single version.
@@ -188,10 +190,15 @@ impl InodeTable {
             if !is_directory && !self.is_detached(number) {
                 return Err(node);
             }
+            let before = number;
             others.last += 1;
             let number = others.last;
             self.set_number(&mut others, ino, number);
-            self.count(number, node, keeps)
+            let counted = self.count(number, node, keeps);
+            if let Some(slot) = self.shard(number).lock().slots.get_mut(&number) {
+                slot.before = before;
+            }
+            counted
         });
         counted.ok()
     }
@@ -234,6 +241,7 @@ impl InodeTable {
                         last_asked_ms: 0,
                         is_detached: false,
                         told: 0,
+                        before: 0,
                     },
                 );
                 shard.clock = clock.wrapping_add(1);
@@ -263,6 +271,14 @@ impl InodeTable {
         if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino) {
             slot.is_detached = true;
         }
+    }
+
+    /// Returns the number that the name of a node with this number had before, if it is still marked: a
+    /// look that found a version before its commit was reported has detached it.
+    #[must_use]
+    pub fn marked_before(&self, ino: u64) -> Option<(u64, CacheMark)> {
+        let before = self.shard(ino).lock().slots.get(&ino)?.before;
+        Some((before, self.mark_of(before)?))
     }
 
     /// Notes that the kernel is told attributes of this version of an item, 0 if it has none, or that

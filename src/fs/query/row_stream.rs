@@ -368,6 +368,7 @@ impl QueryPages {
         self.request.limit = wanted.chain(self.page_items_max).min();
         let mut given = 0;
         let limit = self.remaining.limit.unwrap_or(u64::MAX);
+        db.check_read_to_end(&self.request)?;
         let mut page = request::read_page(&self.request, db, charges, &mut |row| {
             given += 1;
             if given <= limit {

@@ -211,6 +211,15 @@ impl EntryCache {
 
     /// Returns a valid entry: an item, or its absence (`Some(None)`).
     pub fn get_valid(&self, place: &EntryPlace) -> Option<Option<CachedRecord>> {
+        self.get_since(place, self.ttl_ms)
+    }
+
+    /// Returns an entry, or its absence, however old, unless an own write voids it.
+    pub fn get_of_any_age(&self, place: &EntryPlace) -> Option<Option<CachedRecord>> {
+        self.get_since(place, u64::MAX)
+    }
+
+    fn get_since(&self, place: &EntryPlace, age_ms: u64) -> Option<Option<CachedRecord>> {
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
         if let Some(shown) = state.shown(place) {
@@ -220,7 +229,7 @@ impl EntryCache {
         let held = state.entries.get(place);
         let began = held.map(|held| held.began.number);
         let is_valid = held
-            .filter(|held| !is_over && now_ms < held.began.at_ms.saturating_add(self.ttl_ms))
+            .filter(|held| !is_over && now_ms < held.began.at_ms.saturating_add(age_ms))
             .and_then(|held| held.state.known());
         is_valid.or_else(|| {
             // A later read or write of the item prevails.
@@ -295,15 +304,6 @@ impl EntryCache {
             self.insert(began, place.clone(), found.clone(), true);
             Ok(found)
         })
-    }
-
-    /// Registers a prefetch of this place, for which readers wait; `None` if a request is under way
-    /// already.
-    pub fn begin_fetch(
-        &self,
-        place: &EntryPlace,
-    ) -> Option<FlightOwner<EntryPlace, Option<CachedRecord>>> {
-        self.flights.begin(place).ok()
     }
 
     /// Registers own writes of these places.
@@ -769,7 +769,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| flights.run(&1, &CancelToken::Never, || Ok(2)));
             let gives_up = scope.spawn(|| {
-                let caller = CancelSource::default().token(0, |_| false);
+                let caller = CancelSource::default().token(0, |_| false, |id| id);
                 flights.run(&1, &caller, || panic!("a second request"))
             });
             assert_eq!(gives_up.join().unwrap(), Err(Error::Interrupted));

@@ -1,10 +1,9 @@
 //! Listings, page by page, whatever portions the reader asks for. The rest of a page beyond a
 //! portion waits for the next portion, and the next page is prefetched while the reader reads.
 //!
-//! Two kinds of reads are prefetched. Files of a folder that are read in order, for longer than the
-//! time to live of their listing, come by one Query instead of many a GetItem. Folders that are
-//! listed one after the other (`tar`, `find`, `grep -r`) are prefetched, never more of them than
-//! were listed so.
+//! Files of a folder that are read in order, for longer than the time to live of their listing, come
+//! by one Query instead of many a GetItem. A listing of everything keeps its rows for the program
+//! that asked (`snapshots`): its folders and files need no other request.
 //!
 //! A read of a whole table or index must stay below the scan limit: nothing in the tree spends more
 //! by accident. The estimate comes from counters that may be six hours old, so the actual cost is
@@ -13,15 +12,16 @@
 use std::ops::ControlFlow;
 
 use super::RemoteDatabase;
-use super::cache::{CachedRecord, EntryPlace, RangeRead, ReadStart, collection_place};
+use super::cache::{CachedRecord, EntryPlace, RangeRead, ReadStart};
+use super::snapshots::SnapshotTime;
 use super::source::{self, ReadableSource, decode_position};
 use super::walks::{
-    EVENTUAL_READ_UNITS, ListRow, ListSubject, ListWalk, NextPage, PageFetcher, ScanCost,
-    SuspendedWalk, spawn_fetch,
+    EVENTUAL_READ_UNITS, KeptRows, ListRow, ListSubject, ListWalk, NextPage, PageFetcher, ScanCost,
+    SuspendedWalk,
 };
 use crate::codec::metrics::prices;
 use crate::database::prelude::*;
-use crate::database::{EntryRange, ListPosition, PartitionKey};
+use crate::database::{EntryRange, ListPosition};
 use crate::expr::SortRange;
 use crate::expr::read_request::ReadRequest;
 use crate::model::Key;
@@ -40,8 +40,11 @@ impl RemoteDatabase {
         if after.is_none() {
             self.settle()?;
         }
-        let waiting = self.resume_walk(&source.source, subject, after);
-        let is_going_on = after.is_some() && waiting.is_some();
+        let waiting = after.and_then(|after| {
+            let now_ms = self.options.clock.now_ms();
+            self.walks.take(&source.source, subject, after, now_ms)
+        });
+        let is_going_on = waiting.is_some();
         let fetcher = PageFetcher {
             service: Arc::clone(&self.service),
             cache: Arc::clone(&self.cache),
@@ -81,6 +84,10 @@ impl RemoteDatabase {
             }
             is_at_end = !walk.next_page(&fetcher, &self.caller)?;
         }
+        if let Some(kept) = walk.kept.take() {
+            let (source, now_ms) = (&fetcher.source.source, self.options.clock.now_ms());
+            self.snapshots.put(source, &self.caller, kept, now_ms);
+        }
         // A reader with a last position asks once more.
         self.suspend_walk(fetcher, subject, last, walk)
     }
@@ -100,36 +107,15 @@ impl RemoteDatabase {
                 &decode_position(&ListPosition(after.clone()))?,
                 walk.cost,
             );
-            let (source, own_writes) = (fetcher.source.source, self.commits.own_writes());
             self.walks.put(SuspendedWalk {
-                source,
+                source: fetcher.source.source,
                 listed: subject.clone(),
-                after: Some(after),
+                after,
                 at_ms,
-                own_writes,
                 walk,
             });
         }
         Ok(())
-    }
-
-    /// Returns the listing that waits at this position. A prefetched listing that has not begun is
-    /// valid like a cached read: for its time to live, and until something is written.
-    fn resume_walk(
-        &self,
-        source: &SourceName,
-        subject: &ListSubject,
-        after: Option<&ListPosition>,
-    ) -> Option<ListWalk> {
-        let now_ms = self.options.clock.now_ms();
-        let waiting = self.walks.take(source, subject, after, now_ms)?;
-        let is_good = now_ms < waiting.at_ms.saturating_add(self.cache.ttl_ms())
-            && waiting.own_writes == self.commits.own_writes();
-        if after.is_none() && !is_good {
-            self.folder_prefetch.reset(source);
-            return None;
-        }
-        Some(waiting.walk)
     }
 
     fn begin_walk(
@@ -139,6 +125,23 @@ impl RemoteDatabase {
         after: Option<&ListPosition>,
     ) -> Result<ListWalk, Error> {
         let source = &fetcher.source;
+        let at = self.snapshot_time();
+        if let (
+            None,
+            ListSubject::Entries(EntryRange::Collection {
+                partition,
+                sort_prefix: None,
+            }),
+        ) = (after, subject)
+            && let Some(rows) =
+                self.snapshots
+                    .take_folder(&source.source, partition, &self.caller, at)
+        {
+            return Ok(ListWalk {
+                rows,
+                ..ListWalk::default()
+            });
+        }
         // One collection is read by a query, which the scan limit does not concern.
         if !matches!(subject, ListSubject::Entries(EntryRange::Collection { .. })) {
             self.check_scan_limit(source, None)?;
@@ -156,8 +159,40 @@ impl RemoteDatabase {
             // The rest of that collection was listed already.
             walk.is_new(&source.key_of(start)?);
         }
+        // The cache must have room for what is kept, beside other reads.
+        let is_whole = match subject {
+            ListSubject::Collections => fetcher.request.projection.is_none(),
+            ListSubject::Entries(range) => *range == EntryRange::All,
+        };
+        walk.kept = (start.is_none() && is_whole).then(|| {
+            KeptRows::new(
+                at.now_ms,
+                at.own_writes,
+                *subject == ListSubject::Collections,
+            )
+        });
         walk.next = NextPage::From(start);
         Ok(walk)
+    }
+
+    pub(super) fn snapshot_time(&self) -> SnapshotTime {
+        SnapshotTime {
+            now_ms: self.options.clock.now_ms(),
+            ttl_ms: self.cache.ttl_ms(),
+            own_writes: self.commits.own_writes(),
+        }
+    }
+
+    /// Returns an entry as the walk of the caller's process listed it; `is_content` if its content
+    /// is read, not only its attributes.
+    pub(super) fn walked(
+        &self,
+        place: &EntryPlace,
+        is_content: bool,
+    ) -> Option<Option<CachedRecord>> {
+        let at = self.snapshot_time();
+        let may_use = self.snapshots.may_use(place, is_content, &self.caller, at);
+        may_use.then(|| self.cache.get_of_any_age(place)).flatten()
     }
 }
 
@@ -278,74 +313,6 @@ impl RemoteDatabase {
         self.cache
             .insert(began, (table.source.clone(), of), Some(record), true);
         Ok(key)
-    }
-}
-
-impl RemoteDatabase {
-    /// Prefetches the folders that follow one that is about to be listed.
-    pub(super) fn prefetch_siblings(&self, source: &ReadableSource, partition: &PartitionKey) {
-        let may_prefetch = self.options.prefetches && !self.options.ttl.is_zero();
-        if may_prefetch && self.writes.is_idle() {
-            self.folder_prefetch
-                .record_listing(&source.source, partition)
-                .into_iter()
-                .for_each(|next| self.prefetch_folder(source, next));
-        }
-    }
-
-    /// Prefetches the first page of a folder, for a lookup and for a listing of it.
-    fn prefetch_folder(&self, readable: &ReadableSource, partition: PartitionKey) {
-        // Recorded before the request: a write from now on voids the page.
-        let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own_writes());
-        let (service, pages) = (Arc::clone(&self.prefetch_service), Arc::clone(&self.cache));
-        let (source, place) = (
-            readable.source.clone(),
-            collection_place(&readable.source, &partition),
-        );
-        let request = readable.query(&partition, None);
-        let listed = ListSubject::Entries(EntryRange::Collection {
-            partition: partition.clone(),
-            sort_prefix: None,
-        });
-        let fetcher = PageFetcher {
-            service,
-            cache: Arc::clone(&pages),
-            folder: listed.whole_folder(readable),
-            source: readable.clone(),
-            request,
-        };
-        // A lookup of the folder meanwhile waits for this page, instead of a query of its own.
-        let landing = pages.begin_fetch(&place);
-        let fetched = spawn_fetch(&self.walks.prefetches, move || {
-            let began = pages.begin();
-            let fetched = fetcher.fetch(None);
-            let is_there = fetched
-                .as_ref()
-                .map(|page| (!page.0.is_empty()).then(CachedRecord::default))
-                .map_err(Clone::clone);
-            if let Ok(is_there) = &is_there {
-                pages.insert(began, place, is_there.clone(), true);
-            }
-            if let Some(landing) = landing {
-                landing.finish(is_there);
-            }
-            fetched
-        });
-        let Some(fetched) = fetched else {
-            return self.folder_prefetch.cancel(&source, &partition);
-        };
-        let walk = ListWalk {
-            next: NextPage::Prefetched(fetched),
-            ..ListWalk::default()
-        };
-        self.walks.put(SuspendedWalk {
-            source,
-            listed,
-            after: None,
-            at_ms,
-            own_writes,
-            walk,
-        });
     }
 }
 

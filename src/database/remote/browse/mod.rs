@@ -2,13 +2,13 @@
 //! the API alone, so that any [`Database`] will do (docs/remote.md describes the mapping).
 //!
 //! ```text
-//! reads       impl Browse                      listing      listings, prefetch of pages and folders, scan limits
+//! reads       impl Browse                      listing      listings, prefetch of pages and files, scan limits
 //! operations  impl Database                    own_writes   own writes: conditions, and their effect on the cache
 //! cache       cache of entries, single flight, count of own writes
 //! tables      cache of definitions             walks        pages of listings under way, their scan cost
 //! source      keys, reads as requests          prefetch     detection of sequential readers
-//! local_state state of the mount in memory      known        ranges of names whose items were all read
-//! write_queue gathers writes into batches
+//! local_state state of the mount in memory     snapshots    whole sources, for the walk of a program
+//! write_queue gathers writes into batches      known        ranges of names whose items were all read
 //! ```
 //! No lock is held over a request.
 
@@ -20,6 +20,7 @@ mod operations;
 mod own_writes;
 mod prefetch;
 mod reads;
+mod snapshots;
 mod source;
 mod tables;
 mod walks;
@@ -28,7 +29,8 @@ mod write_queue;
 use crate::database::prelude::*;
 use cache::{EntryCache, RemoteCommits};
 use local_state::LocalState;
-use prefetch::{FilePrefetch, FolderPrefetch, MissedNames};
+use prefetch::{FilePrefetch, MissedNames};
+use snapshots::Snapshots;
 use tables::{ServiceHandle, TableCache};
 use walks::{ScanCosts, SuspendedWalks};
 use write_queue::WriteQueue;
@@ -57,7 +59,7 @@ pub struct RemoteOptions {
     pub tables: Vec<String>,
     /// True if writes are allowed.
     pub is_writable: bool,
-    /// True if pages, files and folders are prefetched.
+    /// True if pages and files are prefetched.
     pub prefetches: bool,
     pub cache_bytes: usize,
     pub clock: Arc<dyn Clock>,
@@ -96,8 +98,8 @@ pub struct RemoteShared {
     walks: SuspendedWalks,
     scan_costs: ScanCosts,
     file_prefetch: FilePrefetch,
-    folder_prefetch: FolderPrefetch,
     missed_names: MissedNames,
+    snapshots: Snapshots,
     local_state: Arc<LocalState>,
     commits: Arc<RemoteCommits>,
     writes: WriteQueue,
@@ -140,13 +142,14 @@ impl RemoteDatabase {
                 options.ttl,
                 clock(),
                 Arc::clone(&commits),
+                Arc::clone(&service),
             )),
             cache: Arc::new(EntryCache::new(options.ttl, options.cache_bytes, clock())),
             walks: SuspendedWalks::default(),
             scan_costs: ScanCosts::default(),
             file_prefetch: FilePrefetch::default(),
-            folder_prefetch: FolderPrefetch::default(),
             missed_names: MissedNames::default(),
+            snapshots: Snapshots::default(),
             local_state: Arc::default(),
             writes: WriteQueue::new(Arc::clone(&service)),
             commits,

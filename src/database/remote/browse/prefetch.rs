@@ -1,13 +1,11 @@
-//! Detection of sequential reads, as for a kernel's read-ahead: files read in key order in a
-//! folder, and folders listed in the order in which they were shown. `listing` prefetches by it.
+//! Detection of sequential reads, as for a kernel's read-ahead: files read in key order in a folder.
+//! `listing` prefetches by it. Also the threads that fetch ahead.
 
-use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::cache::EntryPlace;
 use super::known::Folder;
-use crate::codec::digest::Digest;
-use crate::codec::key::partition_digest;
-use crate::database::PartitionKey;
 use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
 use crate::expr::order::compare;
@@ -133,119 +131,43 @@ impl MissedNames {
     }
 }
 
-/// The limit of sources with tracked readers.
-const SOURCES_MAX: usize = 8;
-/// The limit of folders of a source with a remembered order.
-const FOLDERS_SHOWN_MAX: usize = 4096;
-/// The number of folders listed in order, beside the first, before a prefetch.
-const FOLDERS_IN_ORDER_MIN: usize = 2;
-/// The limit of folders in one prefetch.
-const FOLDER_PREFETCHES_MAX: usize = 8;
+/// The limit of concurrent prefetches.
+const PREFETCHES_MAX: usize = 16;
 
-/// The folders of a source in the order in which they were shown, and the progress of a reader
-/// through them.
-#[derive(Debug, Default)]
-struct ShownFolders {
-    order: Vec<PartitionKey>,
-    places: HashMap<Digest, usize>,
-    last: usize,
-    is_backwards: bool,
-    /// Adjacent folders listed in the same direction, one after the other.
-    in_order: usize,
-    /// Folders prefetched and not listed yet.
-    prefetched: HashSet<usize>,
-}
+/// Counts a thread until it ends, also by a panic.
+struct PrefetchThread(Arc<AtomicUsize>);
 
-/// The sequential readers of folders, by source.
-#[derive(Debug, Default)]
-pub struct FolderPrefetch(Mutex<LruMap<SourceName, ShownFolders, SOURCES_MAX>>);
-
-impl FolderPrefetch {
-    /// Begins a new listing of a source's folders.
-    pub fn begin(&self, source: &SourceName) {
-        self.0.lock().put(source.clone(), ShownFolders::default());
-    }
-
-    /// Adds the next folder that is shown.
-    pub fn show(&self, source: &SourceName, partition: &PartitionKey) {
-        if let Some(shown) = self.0.lock().get_mut(source)
-            && shown.order.len() < FOLDERS_SHOWN_MAX
-        {
-            let place = shown.order.len();
-            shown.places.insert(partition_digest(partition), place);
-            shown.order.push(partition.clone());
-        }
-    }
-
-    /// Records the listing of a folder; returns the folders to prefetch.
-    pub fn record_listing(
-        &self,
-        source: &SourceName,
-        partition: &PartitionKey,
-    ) -> Vec<PartitionKey> {
-        let mut sources = self.0.lock();
-        let Some(shown) = sources.get_mut(source) else {
-            return Vec::new();
-        };
-        let Some(place) = shown.places.get(&partition_digest(partition)).copied() else {
-            return Vec::new();
-        };
-        shown.follow(place)
-    }
-
-    /// Records that a prefetch found no thread.
-    pub fn cancel(&self, source: &SourceName, partition: &PartitionKey) {
-        if let Some(shown) = self.0.lock().get_mut(source)
-            && let Some(place) = shown.places.get(&partition_digest(partition))
-        {
-            shown.prefetched.remove(place);
-        }
-    }
-
-    /// Ends the sequence after a useless prefetch.
-    pub fn reset(&self, source: &SourceName) {
-        if let Some(shown) = self.0.lock().get_mut(source) {
-            shown.in_order = 0;
-            shown.prefetched.clear();
-        }
+impl Drop for PrefetchThread {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl ShownFolders {
-    fn follow(&mut self, place: usize) -> Vec<PartitionKey> {
-        self.prefetched.remove(&place);
-        // A second listing of the same folder is no step.
-        if place == self.last {
-            return Vec::new();
-        }
-        let is_backwards = place < self.last;
-        let is_next = place.abs_diff(self.last) == 1;
-        // A reversal begins a new sequence, a jump ends it.
-        self.in_order = match is_next {
-            true if is_backwards == self.is_backwards => self.in_order + 1,
-            true => 1,
-            false => 0,
-        };
-        (self.last, self.is_backwards) = (place, is_backwards);
-        if self.in_order < FOLDERS_IN_ORDER_MIN {
-            return Vec::new();
-        }
-        let step = |by: usize| {
-            if is_backwards {
-                place.checked_sub(by)
-            } else {
-                Some(place + by)
-            }
-        };
-        let next = (1..=self.in_order.min(FOLDER_PREFETCHES_MAX)).filter_map(step);
-        // A folder is prefetched once until it is listed.
-        let next: Vec<usize> = next
-            .filter(|place| *place < self.order.len() && self.prefetched.insert(*place))
-            .collect();
-        next.into_iter()
-            .filter_map(|place| self.order.get(place).cloned())
-            .collect()
+/// Fetches on a thread of its own; `None` if no thread is available.
+pub fn spawn_fetch<T: Send + 'static>(
+    prefetches: &Arc<AtomicUsize>,
+    fetch: impl FnOnce() -> T + Send + 'static,
+) -> Option<Receiver<T>> {
+    // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
+    // together.
+    let is_full = prefetches.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
+    let counted = PrefetchThread(Arc::clone(prefetches));
+    if is_full {
+        return None;
     }
+    let (sender, fetched) = sync_channel(1);
+    let work = move || {
+        let page = fetch();
+        // Before the page is sent: its reader may want the next prefetch at once.
+        drop(counted);
+        // The receiver is gone if the reader has given up.
+        let _ = sender.send(page);
+    };
+    std::thread::Builder::new()
+        .name("ddbfs-prefetch".to_owned())
+        .spawn(work)
+        .ok()?;
+    Some(fetched)
 }
 
 #[cfg(test)]
@@ -282,37 +204,5 @@ mod tests {
         assert_eq!(worth("a", 5..6, 0), [0]);
         assert_eq!(worth("e", 0..9, 1_000).last(), Some(&8));
         assert_eq!(worth("f", 0..1, 9_000), [0]);
-    }
-
-    #[test]
-    fn never_more_folders_are_asked_for_than_were_listed_in_order() {
-        let mut shown = ShownFolders {
-            order: vec![PartitionKey::new(); 100],
-            ..ShownFolders::default()
-        };
-        let mut asked = 0;
-        let counts: Vec<usize> = (0..20).map(|place| shown.follow(place).len()).collect();
-        assert_eq!(counts[..8], [0, 0, 2, 2, 2, 2, 2, 2]);
-        for (listed, count) in (1..).zip(&counts) {
-            asked += count;
-            assert!(
-                asked <= listed + FOLDER_PREFETCHES_MAX && asked - listed.min(asked) <= listed,
-                "{listed}: {counts:?}"
-            );
-        }
-        // A jump elsewhere, and a sequence backwards.
-        let counts: Vec<usize> = [50, 70, 69, 68, 67]
-            .into_iter()
-            .map(|place| shown.follow(place).len())
-            .collect();
-        assert_eq!(counts, [0, 0, 0, 2, 2]);
-        let mut few = ShownFolders {
-            order: vec![PartitionKey::new(); 4],
-            ..ShownFolders::default()
-        };
-        assert_eq!(
-            (0..4).map(|place| few.follow(place).len()).sum::<usize>(),
-            1
-        );
     }
 }

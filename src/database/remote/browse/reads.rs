@@ -66,7 +66,12 @@ impl RemoteDatabase {
     }
 
     /// Returns the record of an entry, from the cache or the service.
-    fn record(&self, source: &SourceName, key: &EntryKey) -> Result<Option<CachedRecord>, Error> {
+    fn record(
+        &self,
+        source: &SourceName,
+        key: &EntryKey,
+        is_content: bool,
+    ) -> Result<Option<CachedRecord>, Error> {
         let Some(readable) = self
             .find_source(source)?
             .filter(|readable| readable.fits(key))
@@ -77,6 +82,9 @@ impl RemoteDatabase {
             self.settle()?;
         }
         let place = (source.clone(), key.clone());
+        if let Some(found) = self.walked(&place, is_content) {
+            return Ok(found);
+        }
         let worth = self.prefetch_size(&place);
         let found = self.cache.get(&place, &self.caller, || {
             // A file that was never listed is not part of a sequence.
@@ -168,31 +176,31 @@ impl RemoteDatabase {
         source: &ReadableSource,
         partition: &PartitionKey,
     ) -> Result<bool, Error> {
-        let found = self.cache.get(
-            &collection_place(&source.source, partition),
-            &self.caller,
-            || {
-                self.settle()?;
-                let few = items_in(source, READ_UNIT_BYTES as u64);
-                if let (Some(few @ 2..), None, Some(value)) =
-                    (few, source.index(), partition.first())
-                {
-                    // The items of one unit cost no more than the first: one of them may be wanted
-                    // next.
-                    let count = self.read_range(source, value, None, few)?.len();
-                    return Ok((count > 0).then(CachedRecord::default));
-                }
-                let mut count = 0;
-                let mut request = ReadRequest {
-                    limit: Some(1),
-                    ..source.query(partition, None)
-                };
-                // Keys alone: the units are the same, but the answer is shorter.
-                request.projection = Some(source.key_projection());
-                source::read_page(&*self.service, &request, &mut |_| count += 1)?;
-                Ok((count > 0).then(CachedRecord::default))
-            },
-        )?;
+        let place = collection_place(&source.source, partition);
+        let at = self.snapshot_time();
+        let walks = &self.snapshots;
+        if walks.has_folder(&source.source, partition, &self.caller, at) {
+            return Ok(true);
+        }
+        let found = self.cache.get(&place, &self.caller, || {
+            self.settle()?;
+            let few = items_in(source, READ_UNIT_BYTES as u64);
+            if let (Some(few @ 2..), None, Some(value)) = (few, source.index(), partition.first()) {
+                // The items of one unit cost no more than the first: one of them may be wanted
+                // next.
+                let count = self.read_range(source, value, None, few)?.len();
+                return Ok((count > 0).then(CachedRecord::default));
+            }
+            let mut count = 0;
+            let mut request = ReadRequest {
+                limit: Some(1),
+                ..source.query(partition, None)
+            };
+            // Keys alone: the units are the same, but the answer is shorter.
+            request.projection = Some(source.key_projection());
+            source::read_page(&*self.service, &request, &mut |_| count += 1)?;
+            Ok((count > 0).then(CachedRecord::default))
+        })?;
         Ok(found.is_some())
     }
 
@@ -208,7 +216,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// Reads a page for inspection; a scan must stay below the limit.
+    /// Reads a page for inspection; the pages of a scan must stay below the limit.
     fn peek(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let source = SourceName {
             table: request.table_name.clone(),
@@ -220,7 +228,6 @@ impl RemoteDatabase {
         self.settle()?;
         let cost = self.scan_costs.before(request);
         if let ReadRange::Scan { .. } = request.range {
-            self.check_scan_limit(&readable, request.limit)?;
             // The counters may be six hours old: the units that the earlier pages took count too.
             self.check_scan_cost(&readable, cost)?;
         }
@@ -295,6 +302,12 @@ impl RemoteDatabase {
         })
     }
 
+    /// Reads a page of a request that may be read to its end.
+    fn peek_to_end(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
+        self.check_read_to_end(request)?;
+        self.peek(request, rows)
+    }
+
     /// Reads the first few items for an example, and caches them for a while.
     fn peek_example(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let request = &self.limited(request)?;
@@ -305,7 +318,7 @@ impl RemoteDatabase {
         let (items, page) = match held {
             Some(held) => held,
             None => {
-                let (items, page) = collect_page(&mut |rows| self.peek(request, rows))?;
+                let (items, page) = collect_page(&mut |rows| self.peek_to_end(request, rows))?;
                 self.local_state
                     .keep_example(request, now_ms, (items.clone(), page.clone()));
                 (items, page)
@@ -331,7 +344,7 @@ impl Browse for RemoteDatabase {
     fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         Ok(self
             .tables
-            .table(self.service_handle(), table)?
+            .current_table(self.service_handle(), table)?
             .map(|described| described.table.clone()))
     }
 
@@ -374,7 +387,7 @@ impl Browse for RemoteDatabase {
     }
 
     fn stat(&self, source: &SourceName, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
-        let record = self.record(source, key)?;
+        let record = self.record(source, key, false)?;
         Ok(record
             .map(|record| Record::parse(&record).map(|record| EntryStat::from(&record)))
             .transpose()?)
@@ -386,7 +399,7 @@ impl Browse for RemoteDatabase {
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
-        let Some(record) = self.record(source, key)? else {
+        let Some(record) = self.record(source, key, true)? else {
             return Ok(None);
         };
         let record = Record::parse(&record)?;
@@ -402,6 +415,19 @@ impl Browse for RemoteDatabase {
         Ok((self.peek(request, rows)?, DeferredCharge::new(|| Ok(()))))
     }
 
+    fn check_read_to_end(&self, request: &ReadRequest) -> Result<(), Error> {
+        let source = SourceName {
+            table: request.table_name.clone(),
+            index: request.index_name.clone(),
+        };
+        match (&request.range, self.find_source(&source)?) {
+            (ReadRange::Scan { .. }, Some(readable)) => {
+                self.check_scan_limit(&readable, request.limit)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn is_writable(&self) -> bool {
         self.options.is_writable
     }
@@ -415,7 +441,7 @@ impl Browse for RemoteDatabase {
             Some(1..=EXAMPLE_ITEMS) if request.exclusive_start_key.is_none() => {
                 self.peek_example(request, rows)
             }
-            _ => self.peek(request, rows),
+            _ => self.peek_to_end(request, rows),
         }
     }
 
@@ -493,16 +519,15 @@ impl Browse for RemoteDatabase {
         let Some(readable) = self.find_source(source)? else {
             return Ok(());
         };
+        // Whole items cost no more than their keys: they are kept for the reader's next steps, as far
+        // as the cache has room.
+        let is_kept = readable.counters().1 <= self.options.cache_bytes as u64 / 2;
         let request = ReadRequest {
-            projection: Some(readable.key_projection()),
+            projection: (!is_kept).then(|| readable.key_projection()),
             ..readable.scan()
         };
         // Begun before the first page: an own write from now on voids what this listing caches.
         let (of, began) = (readable.clone(), self.cache.begin());
-        // A listing from its beginning sets the order for the prefetch of folders.
-        if after.is_none() {
-            self.folder_prefetch.begin(source);
-        }
         self.walk(
             readable,
             &ListSubject::Collections,
@@ -514,7 +539,6 @@ impl Browse for RemoteDatabase {
                     |(key, _)| key.clone(),
                 );
                 self.local_state.learn_key(source, &partition);
-                self.folder_prefetch.show(source, &partition);
                 self.cache.insert(
                     began,
                     collection_place(source, &partition),
@@ -556,17 +580,6 @@ impl Browse for RemoteDatabase {
             }
             EntryRange::Within(_) => return Err(Error::Unavailable(NO_PLACES)),
         };
-        if let (
-            EntryRange::Collection {
-                partition,
-                sort_prefix: None,
-            },
-            None,
-        ) = (range, after)
-        {
-            // The beginning of a folder's listing is a step of a reader through the folders.
-            self.prefetch_siblings(&readable, partition);
-        }
         let is_flat = !readable.has_collections();
         self.walk(
             readable,

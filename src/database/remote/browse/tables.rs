@@ -1,13 +1,19 @@
 //! A short-lived cache of table definitions (ListTables, DescribeTable) with a time to live. An own
 //! change invalidates it.
+//!
+//! The definition of a table in use is refreshed on another thread, while readers go on with the one
+//! before: a request for it before each of theirs would double their wait. Counters are as new as
+//! their reader asks.
 
 use crate::database::cancel::CancelToken;
 use crate::database::prelude::*;
 use crate::model::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::AtomicUsize;
 
 use super::cache::RemoteCommits;
 use super::cache::SingleFlight;
+use super::prefetch::spawn_fetch;
 use crate::model::TableSchema;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
@@ -44,6 +50,12 @@ enum CachedAnswer {
     TimeToLive(DescribeTimeToLiveResponse),
 }
 
+/// The time for which a definition is cached at least: it changes rarely.
+const DEFINITION_MS_MIN: u64 = 1_000;
+/// The time after that for which readers go on with a definition while it is refreshed. One that was
+/// not used for longer is requested before it is used.
+const REFRESH_MS: u64 = 10_000;
+
 /// The cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum TableCacheKey {
@@ -63,7 +75,7 @@ struct TableCacheState {
 }
 
 /// The cache; see the module.
-#[derive(Debug)]
+#[allow(missing_debug_implementations)]
 pub struct TableCache {
     state: Mutex<TableCacheState>,
     /// Requests under way, by cache key and the number of own writes that the answer must reflect.
@@ -74,6 +86,9 @@ pub struct TableCache {
     patterns: Vec<String>,
     ttl_ms: u64,
     clock: Arc<dyn Clock>,
+    /// The service for refreshes, which no caller waits for.
+    refresh_service: Arc<dyn Database>,
+    refreshes: Arc<AtomicUsize>,
 }
 
 impl TableCache {
@@ -82,6 +97,7 @@ impl TableCache {
         ttl: Duration,
         clock: Arc<dyn Clock>,
         commits: Arc<RemoteCommits>,
+        refresh_service: Arc<dyn Database>,
     ) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
         Self {
@@ -91,6 +107,8 @@ impl TableCache {
             patterns,
             ttl_ms,
             clock,
+            refresh_service,
+            refreshes: Arc::default(),
         }
     }
 
@@ -136,8 +154,50 @@ impl TableCache {
         }
     }
 
-    /// Returns a table, if it exists and is visible.
+    /// Returns a table, if it exists and is visible. One in use may be as it was before the last
+    /// refresh.
     pub fn table(
+        self: &Arc<Self>,
+        service: ServiceHandle<'_>,
+        table: &TableName,
+    ) -> Result<Option<Arc<DescribedTable>>, Error> {
+        if let Some(known) = self.aging(table) {
+            return Ok(known);
+        }
+        self.described(service, table, 0)
+    }
+
+    /// Returns the cached definition of a table that was asked for a while ago, and has it
+    /// refreshed if nothing else does.
+    fn aging(self: &Arc<Self>, table: &TableName) -> Option<Option<Arc<DescribedTable>>> {
+        let key = TableCacheKey::Table(table.clone());
+        let (asked_ms, known) = match self.state.lock().answers.get(&key)? {
+            (asked_ms, _, CachedAnswer::Table(known)) => (*asked_ms, known.clone()?),
+            _ => return None,
+        };
+        let age_ms = self.clock.now_ms().saturating_sub(asked_ms);
+        let valid_ms = self.ttl_ms.max(DEFINITION_MS_MIN);
+        if age_ms < valid_ms {
+            return Some(Some(known));
+        }
+        if age_ms >= valid_ms.saturating_add(REFRESH_MS) {
+            return None;
+        }
+        // A request under way is a refresh too.
+        let flight = (key, 0);
+        if let Ok(owner) = self.flights.begin(&flight) {
+            let (cache, table) = (Arc::clone(self), table.clone());
+            // Without a thread the flight ends, and the reader asks.
+            spawn_fetch(&self.refreshes, move || {
+                let service = &*cache.refresh_service;
+                owner.finish(cache.ask(&flight.0, || cache.describe(service, &table)));
+            })?;
+        }
+        Some(Some(known))
+    }
+
+    /// Returns a table as it was within the time to live.
+    pub fn current_table(
         &self,
         service: ServiceHandle<'_>,
         table: &TableName,
@@ -164,21 +224,26 @@ impl TableCache {
             return Ok(None);
         }
         let about = TableCacheKey::Table(table.clone());
-        // The former schema keeps its `Arc` if nothing changed.
-        let before = match self.state.lock().answers.get(&about) {
-            Some((.., CachedAnswer::Table(Some(before)))) => Some(Arc::clone(before)),
-            _ => None,
-        };
         let known = self.cached(service.caller, about, own_writes, || {
-            let table = service.service.find_table(table)?;
-            Ok(CachedAnswer::Table(table.map(|table| {
-                Arc::new(described(table, before.as_deref()))
-            })))
+            self.describe(service.service, table)
         })?;
         match known {
             CachedAnswer::Table(table) => Ok(table),
             CachedAnswer::Names(_) | CachedAnswer::TimeToLive(_) => Err(WRONG_CACHE_ENTRY),
         }
+    }
+
+    fn describe(&self, service: &dyn Database, table: &TableName) -> Result<CachedAnswer, Error> {
+        let about = TableCacheKey::Table(table.clone());
+        // The former schema keeps its `Arc` if nothing changed.
+        let before = match self.state.lock().answers.get(&about) {
+            Some((.., CachedAnswer::Table(Some(before)))) => Some(Arc::clone(before)),
+            _ => None,
+        };
+        let table = service.find_table(table)?;
+        Ok(CachedAnswer::Table(table.map(|table| {
+            Arc::new(described(table, before.as_deref()))
+        })))
     }
 
     pub fn time_to_live(
@@ -221,23 +286,31 @@ impl TableCache {
             return Ok(known);
         }
         let flight = (key, own_writes);
-        self.flights.run(&flight, caller, || {
-            // Read before the request: what happens while it is under way is not in its answer.
-            let (asked_ms, own_writes, changes) = (
-                self.clock.now_ms(),
-                self.commits.own_writes(),
-                self.state.lock().changes,
-            );
-            let known = ask()?;
-            let mut state = self.state.lock();
-            // A change during the request makes the answer stale.
-            if state.changes == changes {
-                state
-                    .answers
-                    .insert(flight.0.clone(), (asked_ms, own_writes, known.clone()));
-            }
-            Ok(known)
-        })
+        self.flights
+            .run(&flight, caller, || self.ask(&flight.0, ask))
+    }
+
+    /// Asks the service, and caches the answer.
+    fn ask(
+        &self,
+        key: &TableCacheKey,
+        ask: impl FnOnce() -> Result<CachedAnswer, Error>,
+    ) -> Result<CachedAnswer, Error> {
+        // Read before the request: what happens while it is under way is not in its answer.
+        let (asked_ms, own_writes, changes) = (
+            self.clock.now_ms(),
+            self.commits.own_writes(),
+            self.state.lock().changes,
+        );
+        let known = ask()?;
+        let mut state = self.state.lock();
+        // A change during the request makes the answer stale.
+        if state.changes == changes {
+            state
+                .answers
+                .insert(key.clone(), (asked_ms, own_writes, known.clone()));
+        }
+        Ok(known)
     }
 
     fn get_valid(&self, key: &TableCacheKey, own_writes: u64) -> Option<CachedAnswer> {

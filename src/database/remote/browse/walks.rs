@@ -1,12 +1,13 @@
 //! Listings under way: their pages, the suspended listings that wait for their readers, and the
 //! cost of listings, scans and samples so far, page by page, in whatever portions they are read.
-//! `listing` drives them.
+//! `listing` drives them, `snapshots` keeps the rows of whole sources.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::Receiver;
 
 use super::cache::{EntryCache, RangeRead};
+use super::prefetch::spawn_fetch;
 use super::source::{self, ReadableSource, encode_position};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
@@ -23,8 +24,6 @@ use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
 const WALKS_MAX: usize = 64;
 /// The time in milliseconds for which a listing waits.
 const SUSPENDED_MS: u64 = 10_000;
-/// The limit of concurrent prefetches.
-const PREFETCHES_MAX: usize = 16;
 /// The limit of remembered collections of a listing: the items of one collection come one after the
 /// other.
 const COLLECTIONS_SEEN_MAX: usize = 10_000;
@@ -50,7 +49,7 @@ impl ListSubject {
 }
 
 /// An entry of a page.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ListRow {
     pub key: EntryKey,
     /// The stat of the entry; `None` if only keys are listed.
@@ -78,19 +77,19 @@ pub struct ListWalk {
     pub pages: usize,
     pub cost: ScanCost,
     pub seen: LruMap<Digest, (), COLLECTIONS_SEEN_MAX>,
+    /// The rows of the whole source, if they are kept.
+    pub kept: Option<KeptRows>,
 }
 
 /// A suspended listing that waits for its reader to continue after a position; `at_ms` is the time
-/// since when it waits, or of the request of a prefetch, by the clock.
+/// since when it waits, by the clock.
 #[derive(Debug)]
 pub struct SuspendedWalk {
     pub source: SourceName,
     pub listed: ListSubject,
-    /// The last row read; `None` if no reader has begun.
-    pub after: Option<Box<[u8]>>,
+    /// The last row read.
+    pub after: Box<[u8]>,
     pub at_ms: u64,
-    /// The own writes of this mount before the request.
-    pub own_writes: u64,
     pub walk: ListWalk,
 }
 
@@ -106,18 +105,16 @@ impl SuspendedWalks {
         &self,
         source: &SourceName,
         subject: &ListSubject,
-        after: Option<&ListPosition>,
+        after: &ListPosition,
         now_ms: u64,
-    ) -> Option<SuspendedWalk> {
+    ) -> Option<ListWalk> {
         let mut waiting = self.waiting.lock();
         waiting.retain(|one| now_ms < one.at_ms.saturating_add(SUSPENDED_MS));
         let is_it = |one: &SuspendedWalk| {
-            one.after.as_ref() == after.map(|after| &after.0)
-                && one.source == *source
-                && one.listed == *subject
+            one.after == after.0 && one.source == *source && one.listed == *subject
         };
         let at = waiting.iter().position(is_it)?;
-        waiting.remove(at)
+        waiting.remove(at).map(|one| one.walk)
     }
 
     pub fn put(&self, walk: SuspendedWalk) {
@@ -208,42 +205,6 @@ impl PageFetcher {
     }
 }
 
-/// Counts a prefetch thread until it ends, also by a panic.
-struct PrefetchThread(Arc<AtomicUsize>);
-
-impl Drop for PrefetchThread {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Fetches a page on a thread of its own; `None` if no thread is available.
-pub fn spawn_fetch(
-    prefetches: &Arc<AtomicUsize>,
-    fetch: impl FnOnce() -> FetchedPage + Send + 'static,
-) -> Option<Receiver<FetchedPage>> {
-    // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
-    // together.
-    let is_full = prefetches.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
-    let counted = PrefetchThread(Arc::clone(prefetches));
-    if is_full {
-        return None;
-    }
-    let (sender, fetched) = sync_channel(1);
-    let work = move || {
-        let page = fetch();
-        // Before the page is sent: its reader may want the next prefetch at once.
-        drop(counted);
-        // The receiver is gone if the reader has given up.
-        let _ = sender.send(page);
-    };
-    std::thread::Builder::new()
-        .name("ddbfs-prefetch".to_owned())
-        .spawn(work)
-        .ok()?;
-    Some(fetched)
-}
-
 impl ListWalk {
     /// Moves to the next page; returns false if there is none.
     pub fn next_page(
@@ -260,6 +221,9 @@ impl ListWalk {
                 .unwrap_or_else(|| Err(StoreError::Closed.into())),
         };
         let (rows, last, cost) = fetched?;
+        if let Some(kept) = &mut self.kept {
+            kept.add(&rows);
+        }
         (self.rows, self.pages, self.cost) = (rows, self.pages + 1, self.cost.plus(cost));
         self.next = last.map_or(NextPage::Done, |last| NextPage::From(Some(last)));
         Ok(true)
@@ -289,14 +253,55 @@ impl ListWalk {
 
     /// True if this is the first key of its collection in this listing.
     pub fn is_new(&mut self, key: &EntryKey) -> bool {
-        let digest = match &key.index {
-            Some((partition, _)) => partition_digest(partition),
-            None => partition_digest(&[&key.base.partition]),
-        };
-        self.seen.put(digest, ()).is_none()
+        self.seen.put(collection_digest(key), ()).is_none()
     }
 }
 
+/// The rows of a listing from its beginning.
+#[derive(Debug)]
+pub struct KeptRows {
+    /// The beginning of the listing, by the clock.
+    pub at_ms: u64,
+    /// The own writes of this mount before.
+    pub own_writes: u64,
+    has_folders: bool,
+    pub folders: HashMap<Digest, VecDeque<ListRow>>,
+    pub rows: usize,
+}
+
+impl KeptRows {
+    pub fn new(at_ms: u64, own_writes: u64, has_folders: bool) -> Self {
+        Self {
+            at_ms,
+            own_writes,
+            has_folders,
+            folders: HashMap::new(),
+            rows: 0,
+        }
+    }
+
+    pub fn add(&mut self, rows: &VecDeque<ListRow>) {
+        self.rows += rows.len();
+        if !self.has_folders || self.rows > ROWS_MAX {
+            return self.folders.clear();
+        }
+        for row in rows {
+            let folder = self.folders.entry(collection_digest(&row.key)).or_default();
+            folder.push_back(row.clone());
+        }
+    }
+}
+
+/// Returns the digest of the partition key of an entry.
+fn collection_digest(key: &EntryKey) -> Digest {
+    match &key.index {
+        Some((partition, _)) => partition_digest(partition),
+        None => partition_digest(&[&key.base.partition]),
+    }
+}
+
+/// The limit of rows of all walks that are kept.
+pub const ROWS_MAX: usize = 200_000;
 /// The units of an eventually consistent read of 4 KB.
 pub const EVENTUAL_READ_UNITS: f64 = 0.5;
 /// The limit of continuable reads with a remembered cost.

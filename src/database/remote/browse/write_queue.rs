@@ -101,11 +101,6 @@ impl WriteQueue {
         }))
     }
 
-    /// True if all writes have ended.
-    pub fn is_idle(&self) -> bool {
-        self.0.state.lock().open.is_empty()
-    }
-
     /// True if no further write may be acknowledged before it ends.
     pub fn is_full(&self) -> bool {
         let state = self.0.state.lock();

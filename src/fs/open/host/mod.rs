@@ -31,7 +31,7 @@ use crate::fs::{
     mount::{Mount, error_log::FailedCall},
     node::{Node, NodeKind, attr::Attr, base_source, item_ino},
     prelude::*,
-    process::{has_pending_signal, session_of},
+    process::{has_pending_signal, session_of, tgid_of},
     write::WriteFailure,
 };
 use crate::model::api::{Call, CallContext, DeleteTableRequest, Gathering, WriteListener};
@@ -113,9 +113,8 @@ impl Host {
     #[must_use]
     pub fn with_caller(&self, caller: Caller) -> Self {
         // A long call of a service elsewhere is given up when its caller is killed.
-        let asking = self.cancel_source.token(caller.pid, |thread| {
-            has_pending_signal(thread) != Some(true)
-        });
+        let is_waiting = |thread| has_pending_signal(thread) != Some(true);
+        let asking = self.cancel_source.token(caller.pid, is_waiting, tgid_of);
         let own = &self.own_mount;
         let db = own
             .db

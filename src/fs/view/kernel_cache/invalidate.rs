@@ -60,6 +60,11 @@ impl KernelCache {
             let item = item_ino(&written.table, &written.key);
             let ino = self.inodes.number(item);
             let mark = self.inodes.mark_of(ino);
+            if let Some((before, mark)) = self.inodes.marked_before(ino) {
+                let name = item_name(&written.table, &written.key);
+                invalidations.push(Invalidation::Attributes(name, before));
+                marks.push((before, mark));
+            }
             if self.handles.note_commit(ino, written.version) {
                 // The number goes on as the version that is open, which the kernel must not find by
                 // the name any more.
