@@ -111,7 +111,8 @@ fn compare(args: &DiffArgs, found: [LocatedTable; 2]) -> Result<CommandResult, C
     ));
     let pages = AtomicU64::new(0);
     let tally = copy_commands::tally(&bar, &cost, move || {
-        if pages.fetch_add(1, Ordering::Relaxed) % PAGES_IN_MEMORY == 0 {
+        let page = pages.fetch_add(1, Ordering::Relaxed);
+        if page.is_multiple_of(PAGES_IN_MEMORY) {
             found.iter().for_each(LocatedTable::release_pages);
         }
     })?;

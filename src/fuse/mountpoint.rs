@@ -200,7 +200,7 @@ pub fn connection(mountpoint: &Path) -> io::Result<Option<FuseConnection>> {
 }
 
 impl FuseConnection {
-    /// Returns a file that exists as long as the kernel holds the filesystem, as [`bdi_path`].
+    /// Returns a file that exists as long as the kernel holds the filesystem.
     #[must_use]
     pub fn bdi_path(&self) -> PathBuf {
         Path::new(BDI_DIRECTORY).join(&self.device)

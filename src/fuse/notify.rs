@@ -346,11 +346,9 @@ mod tests {
         let (then, gone) = channel();
         let waiting: PendingCallback =
             Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
-        Notifier::with_sender(PATIENCE, tell).unwrap().send_all(
-            vec![invalidation.clone()],
-            Box::new(|| {}),
-            waiting,
-        );
+        let notifier = Notifier::with_sender(PATIENCE, tell).unwrap();
+        codes.lock().clear();
+        notifier.send_all(vec![invalidation.clone()], Box::new(|| {}), waiting);
         if blocks {
             arrived.recv_timeout(PATIENCE).unwrap();
             assert!(gone.try_recv().is_err(), "{invalidation:?}");

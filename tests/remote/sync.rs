@@ -436,8 +436,10 @@ impl Bed {
 fn an_export_and_the_stream_since_make_a_copy_without_a_read() {
     let bucket = tempfile::tempdir().unwrap();
     let options = |stream| {
-        let mut options = EngineOptions::default();
-        options.buckets = Some(bucket.path().to_owned());
+        let options = EngineOptions {
+            buckets: Some(bucket.path().to_owned()),
+            ..EngineOptions::default()
+        };
         Bed::with_stream(200, stream, options)
     };
     let bed = options(Some(StreamViewType::NewImage));

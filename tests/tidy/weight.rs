@@ -7,18 +7,18 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 187),
-    ("codec", 395),
-    ("database", 253),
+    ("cli", 200),
+    ("codec", 397),
+    ("database", 318),
     ("engine", 509),
     ("expr", 176),
-    ("fs", 654),
-    ("fuse", 43),
+    ("fs", 667),
+    ("fuse", 45),
     ("http", 62),
     ("inspect", 167),
     ("model", 166),
     ("protocol", 16),
-    ("store", 180),
+    ("store", 181),
 ];
 
 /// A figure may be so much above what is there: small changes do not have to touch it.

@@ -45,12 +45,14 @@ pub struct CopyOptions {
     pub restart_option: &'static str,
 }
 
+/// Puts the items of an export into a table.
+pub type LoadItems = Box<dyn Fn(&CopySide) -> Result<CopyCounts, CopyError>>;
+
 /// The items of a copy, of an export of its source.
 pub struct ExportedItems {
     /// The moment of the table that the export has, milliseconds since the epoch.
     pub exported_ms: u64,
-    /// Puts the items into the table.
-    pub load: Box<dyn Fn(&CopySide) -> Result<CopyCounts, CopyError>>,
+    pub load: LoadItems,
 }
 
 impl std::fmt::Debug for ExportedItems {

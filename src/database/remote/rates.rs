@@ -1,6 +1,6 @@
 //! Rate limits of a meter: token buckets of units a second. Without an option, each table that is
 //! provisioned, and each of its global indexes, has a tenth of its own units, so that the
-//! application behind it keeps nine; reads of a table on demand have [`ON_DEMAND_READS`]. Writes on
+//! application behind it keeps nine; reads of a table on demand have `ON_DEMAND_READS`. Writes on
 //! demand take nothing from others, so only the budget limits them.
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 //! it until it has the lock.
 //!
 //! While something is cached, the file has a mark. A newcomer that gets its lock and finds the mark
-//! knows that the holder was killed. What it cached ends by itself after the time in the mark, or
+//! knows that the holder was killed. Its cached entries end by themselves after the time in the mark, or
 //! with the file that the holder named in it. Reads may begin at once, since cached entries are
 //! true until something is written; the first write waits. A process that has ended the cached
 //! entries of a killed holder frees the lease ([`free_lease`]), upon which the wait ends.
