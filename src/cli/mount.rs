@@ -277,7 +277,7 @@ fn start_in_background(data_dir: &Path) -> Result<CommandResult, CliError> {
             .read_line(&mut first_line)
             .map_err(CliError::io("the background process"))?;
     }
-    let first_line = first_line.trim_end();
+    let first_line = first_line.trim_end_matches('\n');
     if let Some(limits) = first_line.strip_prefix(READY) {
         if !limits.is_empty() {
             print_line!("{limits}")?;
