@@ -339,7 +339,7 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
         .unwrap();
     let text = "Copy: its key is pk (S) and sk (S), that of Tab is pk (S) and sk (N): the items do not fit";
     assert_eq!(refusal(&from, &to, PUSH, &dir), text);
-    let text = "Copy: there is a table of that name; --replace drops it first, --to-table NAME takes another name";
+    let text = "Copy: there is a table of that name; --replace drops it first, --to-table NAME takes another name, `ddbfs sync` brings a copy up to date";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
     let replaced = CopyOptions {
         existing: ExistingTargetMode::Replace,

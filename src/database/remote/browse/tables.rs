@@ -55,6 +55,8 @@ const DEFINITION_MS_MIN: u64 = 1_000;
 /// The time after that for which readers go on with a definition while it is refreshed. One that was
 /// not used for longer is requested before it is used.
 const REFRESH_MS: u64 = 10_000;
+/// The number of own writes by which requests under way tell a refresh apart.
+const REFRESH: u64 = u64::MAX;
 
 /// The cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -183,8 +185,8 @@ impl TableCache {
         if age_ms >= valid_ms.saturating_add(REFRESH_MS) {
             return None;
         }
-        // A request under way is a refresh too.
-        let flight = (key, 0);
+        // No reader waits for a refresh: the service may be silent for long.
+        let flight = (key, REFRESH);
         if let Ok(owner) = self.flights.begin(&flight) {
             let (cache, table) = (Arc::clone(self), table.clone());
             // Without a thread the flight ends, and the reader asks.
