@@ -2,7 +2,7 @@
 
     python3 tests/run.py MESSAGES_OF_CARGO [--all] [ARGUMENTS OF EACH BINARY]
 
---all runs the tests over every server of tests/servers, which scripts/servers --all has installed.
+--all runs the tests over every server of tests/servers, which scripts/servers --all has installed, and asks the AWS command line too.
 
 A binary starts its tests in the order of `--list`, as many at a time as it has threads. So what it says of the tests that have ended tells
 which are running, and since when. Each binary has a directory for temporary files and a mark in its environment; by these its mounts and
@@ -154,6 +154,8 @@ def parts_of(binaries, arguments, are_all):
         if apart:
             ignored = ["--include-ignored"] if are_all else []
             parts.append(Part(f"{name} {apart.strip(':')}", binary, [*arguments, *ignored, apart]))
+        if are_all and name == "remote":
+            parts.append(Part("remote command line", binary, [*arguments, "--ignored", "the_command_line_does_the_same"]))
     return sorted(parts, key=lambda part: ORDER.index(part.name) if part.name in ORDER else -1)
 
 
