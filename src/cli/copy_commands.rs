@@ -359,7 +359,6 @@ fn open(
 ) -> Result<(Arc<dyn Database>, String, String), CliError> {
     use std::time::Duration;
 
-    use crate::codec::metrics::capacity::limits_text;
     use crate::database::remote::Client;
 
     /// The time limit of a request.
@@ -368,13 +367,14 @@ fn open(
     /// it.
     const BUDGET_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-    let prices = args.prices.table()?;
-    let service = args
-        .service
-        .open(endpoint, &prices, TIMEOUT, Some(BUDGET_TIMEOUT))?;
-    let limits = limits_text(&service.meter.spent(), &prices);
+    let service = args.service.open(
+        endpoint,
+        &args.prices.table()?,
+        TIMEOUT,
+        Some(BUDGET_TIMEOUT),
+    )?;
     let client = Arc::new(Client::new(service.meter));
-    Ok((client, service.endpoint, limits))
+    Ok((client, service.endpoint, service.limits))
 }
 
 #[cfg(not(feature = "remote"))]

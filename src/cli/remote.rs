@@ -162,6 +162,8 @@ pub struct OpenService {
     /// For instance `http://127.0.0.1:8000`.
     pub endpoint: String,
     region: String,
+    /// The limits of spending, as a line.
+    pub limits: String,
 }
 
 #[cfg(feature = "remote")]
@@ -179,6 +181,7 @@ impl ServiceArgs {
         timeout: Duration,
         budget_timeout: Option<Duration>,
     ) -> Result<OpenService, CliError> {
+        use crate::codec::metrics::capacity::limits_text;
         use crate::database::remote::aws::{AwsOptions, AwsTransport};
         use crate::database::remote::budget::SpendLimits;
 
@@ -212,6 +215,7 @@ impl ServiceArgs {
         let meter = MeteredTransport::new(Arc::new(aws), limits, prices.clone())
             .with_budget(self.shared_budget.clone());
         Ok(OpenService {
+            limits: limits_text(&meter.spent(), prices),
             meter: Arc::new(meter),
             endpoint,
             region,
@@ -289,7 +293,6 @@ pub fn open(
     prices: &PriceTable,
     is_writable: bool,
 ) -> Result<OpenRemote, CliError> {
-    use crate::codec::metrics::capacity::limits_text;
     use crate::database::remote::aws::TIMEOUT;
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 
@@ -302,6 +305,7 @@ pub fn open(
         meter,
         endpoint,
         region,
+        limits,
     } = args
         .service
         .open(args.endpoint.as_deref(), prices, TIMEOUT, units_wait)?;
@@ -316,7 +320,6 @@ pub fn open(
         is_writable,
         ..defaults
     };
-    let limits = limits_text(&meter.spent(), prices);
     let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
     Ok(OpenRemote {
         limits,

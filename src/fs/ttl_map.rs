@@ -13,6 +13,11 @@
 //! | the same | saved queries that a process removed | restored when it meets a veto | 5 s | 1,000 |
 //! | `mount::archiver_quirks` | processes that unlinked a permanent file, or are removing a table | the file is hidden from that process | 60 s | 1,000 |
 //! | `view::kernel_cache` | threads that list | how many entries they get with attributes | 60 s | 1,000 |
+//! | the same | the last thread that listed a directory | a look by another thread counts for it | 60 s | 1,000 |
+//! | `view::kernel_cache` | opens that were refused by ESTALE | each is refused once | 1 s | 1,000 |
+//! | `open::host::behind` | failures of writes that ended after their call | the next close or fsync has them | none | 10,000 |
+//! | the same | processes that remove what they have listed | their deletes go in batches | 10 s | 1,000 |
+//! | `open::host::creations` | processes that copy files | a new file is not asked for | 2 s | 1,000 |
 //! | `view::kernel_cache` | names about to be renamed | the kernel must not cache them | 10 s | 1,000 |
 //! | `open::host::optimistic_lock` | the last writer of an item | named in a refused write | none | 10,000 |
 //! | the same | texts that were read | a refused write lists the changes | none | 10,000, 16 MiB |

@@ -528,7 +528,7 @@ impl Filesystem for Shell {
         let call = self.begin(directory_caller(request), "opendir", ino, None, reply, send);
         // So fts(3) opens, which reads thousands of names before it looks at the first.
         let walks = flags.0 & libc::O_NOFOLLOW != 0;
-        call.start(|view, done| done(view.opendir_by(ino.0, walks)));
+        call.start(|view, done| done(view.opendir(ino.0, walks)));
     }
 
     fn readdir(

@@ -109,7 +109,7 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
             );
         }
         let ino = p.stat(folder.path).unwrap().ino;
-        let handle = p.view.opendir_by(ino, true).unwrap();
+        let handle = p.view.opendir(ino, true).unwrap();
         let (before, mut nodes) = (p.view.known_inodes(), 0);
         let (mut seen, mut offset) = (BTreeSet::new(), 0);
         // The even ones stay, and change; the odd ones come and go.
@@ -175,7 +175,7 @@ fn an_item_that_is_open_for_writing_or_was_deleted_is_not_told_for_long() {
     }
     let ino = p.stat(FOLDERS[1].path).unwrap().ino;
     let list = || {
-        let handle = p.view.opendir(ino).unwrap();
+        let handle = p.view.opendir(ino, false).unwrap();
         let given = plus(&p, handle, 2, 9)
             .into_iter()
             .map(|(name, _, node)| (name, node.is_some_and(|(_, is_kept)| is_kept)))
@@ -206,7 +206,7 @@ fn a_program_that_reads_names_only_makes_the_kernel_know_few_nodes() {
     }
     let told = |folder: u64, walks: bool| {
         let ino = p.stat(&format!("Orders/items/u{folder}")).unwrap().ino;
-        let handle = p.view.opendir_by(ino, walks).unwrap();
+        let handle = p.view.opendir(ino, walks).unwrap();
         let (mut nodes, mut names, mut offset) = (0, 0, 0);
         while let given = plus(&p, handle, offset, 99)
             && let Some((_, last, _)) = given.last()
@@ -227,7 +227,7 @@ fn a_program_that_reads_names_only_makes_the_kernel_know_few_nodes() {
     // Another thread has a credit of its own, a longer one if it walks a tree.
     let other = p.of_process(std::process::id() + 1);
     let items = other.stat("Orders/items").unwrap().ino;
-    let handle = other.view.opendir_by(items, true).unwrap();
+    let handle = other.view.opendir(items, true).unwrap();
     let given = plus(&other, handle, 2, 99);
     assert!(given.len() == 30 && given.iter().all(|(.., node)| *node == Some((0, true))));
     other.view.releasedir(handle);
@@ -241,7 +241,7 @@ fn where_nothing_is_kept_only_names_are_given() {
     }
     for path in ["Flat/items", "Orders", ""] {
         let ino = p.stat(path).unwrap().ino;
-        let handle = p.view.opendir_by(ino, true).unwrap();
+        let handle = p.view.opendir(ino, true).unwrap();
         let before = p.view.known_inodes();
         let (mut all, mut offset) = (Vec::new(), 0);
         while let given = plus(&p, handle, offset, 99)

@@ -526,7 +526,7 @@ fn forgetting_gives_everything_back() {
     }
     let mut lookups = Vec::new();
     let items = p.stat("Orders/items").unwrap().ino;
-    let handle = p.view.opendir(items).unwrap();
+    let handle = p.view.opendir(items, false).unwrap();
     let known = p.view.known_inodes();
     let mut names = Vec::new();
     p.view

@@ -140,7 +140,7 @@ impl Process {
 
     pub fn list(&self, path: &str) -> Ended<Vec<String>> {
         let ino = self.stat(path)?.ino;
-        let handle = name(self.view.opendir(ino))?;
+        let handle = name(self.view.opendir(ino, false))?;
         let (mut names, mut last) = (Vec::new(), 0);
         loop {
             let before = last;

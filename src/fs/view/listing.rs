@@ -30,20 +30,12 @@ const MARK_BATCH: usize = 32;
 pub type EmitPlus<'e> = dyn FnMut(Dirent<'_>, u64, Option<(u64, &Attr)>) -> bool + 'e;
 
 impl View {
-    /// Opens a directory and returns the number of its handle.
+    /// Opens a directory and returns the number of its handle. A program that `walks` a tree reads
+    /// thousands of names before it looks at the first.
     ///
     /// # Errors
     /// The node is no directory, or is gone.
-    pub fn opendir(&self, ino: u64) -> Result<u64> {
-        self.opendir_by(ino, false)
-    }
-
-    /// Opens a directory as [`View::opendir`]. A program that `walks` a tree reads thousands of
-    /// names before it looks at the first.
-    ///
-    /// # Errors
-    /// As of [`View::opendir`].
-    pub fn opendir_by(&self, ino: u64, walks: bool) -> Result<u64> {
+    pub fn opendir(&self, ino: u64, walks: bool) -> Result<u64> {
         let caller = self.caller();
         let node = self.node(ino)?;
         self.quick_attr(&node)

@@ -260,18 +260,17 @@ mod tests {
     use super::*;
     use crate::store::LEASE_TTL;
 
+    /// Opens the lease as another process has it.
+    fn enter(directory: &DataDirectory) -> StoreLease {
+        let locks = Arc::new(FileLocks::open(directory).unwrap());
+        StoreLease::open(directory, locks, &LmdbOptions::default()).unwrap()
+    }
+
     #[test]
     fn the_marker_of_a_killed_holder_ends_with_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::claim(&dir.path().join("data")).unwrap();
-        let enter = || {
-            StoreLease::open(
-                &directory,
-                Arc::new(FileLocks::open(&directory).unwrap()),
-                &LmdbOptions::default(),
-            )
-            .unwrap()
-        };
+        let enter = || enter(&directory);
         let marker = dir.path().join("remains");
         std::fs::write(&marker, "").unwrap();
         let holder = enter();
@@ -298,14 +297,7 @@ mod tests {
     fn a_lease_is_freed_of_the_killed_holder_that_is_named_only() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::claim(&dir.path().join("data")).unwrap();
-        let enter = || {
-            StoreLease::open(
-                &directory,
-                Arc::new(FileLocks::open(&directory).unwrap()),
-                &LmdbOptions::default(),
-            )
-            .unwrap()
-        };
+        let enter = || enter(&directory);
         let [marker, other] = ["marker", "other"].map(|name| dir.path().join(name));
         for file in [&marker, &other] {
             std::fs::write(file, "").unwrap();
