@@ -25,6 +25,8 @@ const ENTRY_BYTES: usize = 152;
 const NODE_BYTES: usize = 128;
 /// The bytes of `struct fuse_open_out`.
 const OPEN_BYTES: usize = 16;
+/// The smallest reply to READDIRPLUS that is asked for: a page (`fuse_readdir_uncached`).
+const REPLY_BYTES_MIN: usize = 4096;
 /// The largest reply that is asked for: `max_pages` of the kernel, 1 MiB, is 256 pages.
 const REPLY_BYTES_MAX: usize = 1 << 20;
 /// The alignment of entries.
@@ -179,9 +181,28 @@ impl<R: FailReply> FailReply for RawRequest<R> {
 }
 
 impl RawRequest<ReplyDirectoryPlus> {
-    /// Returns the space for the entries of the answer.
-    pub fn entries(&mut self) -> PlusEntries {
-        PlusEntries::new(self.bytes_max())
+    /// Returns the space for the entries of an answer, of the size that is always asked for.
+    pub fn entries() -> PlusEntries {
+        PlusEntries::new(REPLY_BYTES_MIN)
+    }
+
+    /// Appends an entry. Returns true if there is no room for it. The size that the kernel asks for
+    /// is measured only when an answer needs it: that fills a buffer, and most folders are small.
+    pub fn add(
+        &mut self,
+        entries: &mut PlusEntries,
+        entry: Dirent<'_>,
+        offset: u64,
+        node: Option<EntryNode>,
+    ) -> bool {
+        if !entries.add(entry, offset, node) {
+            return false;
+        }
+        if entries.bytes_max == HEADER_BYTES + REPLY_BYTES_MIN {
+            entries.bytes_max = HEADER_BYTES + self.bytes_max().max(REPLY_BYTES_MIN);
+            return entries.add(entry, offset, node);
+        }
+        true
     }
 
     /// Returns the size that the kernel asks for, or a little less. fuser does not tell it, so it

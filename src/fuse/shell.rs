@@ -574,14 +574,14 @@ impl Filesystem for Shell {
         let (view, owner) = (call.view.clone(), self.owner);
         let mut reply = RawRequest::new(&self.device, request.unique().0, reply);
         let list = move || {
-            let mut entries = reply.entries();
+            let mut entries = RawRequest::entries();
             let read = view.readdirplus(handle.0, offset, &mut |entry, offset, node| {
                 let node = node.map(|(node_id, attr)| EntryNode {
                     node_id,
                     ttl: attr.ttl,
                     attr: file_attr(attr, owner),
                 });
-                entries.add(entry, offset, node)
+                reply.add(&mut entries, entry, offset, node)
             });
             match call.end(read) {
                 Ok(()) => reply.answer(entries),
