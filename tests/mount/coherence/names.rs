@@ -304,6 +304,11 @@ impl Name {
         self.acknowledged.load(Ordering::SeqCst)
     }
 
+    /// True if a write began after the write `published`.
+    pub fn is_written_since(&self, published: u64) -> bool {
+        self.begun.load(Ordering::SeqCst) > published
+    }
+
     fn state(&self, write: u64) -> State {
         State(self.states[usize::try_from(write % REMEMBERED).unwrap()].load(Ordering::SeqCst))
     }
@@ -319,7 +324,7 @@ impl Name {
             })
         };
         let is_so = match seen {
-            Seen::Unlinked => begun > published,
+            Seen::Unlinked => self.is_written_since(published),
             Seen::Stale => gone_twice(),
             seen => (published..=begun).any(|write| self.state(write).allows(seen)),
         };

@@ -255,16 +255,21 @@ impl<'a> Reader<'a> {
         let (looks, mut checks) = (1 + self.numbers.below(most), 0);
         for at in 0..looks {
             let published = name.published();
-            // A descriptor follows a renamed folder, and finds its new content.
-            let twin = self.field.twin(name).filter(|_| way == THROUGH_A_DIRECTORY);
-            let twin = twin.map(|twin| (twin, twin.published()));
+            let twin = self.field.twin(name).map(|twin| (twin, twin.published()));
             let begun = Instant::now();
             let saw = look(self, name, &point);
             let is_kept = begun.elapsed() < WITHOUT_REQUEST;
             // Absence is never cached.
             let is_enough = at >= BURST && matches!(saw, Ok(Seen::Absent));
+            // A descriptor follows a renamed folder, and finds its new content. So does a path whose
+            // folder is renamed between its lookup and that of the name in it, on a disk too.
+            let may_follow = way == THROUGH_A_DIRECTORY || name.is_written_since(published);
             let checked = match (&saw, twin) {
-                (Ok(saw), Some((twin, published))) if twin.check(published, *saw).is_ok() => 1,
+                (Ok(saw), Some((twin, published)))
+                    if may_follow && twin.check(published, *saw).is_ok() =>
+                {
+                    1
+                }
                 _ => self.checked(way, name, published, saw),
             };
             self.field
