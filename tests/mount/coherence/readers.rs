@@ -344,6 +344,10 @@ impl<'a> Reader<'a> {
                 .custom_flags(flags)
                 .open(self.path(&name.path))
             {
+                // It may be of the folder's other name: the path went on in a folder that was renamed.
+                if name.moves() && name.is_written_since(published) {
+                    return 0;
+                }
                 self.files.push(HeldFile {
                     of: at,
                     file,
