@@ -248,7 +248,7 @@ fn prefetch(page: usize) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn fetch(_page: usize) {}
+fn prefetch(_page: usize) {}
 
 /// Returns the first entry that the lower bound admits.
 fn first<'t>(
