@@ -75,7 +75,13 @@ impl View {
         } else {
             self.open_for_reading(&node)
         };
-        let handle = opened.map_err(|error| self.missing_or(ino, error))?;
+        let handle = opened.map_err(|error| {
+            let is_gone = error == FsError::NotFound;
+            match (self.missing_or(ino, error), item) {
+                (FsError::Stale, Some(item)) if is_gone => self.gone_error(item, is_writer),
+                (error, _) => error,
+            }
+        })?;
         let reads = match (item, &handle) {
             (Some(item), Handle::Text(text, Some(attr))) if !is_writer => {
                 if self.tell_version(ino, attr) {
@@ -86,9 +92,8 @@ impl View {
             _ => ReadBy::Requests,
         };
         if let Some(item) = item {
-            self.kernel_cache
-                .refused_opens
-                .opened(item, self.caller().pid, is_writer);
+            let refused = &self.kernel_cache.refused_opens;
+            refused.ended(item, self.caller().pid, is_writer);
         }
         let handle = opening.insert(handle, self.caller(), now_ms())?;
         Ok(OpenReply { handle, reads })
@@ -101,6 +106,17 @@ impl View {
             return Err(FsError::Stale);
         }
         Ok(())
+    }
+
+    /// Returns the error of an open of an item that is gone, whose name the kernel may believe in: once
+    /// `Stale`, upon which it looks the name up and opens again. A second one the program would get.
+    fn gone_error(&self, item: u64, is_writer: bool) -> FsError {
+        let (refused, thread) = (&self.kernel_cache.refused_opens, self.caller().pid);
+        if refused.refuse(item, thread, is_writer) {
+            return FsError::Stale;
+        }
+        refused.ended(item, thread, is_writer);
+        FsError::NotFound
     }
 
     /// Lets the kernel read an opened item through its page cache, if the cache may have this

@@ -453,7 +453,7 @@ const REOPEN_MS: u64 = 1_000;
 const REFUSED_MAX: usize = 1_000;
 
 /// The opens of items that were refused by ESTALE, so that the kernel looks the name up, which has
-/// another number then, and opens that. An open is refused once: the name may have the old number
+/// another number then or is gone, and opens that. An open is refused once: the name may have the old number
 /// again, as `/dev/stdin` has.
 #[derive(Debug, Default)]
 pub struct RefusedOpens {
@@ -474,8 +474,8 @@ impl RefusedOpens {
         })
     }
 
-    /// Notes that a thread has the item open.
-    pub fn opened(&self, item: u64, thread: u32, is_writer: bool) {
+    /// Notes that an open by the thread has ended.
+    pub fn ended(&self, item: u64, thread: u32, is_writer: bool) {
         if !self.threads.is_empty() {
             self.threads
                 .update(|threads| threads.remove(&(item, thread, is_writer)));
