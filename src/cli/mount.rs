@@ -185,12 +185,16 @@ fn run_here(
             )
         })
         .transpose()?;
-    let mounted = fuse::mount(&mount_options, view).map_err(CliError::io(format!(
+    let (events, heard) = channel();
+    let unmounted = events.clone();
+    let mounted = fuse::mount(&mount_options, view, move || {
+        _ = unmounted.send(MountEvent::End)
+    })
+    .map_err(CliError::io(format!(
         "cannot mount at {}",
         args.mountpoint.display()
     )))?;
 
-    let (events, heard) = channel();
     let mut watchdog = watch(&mounted, &events);
     mounted.view().set_config(serde_json::json!({
         "mountpoint": mounted.mountpoint().to_string_lossy(),
@@ -211,7 +215,7 @@ fn run_here(
             print_line!("{limits}")?;
         }
     }
-    forward_end(signals, &mounted, &events);
+    forward_signals(signals, events.clone());
     while let Ok(MountEvent::Unwatched) = heard.recv() {
         watchdog = watch(&mounted, &events);
     }
@@ -234,13 +238,11 @@ enum MountEvent {
     Unwatched,
 }
 
-/// Sends [`MountEvent::End`] when the mount ends. The send fails silently once nothing receives it.
-fn forward_end(signals: Signals, mounted: &Mounted, events: &Sender<MountEvent>) {
-    let (signalled, unmounted) = (events.clone(), events.clone());
-    mounted.when_finished(Box::new(move || _ = unmounted.send(MountEvent::End)));
+/// Sends [`MountEvent::End`] at a signal. The send fails silently once nothing receives it.
+fn forward_signals(signals: Signals, events: Sender<MountEvent>) {
     std::thread::spawn(move || {
         signals.wait();
-        let _ = signalled.send(MountEvent::End);
+        let _ = events.send(MountEvent::End);
     });
 }
 

@@ -26,6 +26,12 @@ pub struct EntryKey {
     pub base: Key,
 }
 
+impl From<Key> for EntryKey {
+    fn from(base: Key) -> Self {
+        Self { index: None, base }
+    }
+}
+
 /// The facts of one stored version that stat shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryStat {

@@ -9,6 +9,8 @@ use fuser::{
     Request, TimeOrNow,
 };
 
+use nix::unistd::{getegid, geteuid};
+
 use super::mountpoint::MountOptions;
 use crate::fs::FsError;
 use crate::fs::node::NodeKind;
@@ -34,13 +36,10 @@ pub struct Owner {
 
 impl Owner {
     /// Returns the owner from the mount options, or else the user of this process.
-    #[allow(unsafe_code)]
     pub fn new(options: &MountOptions) -> Self {
-        // SAFETY: two system calls without arguments that cannot fail.
-        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
         Self {
-            uid: options.uid.unwrap_or(uid),
-            gid: options.gid.unwrap_or(gid),
+            uid: options.uid.unwrap_or_else(|| geteuid().as_raw()),
+            gid: options.gid.unwrap_or_else(|| getegid().as_raw()),
             umask: options.umask,
         }
     }
@@ -113,7 +112,7 @@ fail_replies!(
 );
 
 pub fn errno(error: &FsError) -> Errno {
-    Errno::from_i32(error.errno().code())
+    Errno::from_i32(error.errno() as i32)
 }
 
 pub fn caller(request: &Request, wait: WaitPolicy) -> Caller {

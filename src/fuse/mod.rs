@@ -87,51 +87,18 @@ pub struct Mounted {
     mountpoint: PathBuf,
     unmounter: Mutex<SessionUnmounter>,
     session: Option<JoinHandle<io::Result<()>>>,
-    when_finished: Arc<EndCallback>,
 }
 
-/// The callback for the end of the session, however it ends.
-#[derive(Default)]
-struct EndCallback(Mutex<EndState>);
-
-#[derive(Default)]
-enum EndState {
-    #[default]
-    Open,
-    Awaited(Box<dyn FnOnce() + Send>),
-    Finished,
-}
-
-impl std::fmt::Debug for EndCallback {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WhenFinished")
-    }
-}
-
-impl EndCallback {
-    fn finish(&self) {
-        let before = std::mem::replace(&mut *self.0.lock(), EndState::Finished);
-        if let EndState::Awaited(call) = before {
-            call();
-        }
-    }
-
-    fn set(&self, call: Box<dyn FnOnce() + Send>) {
-        let mut ending = self.0.lock();
-        if matches!(*ending, EndState::Finished) {
-            // Called without the lock, as in `finish`: the callback may set another.
-            drop(ending);
-            return call();
-        }
-        *ending = EndState::Awaited(call);
-    }
-}
-
-/// Mounts a view. A dead ddbfs mount at that place is cleared first.
+/// Mounts a view. A dead ddbfs mount at that place is cleared first. Calls `on_end` once the session
+/// has ended, by a signal or by another program that unmounts.
 ///
 /// # Errors
 /// The directory does not exist, has a mount or files, or contains the data; the kernel refuses.
-pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
+pub fn mount(
+    options: &MountOptions,
+    view: View,
+    on_end: impl FnOnce() + Send + 'static,
+) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(
         &options.mountpoint,
         options.data.as_deref(),
@@ -155,13 +122,11 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     view.kernel_cache()
         .set_mounted(kernel, mountpoint::bdi_path(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
-    let when_finished = Arc::<EndCallback>::default();
-    let of_session = Arc::clone(&when_finished);
     let session = std::thread::Builder::new()
         .name("ddbfs-fuse".to_owned())
         .spawn(move || {
             let result = session.run();
-            of_session.finish();
+            on_end();
             unmount_result(result)
         })?;
     if !options.no_cache
@@ -175,7 +140,6 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
         mountpoint,
         unmounter,
         session: Some(session),
-        when_finished,
     })
 }
 
@@ -233,12 +197,6 @@ impl Mounted {
     #[must_use]
     pub fn view(&self) -> &View {
         &self.view
-    }
-
-    /// Sets a callback for the end of the mount by any means (`umount`, `fusermount3 -u`); it is
-    /// called at once if the mount has ended. Replaces an earlier callback.
-    pub fn when_finished(&self, call: Box<dyn FnOnce() + Send>) {
-        self.when_finished.set(call);
     }
 
     /// Unmounts, waits up to `timeout` for the programs that still use the mount, and ends the

@@ -1,14 +1,17 @@
 //! Mount options, the list of mounts from `/proc/self/mountinfo`, and unmounting of dead mounts.
 
 use std::collections::HashSet;
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::mount::{MntFlags, umount2};
 
 /// The type of our mounts in the kernel's list: with the subtype if fusermount3 mounted, bare if we
 /// did, as root.
@@ -264,11 +267,11 @@ impl FuseConnection {
             .read(true)
             .custom_flags(libc::O_PATH)
             .open(&self.path)?;
-        let forced = umount2(&self.path, libc::MNT_FORCE);
+        let forced = umount2(&self.path, MntFlags::UMOUNT_NOFOLLOW | MntFlags::MNT_FORCE);
         drop(held);
         match forced {
-            Err(error) if error.raw_os_error() != Some(libc::EBUSY) => Err(error),
-            _ => Ok(()),
+            Err(Errno::EBUSY) => Ok(()),
+            forced => Ok(forced?),
         }
     }
 }
@@ -446,23 +449,16 @@ pub fn detach(mountpoint: &Path) -> io::Result<()> {
 }
 
 fn umount(path: &Path, lazy: bool) -> io::Result<()> {
-    match umount2(path, if lazy { libc::MNT_DETACH } else { 0 }) {
-        // umount2(2) is for root; the setuid helper unmounts a user's own mounts.
-        Err(error) if error.raw_os_error() == Some(libc::EPERM) => fusermount(path, lazy),
-        ended => ended,
-    }
-}
-
-#[allow(unsafe_code)]
-fn umount2(path: &Path, flags: libc::c_int) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // The path is canonical: a symlink there was made since.
-    let flags = libc::UMOUNT_NOFOLLOW | flags;
-    // SAFETY: the path is a C string that lives through the call.
-    if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 {
-        Ok(())
+    let flags = if lazy {
+        MntFlags::MNT_DETACH
     } else {
-        Err(io::Error::last_os_error())
+        MntFlags::empty()
+    };
+    // The path is canonical: a symlink there was made since.
+    match umount2(path, MntFlags::UMOUNT_NOFOLLOW | flags) {
+        // umount2(2) is for root; the setuid helper unmounts a user's own mounts.
+        Err(Errno::EPERM) => fusermount(path, lazy),
+        ended => Ok(ended?),
     }
 }
 

@@ -77,6 +77,12 @@ impl MemoryBudgets {
     }
 }
 
+impl Default for MemoryBudgets {
+    fn default() -> Self {
+        Self::of_process()
+    }
+}
+
 /// The error of a budget that has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetFull;

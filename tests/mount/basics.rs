@@ -269,7 +269,7 @@ fn nothing_is_mounted_over_a_live_mount() {
     let first = Mount::with_tables();
     assert_eq!(state(first.path()).unwrap(), MountpointState::Live);
     let view = View::new(mounted::memory(), ViewOptions::default());
-    let error = mount(&MountOptions::new(first.path()), view.clone()).unwrap_err();
+    let error = mount(&MountOptions::new(first.path()), view.clone(), || {}).unwrap_err();
     assert!(
         error.to_string().contains("mounted here already"),
         "{error}"

@@ -46,7 +46,7 @@ pub struct Process {
 pub type Ended<T> = Result<T, &'static str>;
 
 pub fn name<T>(result: Result<T, FsError>) -> Ended<T> {
-    result.map_err(|error| error.errno().name())
+    result.map_err(|error| &*error.errno_name().leak())
 }
 
 /// Waits for a call's reply.

@@ -160,7 +160,7 @@ impl Mount {
             notify_timeout: NOTIFY_TIMEOUT,
             ..MountOptions::new(directory.path())
         };
-        let mounted = mount(&change(patient), View::new(front, options)).unwrap();
+        let mounted = mount(&change(patient), View::new(front, options), || {}).unwrap();
         Self {
             db: Arc::clone(&local) as _,
             local,

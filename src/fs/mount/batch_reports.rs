@@ -149,7 +149,7 @@ impl LineError {
     fn to_json(&self) -> Value {
         json!({
             "line": self.line,
-            "errno": self.error.errno().name(),
+            "errno": self.error.errno_name(),
             "exception": self.error.exception(),
             "error": self.error.to_string(),
             "text": self.text,

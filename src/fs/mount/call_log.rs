@@ -37,7 +37,7 @@ pub struct CallRecord {
     pub operation: &'static str,
     pub path: String,
     /// `OK` or the errno's name.
-    pub result: &'static str,
+    pub result: String,
     pub took: Duration,
     /// True if the call only looks at tables: as free as it is, it is no slow call.
     pub is_look: bool,
@@ -251,7 +251,7 @@ mod calls_tests {
             pid: 7,
             operation: "read",
             path: path.to_owned(),
-            result: "OK",
+            result: "OK".to_owned(),
             took,
             is_look: false,
         }

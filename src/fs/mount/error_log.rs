@@ -9,7 +9,7 @@
 use std::{collections::VecDeque, sync::atomic::AtomicU64};
 
 use crate::codec::{calendar, sanitize};
-use crate::fs::prelude::*;
+use crate::fs::{error::Errno, prelude::*};
 
 /// The maximum number of failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;
@@ -29,8 +29,7 @@ pub struct FailedCall {
     pub operation: &'static str,
     /// Path below the mount.
     pub path: String,
-    /// The errno's name, such as `EINVAL`.
-    pub errno: &'static str,
+    pub errno: Errno,
     /// DynamoDB's exception if there is one, such as `ValidationException`.
     pub exception: Option<&'static str>,
     /// Lines of explanation, each with its newline.
@@ -41,12 +40,10 @@ pub struct FailedCall {
     pub thread: u32,
 }
 
-/// A function that finds the fault of a name in a mount `M`; `None` when the name exists by now.
-pub type ExplainLookup<M> = dyn Fn(&M) -> Option<FailedCall> + Send + Sync;
-
 /// A failed lookup, or a call that failed in a way that programs expect: a mistake, or only a
 /// probe. Shown when there is no better failure.
-pub struct FailedLookup<M> {
+#[derive(Debug, Clone)]
+pub struct FailedLookup<E> {
     /// Inode number of the directory; or of the object of the call, without a name.
     pub parent: u64,
     pub name: String,
@@ -54,26 +51,8 @@ pub struct FailedLookup<M> {
     pub time_ms: u64,
     /// The calling thread.
     pub thread: u32,
-    /// Called when the failure is read, which is rare.
-    pub explain: Arc<ExplainLookup<M>>,
-}
-
-impl<M> Clone for FailedLookup<M> {
-    fn clone(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            explain: Arc::clone(&self.explain),
-            ..*self
-        }
-    }
-}
-
-impl<M> std::fmt::Debug for FailedLookup<M> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Missed")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
+    /// Finds the fault of the name when the failure is read, which is rare.
+    pub explain: E,
 }
 
 impl FailedCall {
@@ -86,7 +65,7 @@ impl FailedCall {
         error: &FsError,
         text: String,
     ) -> Self {
-        let (errno, exception) = (error.errno().name(), error.exception());
+        let (errno, exception) = (error.errno(), error.exception());
         Self {
             operation,
             path,
@@ -107,7 +86,7 @@ impl FailedCall {
             .map(|word| format!(" {word}"))
             .unwrap_or_default();
         let mut out = format!(
-            "{} {}: {}{exception}\n",
+            "{} {}: {:?}{exception}\n",
             self.operation,
             sanitize::line(&self.path, TEXT_BYTES_MAX),
             self.errno
@@ -136,7 +115,7 @@ impl FailedCall {
             "time_ms": self.time_ms,
             "operation": self.operation,
             "path": self.path,
-            "errno": self.errno,
+            "errno": format!("{:?}", self.errno),
             "exception": self.exception,
             "text": text,
         });
@@ -144,7 +123,7 @@ impl FailedCall {
     }
 }
 
-impl<M> FailedLookup<M> {
+impl<E> FailedLookup<E> {
     /// True if the name was not found after that failure, and not by the next calls of the failed
     /// program. A shell runs one command after another.
     fn is_unrelated(&self, failed: &FailedCall, session: u32) -> bool {
@@ -177,41 +156,45 @@ fn cut(text: &mut String) {
 }
 
 #[derive(Debug)]
-struct ErrorLogState<M> {
+struct ErrorLogState<E> {
     all: VecDeque<FailedCall>,
     /// Warnings: path, sentence, milliseconds since the epoch.
     warnings: VecDeque<(String, String, u64)>,
     /// The last failure of each session.
     last: TtlMap<u32, FailedCall, SESSIONS_MAX>,
     /// The last failed lookup of each session.
-    lookups: TtlMap<u32, FailedLookup<M>, SESSIONS_MAX>,
+    lookups: TtlMap<u32, FailedLookup<E>, SESSIONS_MAX>,
 }
 
-/// The log of failures and warnings; see the module.
-#[derive(Debug)]
-pub struct ErrorLog<M> {
-    state: Mutex<ErrorLogState<M>>,
-    /// Number of failures recorded so far, with the dropped ones.
-    count: AtomicU64,
-}
-
-impl<M> Default for ErrorLog<M> {
+impl<E> Default for ErrorLogState<E> {
     fn default() -> Self {
-        let (all, warnings) = (VecDeque::new(), VecDeque::new());
-        let state = ErrorLogState {
-            all,
-            warnings,
+        Self {
+            all: VecDeque::new(),
+            warnings: VecDeque::new(),
             last: TtlMap::default(),
             lookups: TtlMap::default(),
-        };
-        Self {
-            state: Mutex::new(state),
-            count: AtomicU64::new(0),
         }
     }
 }
 
-impl<M> ErrorLog<M> {
+/// The log of failures and warnings; see the module.
+#[derive(Debug)]
+pub struct ErrorLog<E> {
+    state: Mutex<ErrorLogState<E>>,
+    /// Number of failures recorded so far, with the dropped ones.
+    count: AtomicU64,
+}
+
+impl<E> Default for ErrorLog<E> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            count: AtomicU64::default(),
+        }
+    }
+}
+
+impl<E: Clone> ErrorLog<E> {
     /// Appends a failure that follows from another one, which stays the last of its session.
     pub fn append(&self, failed: FailedCall) {
         let mut state = self.state.lock();
@@ -280,7 +263,7 @@ impl<M> ErrorLog<M> {
     }
 
     /// Records a failed lookup of a session.
-    pub fn record_lookup(&self, session: u32, lookup: FailedLookup<M>) {
+    pub fn record_lookup(&self, session: u32, lookup: FailedLookup<E>) {
         self.state.lock().lookups.insert(session, lookup, now_ms());
     }
 
@@ -302,7 +285,7 @@ impl<M> ErrorLog<M> {
         &self,
         session: u32,
         now_ms: u64,
-        explain: impl FnOnce(&FailedLookup<M>) -> Option<FailedCall>,
+        explain: impl FnOnce(&FailedLookup<E>) -> Option<FailedCall>,
     ) -> String {
         let (failed, missed) = {
             let state = self.state.lock();
@@ -354,7 +337,7 @@ mod tests {
         FailedCall {
             operation: "write",
             path: path.to_owned(),
-            errno: "EINVAL",
+            errno: Errno::EINVAL,
             exception: Some("ValidationException"),
             text: "  {\"status\":open}\n            ^ expected a JSON value at byte 10\nhint: strings need quotes.\n".to_owned(),
             time_ms: 1_767_323_045_678,

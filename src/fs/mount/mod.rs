@@ -25,7 +25,7 @@ use self::{
     archiver_quirks::{ArchiverQuirks, DiscardedNames},
     batch_reports::BatchReports,
     call_log::{CallLog, LastResponses},
-    error_log::ErrorLog,
+    error_log::{ErrorLog, FailedCall},
     folders::{EmptyFolders, IndexDrafts},
     stream_log::StreamLogs,
     text_cache::{ShapesCache, TableTexts, WrittenTexts},
@@ -37,7 +37,7 @@ use crate::fs::{
     prelude::*,
     write::{DeferredDeletes, Drafts, ScratchFiles},
 };
-use crate::store::budget::{MemoryBudget, MemoryBudgets};
+use crate::store::budget::MemoryBudgets;
 
 pub mod archiver_quirks;
 pub mod batch_reports;
@@ -69,7 +69,14 @@ impl Deref for Mount {
     }
 }
 
+/// A function that finds the fault of a name; `None` when the name exists by now.
+#[derive(Clone)]
+pub struct ExplainLookup(pub Arc<dyn Fn(&Mount) -> Option<FailedCall> + Send + Sync>);
+
+opaque_debug!(ExplainLookup);
+
 /// The state that all calls of a mount share; see the module.
+#[derive(Default)]
 pub struct MountState {
     pub options: ViewOptions,
     /// The configuration of the mounting program: a JSON object.
@@ -79,10 +86,8 @@ pub struct MountState {
     /// The start of this mount, milliseconds since the epoch: the time of nodes without a time of
     /// their own.
     pub started_ms: u64,
-    /// Memory of open files and directories.
-    pub open_budget: MemoryBudget,
-    /// Memory of requests that are written to files.
-    pub request_budget: MemoryBudget,
+    /// Memory of open files, and of requests that are written to files.
+    pub memory: MemoryBudgets,
     pub table_texts: TableTexts,
     pub written_texts: WrittenTexts,
     pub folders: Mutex<EmptyFolders>,
@@ -98,7 +103,7 @@ pub struct MountState {
     pub discarded_names: Mutex<DiscardedNames>,
     /// Tables that a program copies others into.
     pub archiver_quirks: ArchiverQuirks,
-    pub error_log: ErrorLog<Mount>,
+    pub error_log: ErrorLog<ExplainLookup>,
     pub call_log: CallLog,
     pub last_responses: LastResponses,
     pub batch_reports: BatchReports,
@@ -107,22 +112,7 @@ pub struct MountState {
     creation_times: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
 }
 
-impl std::fmt::Debug for Mount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mount")
-            .field("state", &self.state)
-            .field("caller", &self.caller)
-            .finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for MountState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MountState")
-            .field("started_ms", &self.started_ms)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Mount, MountState);
 
 /// True if an unknown name may be created in this directory, and be discarded.
 #[must_use]
@@ -136,44 +126,16 @@ pub fn can_discard_in(directory: &Node) -> bool {
     }
 }
 
-impl MountState {
-    fn new(options: ViewOptions) -> Self {
-        let memory = MemoryBudgets::of_process();
-        Self {
-            options,
-            config: OnceLock::new(),
-            cache_report: OnceLock::new(),
-            started_ms: now_ms(),
-            open_budget: memory.open_files,
-            request_budget: memory.requests,
-            table_texts: TableTexts::default(),
-            written_texts: WrittenTexts::default(),
-            folders: Mutex::default(),
-            drafts: Mutex::default(),
-            index_drafts: IndexDrafts::default(),
-            plans: Mutex::default(),
-            scratch: Mutex::default(),
-            scratch_created_ms: Mutex::default(),
-            deferred: Mutex::default(),
-            any_deferred: AtomicUsize::new(0),
-            discarded_names: Mutex::default(),
-            archiver_quirks: ArchiverQuirks::default(),
-            error_log: ErrorLog::default(),
-            call_log: CallLog::default(),
-            last_responses: LastResponses::default(),
-            batch_reports: BatchReports::default(),
-            shapes: ShapesCache::default(),
-            stream_logs: StreamLogs::default(),
-            creation_times: Mutex::default(),
-        }
-    }
-}
-
 impl Mount {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
+        let state = MountState {
+            options,
+            started_ms: now_ms(),
+            ..MountState::default()
+        };
         Self {
-            state: Arc::new(MountState::new(options)),
+            state: Arc::new(state),
             db,
             caller: Caller::default(),
         }

@@ -140,6 +140,11 @@ impl InodeTable {
         &self.shards[usize::try_from(mixed).unwrap_or_default() % SHARDS]
     }
 
+    /// Does some work with the slot of a number, under the lock of its shard.
+    fn with_slot<T>(&self, ino: u64, work: impl FnOnce(&mut InodeSlot) -> T) -> Option<T> {
+        self.shard(ino).lock().slots.get_mut(&ino).map(work)
+    }
+
     /// Counts one lookup of the node. With `keeps`, the kernel may cache the data that is read from
     /// now on. Returns `None` when the number of a file already stands for another node: a
     /// collision of two 63-bit digests.
@@ -195,9 +200,7 @@ impl InodeTable {
             let number = others.last;
             self.set_number(&mut others, ino, number);
             let counted = self.count(number, node, keeps);
-            if let Some(slot) = self.shard(number).lock().slots.get_mut(&number) {
-                slot.before = before;
-            }
+            self.with_slot(number, |slot| slot.before = before);
             counted
         });
         counted.ok()
@@ -268,46 +271,39 @@ impl InodeTable {
     /// Detaches the number of an item from its name: it stands for the version that is open. The
     /// next lookup of the name gets another number.
     pub fn detach(&self, ino: u64) {
-        if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino) {
-            slot.is_detached = true;
-        }
+        self.with_slot(ino, |slot| slot.is_detached = true);
     }
 
     /// Returns the number that the name of a node with this number had before, if it is still marked: a
     /// look that found a version before its commit was reported has detached it.
     #[must_use]
     pub fn marked_before(&self, ino: u64) -> Option<(u64, CacheMark)> {
-        let before = self.shard(ino).lock().slots.get(&ino)?.before;
+        let before = self.with_slot(ino, |slot| slot.before)?;
         Some((before, self.mark_of(before)?))
     }
 
     /// Notes that the kernel is told attributes of this version of an item, 0 if it has none, or that
     /// it may change the size itself ([`MIXED`]). Must be called before the reply.
     pub fn tell(&self, ino: u64, version: Version) {
-        if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino) {
+        self.with_slot(ino, |slot| {
             slot.told = match slot.told {
                 0 if version > 0 => version,
                 told if told == version => told,
                 _ => MIXED,
             };
-        }
+        });
     }
 
     /// True if the kernel has been told attributes of this version only: it has no other size.
     #[must_use]
     pub fn is_told_only(&self, ino: u64, version: Version) -> bool {
-        let shard = self.shard(ino).lock();
-        shard
-            .slots
-            .get(&ino)
-            .is_some_and(|slot| slot.told == version)
+        self.with_slot(ino, |slot| slot.told) == Some(version)
     }
 
     /// True if no name stands for this number any more.
     #[must_use]
     pub fn is_detached(&self, ino: u64) -> bool {
-        let shard = self.shard(ino).lock();
-        shard.slots.get(&ino).is_some_and(|slot| slot.is_detached)
+        self.with_slot(ino, |slot| slot.is_detached) == Some(true)
     }
 
     /// Records that a directory and those below it are removed. Must be called before the reply to
@@ -368,23 +364,18 @@ impl InodeTable {
     /// True if this was a directory that is removed.
     #[must_use]
     pub fn is_removed(&self, ino: u64) -> bool {
-        self.shard(ino)
-            .lock()
-            .slots
-            .get(&ino)
-            .is_some_and(|slot| matches!(slot.node, KnownNode::Other(None)))
+        self.with_slot(ino, |slot| matches!(slot.node, KnownNode::Other(None))) == Some(true)
     }
 
     /// True if this was called for the node before, within that time, but not in this very
     /// millisecond.
     pub fn is_repeated(&self, ino: u64, within: Duration, now_ms: u64) -> bool {
         let now = u32::try_from(now_ms & u64::from(u32::MAX)).unwrap_or_default();
-        let mut shard = self.shard(ino).lock();
-        let Some(slot) = shard.slots.get_mut(&ino) else {
-            return false;
-        };
-        let since = now.wrapping_sub(std::mem::replace(&mut slot.last_asked_ms, now));
-        since > 0 && u128::from(since) < within.as_millis()
+        let before = self.with_slot(ino, |slot| std::mem::replace(&mut slot.last_asked_ms, now));
+        before.is_some_and(|before| {
+            let since = now.wrapping_sub(before);
+            since > 0 && u128::from(since) < within.as_millis()
+        })
     }
 
     /// Takes back one lookup that [`InodeTable::add_lookup`] counted: the reply does not contain the
@@ -401,16 +392,12 @@ impl InodeTable {
     /// Returns the mark of a node that the kernel may cache.
     #[must_use]
     pub fn mark_of(&self, ino: u64) -> Option<CacheMark> {
-        self.shard(ino).lock().slots.get(&ino)?.mark
+        self.with_slot(ino, |slot| slot.mark)?
     }
 
     /// Clears the mark, unless a later one was set: the kernel no longer caches replies up to it.
     pub fn clear_mark(&self, ino: u64, mark: CacheMark) {
-        if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino)
-            && slot.mark == Some(mark)
-        {
-            slot.mark = None;
-        }
+        self.with_slot(ino, |slot| slot.mark.take_if(|now| *now == mark));
     }
 
     /// Returns all marked nodes, of one table or of all.
@@ -469,7 +456,7 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(Arc::clone(&self.root));
         }
-        self.shard(ino).lock().slots.get(&ino)?.node.node()
+        self.with_slot(ino, |slot| slot.node.node())?
     }
 
     /// Returns the node as [`InodeTable::get`], but not an item, index entry or collection, which
@@ -479,13 +466,7 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(Arc::clone(&self.root));
         }
-        self.shard(ino)
-            .lock()
-            .slots
-            .get(&ino)?
-            .node
-            .unpacked()
-            .cloned()
+        self.with_slot(ino, |slot| slot.node.unpacked().cloned())?
     }
 
     /// Takes back `count` lookups; returns the node when none are left.
@@ -761,7 +742,7 @@ fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> 
         sort: base.next(),
     };
     if partition == 0 {
-        return Some(EntryKey { index: None, base });
+        return Some(base.into());
     }
     let sort = values.split_off(partition);
     Some(EntryKey {

@@ -294,10 +294,7 @@ impl From<Special> for Node {
 pub fn item_ino(table: &TableName, key: &Key) -> u64 {
     entry_ino(
         &base_source(table),
-        &EntryKey {
-            index: None,
-            base: key.clone(),
-        },
+        &key.clone().into(),
         TextForm::PlainJson,
     )
 }

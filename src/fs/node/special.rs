@@ -13,6 +13,13 @@ use super::{
 };
 use crate::fs::{path::table_name, prelude::*};
 
+/// A file, by its inode number and its path.
+#[derive(Debug)]
+pub struct FilePlace {
+    pub ino: u64,
+    pub path: String,
+}
+
 /// The cost of a call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadCost {
@@ -170,6 +177,14 @@ impl Special {
     #[must_use]
     pub fn ino(&self) -> u64 {
         ino::special(self.kind, self.identity())
+    }
+
+    #[must_use]
+    pub fn place(&self) -> FilePlace {
+        FilePlace {
+            ino: self.ino(),
+            path: self.path.clone(),
+        }
     }
 
     /// Returns the table or index that it belongs to.

@@ -4,10 +4,12 @@
 use foldhash::HashMap;
 use parking_lot::RwLock;
 
+use super::Reply;
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
+use super::host::Host;
 use super::open_text::OpenText;
-use super::text::SpecialHandle;
+use super::text::{FileCall, SpecialHandle, run_text_call};
 use crate::fs::{
     mount::text_cache::FileText,
     node::attr::Attr,
@@ -469,6 +471,32 @@ impl HandleTable {
 }
 
 impl Handle {
+    /// Carries out a call on the file.
+    pub fn call(&self, host: &Host, call: FileCall, reply: Reply<()>) {
+        match (self, call) {
+            (Self::Item(open), call @ FileCall::Write { .. }) => {
+                run_text_call(host, open, call, host.caching_text(open, reply));
+            }
+            (Self::Item(open), call) => run_text_call(host, open, call, reply),
+            (Self::Special(open), call) => Arc::clone(open).call(host, call, reply),
+            (Self::Scratch(id), call) => {
+                let mut scratch = host.mount.scratch.lock();
+                let ended = match call {
+                    FileCall::Write { offset, data } => scratch.write(*id, offset, &data, now_ms()),
+                    FileCall::Truncate(size) => scratch.truncate(*id, size, now_ms()),
+                    FileCall::Release => {
+                        scratch.release(*id, now_ms());
+                        Ok(())
+                    }
+                    FileCall::Flush | FileCall::Fsync => Ok(()),
+                };
+                drop(scratch);
+                reply(ended);
+            }
+            (_, call) => reply(call.ignored()),
+        }
+    }
+
     /// Returns the bytes that the handle holds now, without a text's own, which are counted with
     /// the text. Returns `None` while a call makes it hold more.
     fn held_bytes(&self) -> Option<usize> {

@@ -4,7 +4,7 @@
 //! An operation that a kind does not implement is refused as its default says. `fs::tree` maps each
 //! kind to its implementor.
 
-use std::fmt::Debug;
+use std::ops::Deref;
 
 use super::computed::Producer;
 use super::directory::{FixedLister, Lister};
@@ -12,14 +12,14 @@ use super::dirent::OwnedDirent;
 use super::handle::Handle;
 use super::host::Host;
 use super::open_text::OpenText;
-use super::text::ExecuteText;
+use super::text::TextFile;
 use super::{OpenFlags, Reply};
 use crate::fs::{
     mount::{Mount, text_cache::FileText},
     node::{
         Node, NodeKind,
         attr::Attr,
-        special::{Feature, ReadCost, Special, SpecialNode},
+        special::{Feature, FilePlace, ReadCost, Special, SpecialNode},
     },
     prelude::*,
     write::{Opener, TextWriter},
@@ -43,7 +43,7 @@ pub fn node_ops(node: &Special) -> &dyn NodeOps {
 struct ForeignOps;
 
 impl NodeOps for ForeignOps {
-    fn modified_ms(&self, _at: &SpecialNode, _mount: &Mount) -> Result<u64> {
+    fn modified_ms(&self, _at: At<'_>) -> Result<u64> {
         Err(FsError::Internal)
     }
 }
@@ -88,37 +88,69 @@ impl NodeData for SpecialNode {
     }
 }
 
-/// The operations of one kind of node. `at` is the node of that kind which a call is about; an
-/// implementor has no state.
-pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
+/// A node that a call is about, and the mount, or the host of a call that changes something.
+#[derive(Debug)]
+pub struct At<'a, N = SpecialNode, C = Mount> {
+    pub node: &'a N,
+    pub context: &'a C,
+}
+
+/// A node that a call changes or opens, and the host.
+pub type HostAt<'a, N = SpecialNode> = At<'a, N, Host>;
+
+impl<'a, N, C> At<'a, N, C> {
+    pub fn new(node: &'a N, context: &'a C) -> Self {
+        Self { node, context }
+    }
+}
+
+impl<N, C> Clone for At<'_, N, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N, C> Copy for At<'_, N, C> {}
+
+impl<N, C> Deref for At<'_, N, C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        self.context
+    }
+}
+
+/// The operations of one kind of node; an implementor has no state.
+pub trait NodeOps<N: NodeData = SpecialNode>: Send + Sync {
     /// Returns the time of the last change, in milliseconds since the epoch. By default this is the
     /// time at which the table was made, and for a node without a table the time at which the mount
     /// began.
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
-    fn modified_ms(&self, node: &At, mount: &Mount) -> Result<u64> {
-        node.facts()
+    fn modified_ms(&self, at: At<'_, N>) -> Result<u64> {
+        at.node
+            .facts()
             .table
-            .map_or(Ok(mount.started_ms), |table| mount.table_created_ms(table))
+            .map_or(Ok(at.started_ms), |table| at.table_created_ms(table))
     }
 
     /// Returns the attributes, without the inode number. The size of a file is that of its text.
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
-    fn attr(&self, node: &At, mount: &Mount) -> Result<Attr> {
-        let modified_ms = self.modified_ms(node, mount)?;
-        let facts = node.facts();
+    fn attr(&self, at: At<'_, N>) -> Result<Attr> {
+        let modified_ms = self.modified_ms(at)?;
+        let facts = at.node.facts();
         match facts.kind {
             NodeKind::Directory => Ok(Attr::directory(modified_ms)),
-            NodeKind::Symlink => Ok(Attr::symlink(&self.link_target(node, mount)?, modified_ms)),
+            NodeKind::Symlink => Ok(Attr::symlink(&self.link_target(at)?, modified_ms)),
             NodeKind::File => {
                 let size = match facts.cost {
                     ReadCost::Blocking | ReadCost::Computed => 0,
-                    ReadCost::Bounded => self.text(node, mount)?.len() as u64,
+                    ReadCost::Bounded => self.text(at)?.len() as u64,
                     ReadCost::Table | ReadCost::TableLive => {
-                        self.shared_text(node, mount)?.bytes.len() as u64
+                        self.shared_text(at)?.bytes.len() as u64
                     }
                 };
                 Ok(Attr {
@@ -133,7 +165,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
-    fn successor(&self, _at: &At, _mount: &Mount) -> Result<Option<Node>> {
+    fn successor(&self, _at: At<'_, N>) -> Result<Option<Node>> {
         Ok(None)
     }
 
@@ -141,7 +173,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the name can stand for nothing here.
-    fn resolve(&self, _at: &At, _mount: &Mount, _name: &str) -> Result<Node> {
+    fn resolve(&self, _at: At<'_, N>, _name: &str) -> Result<Node> {
         Err(FsError::NotDirectory)
     }
 
@@ -149,31 +181,23 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotDirectory`, or `NotFound` if the node does not exist.
-    fn list(&self, _at: &At, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, _at: At<'_, N>) -> Result<Vec<OwnedDirent>> {
         Err(FsError::NotDirectory)
-    }
-
-    /// Returns the names of this directory that are listed only with `-o show_all`.
-    ///
-    /// # Errors
-    /// The database failed, or the node does not exist.
-    fn unlisted_names(&self, _at: &At, _mount: &Mount) -> Result<Vec<&'static str>> {
-        Ok(Vec::new())
     }
 
     /// Returns a lister of this directory, which may have any number of names.
     ///
     /// # Errors
     /// `NotDirectory`, or `NotFound` if the node does not exist.
-    fn lister(&self, node: &At, mount: &Mount) -> Result<Box<dyn Lister>> {
-        Ok(Box::new(FixedLister::new(self.list(node, mount)?)))
+    fn lister(&self, at: At<'_, N>) -> Result<Box<dyn Lister>> {
+        Ok(Box::new(FixedLister::new(self.list(at)?)))
     }
 
     /// Returns the text of this file.
     ///
     /// # Errors
     /// `BadHandle` if the node has none, or `NotFound` if it does not exist.
-    fn text(&self, _at: &At, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_, N>) -> Result<Vec<u8>> {
         Err(FsError::BadHandle)
     }
 
@@ -182,13 +206,13 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// As of [`NodeOps::text`]; `TooManyOpen` if the budget is used up.
-    fn shared_text(&self, node: &At, mount: &Mount) -> Result<Arc<FileText>> {
-        let make = || FileText::new(self.text(node, mount)?, &mount.open_budget);
-        let facts = node.facts();
+    fn shared_text(&self, at: At<'_, N>) -> Result<Arc<FileText>> {
+        let make = || FileText::new(self.text(at)?, &at.memory.open_files);
+        let facts = at.node.facts();
         match facts.cost {
-            ReadCost::Table => mount
+            ReadCost::Table => at
                 .table_texts
-                .get(facts.identity, || mount.db.commit_id(), make),
+                .get(facts.identity, || at.db.commit_id(), make),
             _ => make(),
         }
     }
@@ -197,7 +221,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `BadHandle` if the file is not computed, or `NotFound` if it does not exist.
-    fn producer(&self, _at: &At, _mount: &Mount) -> Result<Box<dyn Producer>> {
+    fn producer(&self, _at: At<'_, N>) -> Result<Box<dyn Producer>> {
         Err(FsError::BadHandle)
     }
 
@@ -205,7 +229,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `Invalid` if the node is no symlink, or `NotFound` if it does not exist.
-    fn link_target(&self, _at: &At, _mount: &Mount) -> Result<String> {
+    fn link_target(&self, _at: At<'_, N>) -> Result<String> {
         Err(FsError::Invalid("not a symbolic link"))
     }
 
@@ -213,15 +237,18 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the file does not exist.
-    fn open_reader(&self, node: &At, host: &Host) -> Result<Handle> {
-        Ok(Handle::Text(self.shared_text(node, &host.mount)?, None))
+    fn open_reader(&self, at: HostAt<'_, N>) -> Result<Handle> {
+        Ok(Handle::Text(
+            self.shared_text(At::new(at.node, &at.mount))?,
+            None,
+        ))
     }
 
     /// Opens this file for writing.
     ///
     /// # Errors
     /// `Derived` if the file cannot be written, or `NotFound` if it does not exist.
-    fn open_writer(&self, _at: &At, _host: &Host, _flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, _at: HostAt<'_, N>, _flags: OpenFlags) -> Result<Handle> {
         Err(FsError::Derived)
     }
 
@@ -229,35 +256,17 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `Derived` if the file cannot be written.
-    fn create(&self, node: &At, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        self.open_writer(node, host, flags)
+    fn create(&self, at: HostAt<'_, N>, flags: OpenFlags) -> Result<Handle> {
+        self.open_writer(at, flags)
     }
 
-    /// Checks that CREATE may take the name of this node.
-    ///
-    /// # Errors
-    /// The name is that of a directory, whether or not the directory exists.
-    fn check_create(&self, _at: &At) -> Result<()> {
-        Ok(())
-    }
-
-    /// Checks that this directory may have a scratch file of this name, which stands for nothing
-    /// else here.
-    ///
-    /// # Errors
-    /// The error of a CREATE of this name.
-    fn check_scratch(&self, _at: &At, _mount: &Mount, _name: &str) -> Result<()> {
-        Err(FsError::Derived)
-    }
-
-    /// True if a change of this node is judged by what it does, and not refused where the database
-    /// is only read.
-    fn is_judged_by_request(&self, _at: &At) -> bool {
-        false
+    /// Returns the error of a CREATE of a name that stands for nothing in this directory.
+    fn scratch_refusal(&self) -> FsError {
+        FsError::Derived
     }
 
     /// Removes this file.
-    fn unlink(&self, _at: &At, _host: &Host, reply: Reply<()>) {
+    fn unlink(&self, _at: HostAt<'_, N>, reply: Reply<()>) {
         reply(Err(FsError::Derived));
     }
 
@@ -265,7 +274,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `Exists`, or no directory can be made here.
-    fn mkdir(&self, _at: &At, _host: &Host, _name: &str) -> Result<Node> {
+    fn mkdir(&self, _at: HostAt<'_, N>, _name: &str) -> Result<Node> {
         Err(FsError::Derived)
     }
 
@@ -273,7 +282,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotEmpty`, or the directory is part of the tree.
-    fn rmdir(&self, _at: &At, _host: &Host) -> Result<()> {
+    fn rmdir(&self, _at: HostAt<'_, N>) -> Result<()> {
         Err(FsError::Derived)
     }
 
@@ -281,7 +290,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotPermitted` if no link can be made here.
-    fn symlink(&self, _at: &At, _host: &Host, _name: &[u8], _target: &[u8]) -> Result<Node> {
+    fn symlink(&self, _at: HostAt<'_, N>, _name: &[u8], _target: &[u8]) -> Result<Node> {
         Err(FsError::NotPermitted(
             "links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1",
         ))
@@ -291,7 +300,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `Derived` if the file must keep its name.
-    fn rename(&self, _at: &At, _host: &Host, _name: &str, _replace: bool) -> Result<()> {
+    fn rename(&self, _at: HostAt<'_, N>, _name: &str, _replace: bool) -> Result<()> {
         Err(FsError::Derived)
     }
 
@@ -310,39 +319,36 @@ pub fn trash_key(node: &Node) -> Option<&TrashKey> {
     }
 }
 
-/// Opens a file that holds one text: for editing if `text` is given, else for writing anew.
-pub fn open_text<T>(
-    ino: u64,
-    path: String,
-    caller: Caller,
+/// Opens a file that takes a text, by its inode number and its path, for writing. `text` is the one
+/// before, which the caller may truncate.
+pub fn open_text(
+    place: FilePlace,
+    host: &Host,
     flags: OpenFlags,
-    target: T,
     text: Option<Vec<u8>>,
-) -> Handle
-where
-    T: ExecuteText + Debug + Sync,
-    T::Request: Send,
-{
+    file: TextFile,
+) -> Handle {
+    let pid = host.mount.caller.pid;
     let opener = Opener {
-        pid: caller.pid,
+        pid,
         append: flags.append,
     };
-    let writer = match text {
-        Some(text) => TextWriter::edit(target, text, None, opener),
-        None => TextWriter::stream(target, opener),
+    let writer = match text.filter(|_| !flags.truncate) {
+        Some(text) => TextWriter::edit(file, text, None, opener),
+        None => TextWriter::stream(file, opener),
     };
-    Handle::Special(Arc::new(OpenText::new(ino, path, caller.pid, writer)))
+    Handle::Special(Arc::new(OpenText::new(place.ino, place.path, pid, writer)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Judged;
+    struct Trashed(TrashKey);
 
-    impl NodeOps for Judged {
-        fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-            true
+    impl NodeOps for Trashed {
+        fn trash_key(&self) -> Option<&TrashKey> {
+            Some(&self.0)
         }
     }
 
@@ -352,17 +358,21 @@ mod tests {
 
     #[test]
     fn a_node_gives_back_what_it_carries() {
-        let is_judged = |special: Special| {
-            let at = SpecialNode::from(special);
-            node_ops(&at).is_judged_by_request(&at)
+        let trashed = || {
+            Trashed(TrashKey {
+                table: TableName::new("Orders").unwrap(),
+                folder: None,
+                name: "a".to_owned(),
+            })
         };
-        let directory = Special::directory("a".to_owned(), None, 1, Judged);
-        assert!(!is_judged(directory.child("b", Plain)));
-        assert!(is_judged(directory));
-        assert!(!is_judged(Special::file(
+        let is_trashed = |special: Special| trash_key(&special.into()).is_some();
+        let directory = Special::directory("a".to_owned(), None, 1, trashed());
+        assert!(!is_trashed(directory.child("b", Plain)));
+        assert!(is_trashed(directory));
+        assert!(!is_trashed(Special::file(
             "c".to_owned(),
             None,
-            Feature::new(Judged)
+            Feature::new(trashed())
         )));
     }
 }

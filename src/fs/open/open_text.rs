@@ -2,7 +2,6 @@
 //! that puts the calls on it in order ([`CallQueue`]). `text.rs` carries the calls out: this file
 //! lies below the host.
 
-use std::fmt;
 use std::sync::atomic::AtomicU32;
 
 use crate::database::thread_pool::PoolJob;
@@ -20,13 +19,7 @@ pub struct CallQueue {
     waiting: VecDeque<PoolJob>,
 }
 
-impl fmt::Debug for CallQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turns")
-            .field("is_taken", &self.is_busy)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(CallQueue);
 
 impl CallQueue {
     #[must_use]
@@ -73,18 +66,11 @@ pub struct OpenText<T> {
 }
 
 /// The state that the lock of an [`OpenText`] guards.
+#[derive(Debug)]
 pub struct OpenTextState<T> {
     pub writer: TextWriter<T>,
     /// The turns of the calls; one is taken while a commit is under way.
     pub queue: CallQueue,
-}
-
-impl<T> std::fmt::Debug for OpenTextState<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenState")
-            .field("turns", &self.queue)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<T> OpenText<T> {

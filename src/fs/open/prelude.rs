@@ -3,8 +3,12 @@
 
 pub(in crate::fs) use super::dirent::to_dirent;
 pub use super::{
-    OpenFlags, ReadBytes, Reply, VersionReply, dirent::OwnedDirent, handle::Handle, host::Host,
-    node_ops::NodeOps, open_text::OpenText,
+    OpenFlags, ReadBytes, Reply, VersionReply,
+    dirent::OwnedDirent,
+    handle::Handle,
+    host::Host,
+    node_ops::{At, HostAt, NodeOps},
+    open_text::OpenText,
 };
 pub use crate::fs::{
     mount::Mount,

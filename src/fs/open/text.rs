@@ -7,11 +7,12 @@ use std::fmt;
 use super::host::{Host, context_for};
 use super::open_text::{OpenText, OpenTextState};
 use super::{ReadBytes, Reply, VersionReply};
+use crate::codec::json::prefix::JsonPrefix;
 use crate::database::thread_pool::PoolJob;
 use crate::fs::{
     prelude::*,
     process::same_process,
-    write::{Commit, TextTarget, WriteFailure, WriteStep},
+    write::{Commit, TextCheck, TextTarget, WriteFailure, WriteStep},
 };
 
 /// A call on an open file that changes it, or ends what was changed.
@@ -25,6 +26,15 @@ pub enum FileCall {
 }
 
 impl FileCall {
+    /// Returns the call that writes `data`.
+    #[must_use]
+    pub fn write(offset: u64, data: &[u8]) -> Self {
+        Self::Write {
+            offset,
+            data: data.to_vec(),
+        }
+    }
+
     pub fn is_flush(&self) -> bool {
         matches!(self, Self::Flush)
     }
@@ -199,10 +209,91 @@ pub trait SpecialHandle: fmt::Debug + Send + Sync {
     }
 }
 
-impl<T: ExecuteText + fmt::Debug + Sync> SpecialHandle for OpenText<T>
-where
-    T::Request: Send,
-{
+/// Carries out what a text asks for. Gets the thread that wrote last.
+pub type TextAction = Box<dyn FnOnce(&Host, u32, VersionReply) + Send>;
+
+/// Returns the commit that carries out an action, without warnings.
+pub fn action(act: impl FnOnce(&Host, u32, VersionReply) + Send + 'static) -> Commit<TextAction> {
+    Commit {
+        request: Box::new(act),
+        warnings: Vec::new(),
+    }
+}
+
+/// A file that takes a text and is no item.
+pub struct TextFile {
+    read: Box<dyn Fn(&[u8]) -> Result<Commit<TextAction>> + Send + Sync>,
+    check: Box<dyn Fn() -> Box<dyn TextCheck> + Send + Sync>,
+    is_statement: bool,
+    unchanged: &'static str,
+}
+
+opaque_debug!(TextFile);
+
+impl TextFile {
+    /// Makes a file that takes a JSON object. `unchanged` is the last sentence of a refusal.
+    #[must_use]
+    pub fn new(
+        unchanged: &'static str,
+        read: impl Fn(&[u8]) -> Result<Commit<TextAction>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            read: Box::new(read),
+            check: Box::new(|| Box::new(JsonPrefix::new())),
+            is_statement: false,
+            unchanged,
+        }
+    }
+
+    /// Makes it take what another check accepts.
+    #[must_use]
+    pub fn with_check<C: TextCheck + 'static>(
+        self,
+        check: impl Fn() -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            check: Box::new(move || Box::new(check())),
+            ..self
+        }
+    }
+
+    /// Makes it take a text from its beginning to its end, once.
+    #[must_use]
+    pub fn statement(self) -> Self {
+        Self {
+            is_statement: true,
+            ..self
+        }
+    }
+}
+
+impl TextTarget for TextFile {
+    type Request = TextAction;
+
+    fn request(&self, text: &[u8], _: Option<Precondition>) -> Result<Commit<TextAction>> {
+        (self.read)(text)
+    }
+
+    fn check(&self) -> Box<dyn TextCheck> {
+        (self.check)()
+    }
+
+    fn is_statement(&self) -> bool {
+        self.is_statement
+    }
+
+    fn unchanged(&self) -> &'static str {
+        self.unchanged
+    }
+}
+
+impl ExecuteText for TextFile {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, act: TextAction, reply: VersionReply) {
+        act(host, open.writer(), reply);
+    }
+}
+
+impl SpecialHandle for OpenText<TextFile> {
     fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         let bytes = self.state.lock().writer.read(offset, size).to_vec();
         reply(Ok(ReadBytes::owned(bytes)));

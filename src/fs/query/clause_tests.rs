@@ -535,7 +535,7 @@ fn the_documents_name_every_clause_and_result() {
     }
     for operator in super::operators::filter_operators() {
         assert!(
-            super::where_clause::OPERATORS_HELP.contains(operator),
+            super::where_clause::OPERATORS_HELP.contains(&operator),
             "{operator}"
         );
     }

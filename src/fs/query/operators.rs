@@ -76,38 +76,53 @@ pub(super) enum FilterTest {
     OfSize(Predicate),
 }
 
-/// The operators of a filter clause: `where.<path>.<operator>`.
-pub(super) static FILTER_OPERATORS: [(&str, FilterTest); 21] = [
-    ("eq", FilterTest::OfPath(Predicate::Compare(Equal))),
-    ("ne", FilterTest::OfPath(Predicate::Compare(NotEqual))),
-    ("lt", FilterTest::OfPath(Predicate::Compare(Less))),
-    ("le", FilterTest::OfPath(Predicate::Compare(LessOrEqual))),
-    ("gt", FilterTest::OfPath(Predicate::Compare(Greater))),
-    ("ge", FilterTest::OfPath(Predicate::Compare(GreaterOrEqual))),
-    ("between", FilterTest::OfPath(Predicate::Between)),
-    ("in", FilterTest::OfPath(Predicate::In)),
-    ("begins", FilterTest::OfPath(Predicate::BeginsWith)),
-    ("contains", FilterTest::OfPath(Predicate::Contains)),
-    ("ncontains", FilterTest::Not(Predicate::Contains)),
-    ("exists", FilterTest::OfPath(Predicate::AttributeExists)),
-    ("nexists", FilterTest::OfPath(Predicate::AttributeNotExists)),
-    ("type", FilterTest::OfPath(Predicate::AttributeType)),
-    ("size-eq", FilterTest::OfSize(Predicate::Compare(Equal))),
-    ("size-ne", FilterTest::OfSize(Predicate::Compare(NotEqual))),
-    ("size-lt", FilterTest::OfSize(Predicate::Compare(Less))),
-    (
-        "size-le",
-        FilterTest::OfSize(Predicate::Compare(LessOrEqual)),
-    ),
-    ("size-gt", FilterTest::OfSize(Predicate::Compare(Greater))),
-    (
-        "size-ge",
-        FilterTest::OfSize(Predicate::Compare(GreaterOrEqual)),
-    ),
-    ("size-between", FilterTest::OfSize(Predicate::Between)),
+/// The operators of a filter clause, `where.<path>.<operator>`, with what they test of the path;
+/// [`NOT_CONTAINS`] that it does not. An operator that compares does so with the size as well, with
+/// `size-` before the word.
+static FILTER_OPERATORS: [(&str, Predicate); 14] = [
+    ("eq", Predicate::Compare(Equal)),
+    ("ne", Predicate::Compare(NotEqual)),
+    ("lt", Predicate::Compare(Less)),
+    ("le", Predicate::Compare(LessOrEqual)),
+    ("gt", Predicate::Compare(Greater)),
+    ("ge", Predicate::Compare(GreaterOrEqual)),
+    ("between", Predicate::Between),
+    ("in", Predicate::In),
+    ("begins", Predicate::BeginsWith),
+    ("contains", Predicate::Contains),
+    (NOT_CONTAINS, Predicate::Contains),
+    ("exists", Predicate::AttributeExists),
+    ("nexists", Predicate::AttributeNotExists),
+    ("type", Predicate::AttributeType),
 ];
 
+const NOT_CONTAINS: &str = "ncontains";
+const SIZE: &str = "size-";
+
+/// Returns the test of a filter operator.
+pub(super) fn filter_test(word: &str) -> Option<FilterTest> {
+    let (name, is_size) = match word.strip_prefix(SIZE) {
+        Some(name) => (name, true),
+        None => (word, false),
+    };
+    let (_, predicate) = *FILTER_OPERATORS.iter().find(|(known, _)| *known == name)?;
+    match predicate {
+        predicate if is_size => compares(predicate).then_some(FilterTest::OfSize(predicate)),
+        predicate if word == NOT_CONTAINS => Some(FilterTest::Not(predicate)),
+        predicate => Some(FilterTest::OfPath(predicate)),
+    }
+}
+
+fn compares(predicate: Predicate) -> bool {
+    matches!(predicate, Predicate::Compare(_) | Predicate::Between)
+}
+
 /// Returns the words of the filter operators.
-pub(super) fn filter_operators() -> impl Iterator<Item = &'static str> {
-    FILTER_OPERATORS.iter().map(|(word, _)| *word)
+pub(super) fn filter_operators() -> Vec<String> {
+    let sizes = FILTER_OPERATORS
+        .iter()
+        .filter(|(_, predicate)| compares(*predicate))
+        .map(|(word, _)| format!("{SIZE}{word}"));
+    let words = FILTER_OPERATORS.iter().map(|(word, _)| (*word).to_owned());
+    words.chain(sizes).collect()
 }

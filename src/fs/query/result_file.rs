@@ -56,6 +56,7 @@ impl QueryPath {
             consumed: None,
         }
     }
+
     /// Renders the whole result file.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::{
     clause_fault::ClauseFault,
     context::QueryContext,
     filter::{ExpressionBuilder, WhereFilter},
-    operators::{FILTER_OPERATORS, FilterTest, filter_operators},
+    operators::{FilterTest, filter_operators, filter_test},
     query_path::QueryPath,
     spelling::{self, show_path},
 };
@@ -46,12 +46,11 @@ pub(super) fn parse_dotted(
 ) -> Result<WhereFilter, ClauseFault> {
     let unknown = |operator: &str, nearest| unknown_operator(head, operator, nearest);
     let (left, word) = head.rsplit_once('.').ok_or_else(|| unknown("", "eq"))?;
-    let Some((_, test)) = FILTER_OPERATORS.iter().find(|(known, _)| *known == word) else {
+    let Some(test) = filter_test(word) else {
         // The last step may be part of the path, its operator forgotten.
-        return Err(unknown(
-            word,
-            spelling::nearest(word, filter_operators()).unwrap_or("eq"),
-        ));
+        let all = filter_operators();
+        let nearest = spelling::nearest(word, all.iter().map(String::as_str));
+        return Err(unknown(word, nearest.unwrap_or("eq")));
     };
     let (path, forced) = split_type(left)?;
     let path = spelling::document_path(path)?;
@@ -62,7 +61,7 @@ pub(super) fn parse_dotted(
         path,
     };
     let mut expression = ExpressionBuilder::default();
-    let text = condition.text(*test, text, &mut expression)?;
+    let text = condition.text(test, text, &mut expression)?;
     let filter = WhereFilter::of_text(&text, &expression.placeholders())?;
     filter.check_attributes(context)?;
     Ok(filter)
@@ -79,13 +78,10 @@ fn unknown_operator(path: &str, operator: &str, suggestion: &str) -> ClauseFault
         .strip_suffix(operator)
         .and_then(|path| path.strip_suffix('.'))
         .unwrap_or(path);
-    let all: Vec<_> = filter_operators().collect();
+    let all = filter_operators().join(" ");
     ClauseFault::new(
         message,
-        format!(
-            "for example where.{path}.{suggestion}; there are {}",
-            all.join(" ")
-        ),
+        format!("for example where.{path}.{suggestion}; there are {all}"),
     )
 }
 

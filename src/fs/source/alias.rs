@@ -1,10 +1,7 @@
 //! Names that were shortened to a prefix and a digest, of which nothing is stored: an item that can
 //! only be created, and the folder of a collection, which gets its key from its first item.
 
-use super::{
-    collection::{CREATE_REFUSED, MKDIR_REFUSED},
-    entry, items, scratch,
-};
+use super::{collection::MKDIR_REFUSED, entry, items};
 use crate::fs::{
     node::{AliasFolder, AliasNode},
     open::prelude::*,
@@ -13,60 +10,52 @@ use crate::fs::{
 impl NodeOps<Node> for AliasNode {
     /// Returns the attributes of the item, once it is stored. They are the item's, but the file
     /// keeps its inode number while it is open.
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        match items::resolve_path(mount, &base_source(&self.table), &self.path)? {
-            Node::Entry(found) => entry::attr(mount, &found),
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        match items::resolve_path(&at, &base_source(&self.table), &self.path)? {
+            Node::Entry(found) => entry::attr(&at, &found),
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn text(&self, _at: &Node, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_, Node>) -> Result<Vec<u8>> {
         Err(FsError::NotFound)
     }
 
-    fn open_writer(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        entry::create(host, node, flags)
+    fn open_writer(&self, at: HostAt<'_, Node>, flags: OpenFlags) -> Result<Handle> {
+        entry::create(&at, at.node, flags)
     }
 }
 
 impl NodeOps<Node> for AliasFolder {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        if let Some(Node::Collection(source, partition)) = items::resolved_folder(mount, self)? {
-            return items::collection_attr(mount, &source, &partition);
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        if let Some(Node::Collection(source, partition)) = items::resolved_folder(&at, self)? {
+            return items::collection_attr(&at, &source, &partition);
         }
-        mount.schema(&self.table)?;
-        let since_ms = mount.folders.lock().alias_since(&self.table, &self.digest);
+        at.schema(&self.table)?;
+        let since_ms = at.folders.lock().alias_since(&self.table, &self.digest);
         since_ms.map(Attr::directory).ok_or(FsError::NotFound)
     }
 
-    fn successor(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {
-        items::resolved_folder(mount, self)
+    fn successor(&self, at: At<'_, Node>) -> Result<Option<Node>> {
+        items::resolved_folder(&at, self)
     }
 
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
-        items::resolve_in_alias(mount, self, name)
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
+        items::resolve_in_alias(&at, self, name)
     }
 
-    fn list(&self, _at: &Node, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, _at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
         Ok(Vec::new())
     }
 
-    fn check_create(&self, _at: &Node) -> Result<()> {
-        Err(CREATE_REFUSED)
-    }
-
-    fn check_scratch(&self, node: &Node, _mount: &Mount, name: &str) -> Result<()> {
-        scratch::check(node, name)
-    }
-
-    fn mkdir(&self, _at: &Node, _host: &Host, _name: &str) -> Result<Node> {
+    fn mkdir(&self, _at: HostAt<'_, Node>, _name: &str) -> Result<Node> {
         Err(MKDIR_REFUSED)
     }
 
-    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
-        let mount = &host.mount;
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        let mount = &at.mount;
         let removed = mount.folders.lock().remove_alias(&self.table, &self.digest);
-        mount.scratch.lock().remove_directory(node);
+        mount.scratch.lock().remove_directory(at.node);
         removed.map(drop).ok_or(FsError::NotFound)
     }
 }

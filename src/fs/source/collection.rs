@@ -8,10 +8,6 @@ use crate::fs::{
 };
 use crate::model::api::table_control::TrashChange;
 
-/// The error of a file that is created under the name of a collection.
-pub const CREATE_REFUSED: FsError = FsError::NotPermitted(
-    "items of this table are in folders, items/<partition key>/<sort key>.json",
-);
 /// The error of a directory that is made in a collection.
 pub const MKDIR_REFUSED: FsError =
     FsError::NotPermitted("an item collection holds items, not folders");
@@ -19,52 +15,36 @@ pub const MKDIR_REFUSED: FsError =
 #[derive(Debug)]
 pub struct Collection<'n>(pub &'n SourceName, pub &'n PartitionKey);
 
-impl Collection<'_> {
-    /// Returns the error of a change that is refused; entries of an index are derived.
-    fn refusal(&self, of_table: FsError) -> FsError {
-        if self.0.index.is_some() {
-            FsError::Derived
-        } else {
-            of_table
-        }
-    }
-}
-
 impl NodeOps<Node> for Collection<'_> {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        items::collection_attr(mount, self.0, self.1)
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        items::collection_attr(&at, self.0, self.1)
     }
 
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
-        items::resolve_entry(mount, self.0, self.1, name)
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
+        items::resolve_entry(&at, self.0, self.1, name)
     }
 
-    fn lister(&self, _at: &Node, mount: &Mount) -> Result<Box<dyn Lister>> {
-        Ok(Box::new(items::collection_lister(mount, self.0, self.1)?))
+    fn lister(&self, at: At<'_, Node>) -> Result<Box<dyn Lister>> {
+        Ok(Box::new(items::collection_lister(&at, self.0, self.1)?))
     }
 
-    fn check_create(&self, _at: &Node) -> Result<()> {
-        Err(self.refusal(CREATE_REFUSED))
-    }
-
-    fn check_scratch(&self, node: &Node, _mount: &Mount, name: &str) -> Result<()> {
-        scratch::check(node, name)
-    }
-
-    fn mkdir(&self, _at: &Node, _host: &Host, _name: &str) -> Result<Node> {
-        Err(self.refusal(MKDIR_REFUSED))
+    fn mkdir(&self, _at: HostAt<'_, Node>, _name: &str) -> Result<Node> {
+        Err(match self.0.index {
+            Some(_) => FsError::Derived,
+            None => MKDIR_REFUSED,
+        })
     }
 
     /// Removes the collection with its scratch files and the files that are being created there and
     /// have no text. Texts in the trash are only in `.ddb/scratch/` from now on.
-    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
-        let (mount, &Self(source, partition)) = (&host.mount, self);
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        let (mount, &Self(source, partition)) = (&at.mount, self);
         if source.index.is_some() {
             return Err(FsError::Derived);
         }
         let value = partition.first().ok_or(FsError::NotFound)?;
         // An item that was renamed away is not seen, and would be in the way.
-        host.deletes.delete_now(mount, |(table, key)| {
+        at.deletes.delete_now(mount, |(table, key)| {
             *table == source.table && key.partition == *value
         });
         // Deletes that have not ended yet.
@@ -78,9 +58,9 @@ impl NodeOps<Node> for Collection<'_> {
                 table: source.table.clone(),
                 folder: Some(value.clone()),
             })?;
-        mount.scratch.lock().remove_directory(node);
+        mount.scratch.lock().remove_directory(at.node);
         let partition = KeyPart::Value(value.clone());
-        host.creations.remove_folder(|target| {
+        at.creations.remove_folder(|target| {
             target.table == source.table && target.key.partition == partition
         });
         if was_kept || had_trashed {

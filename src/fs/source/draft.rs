@@ -2,35 +2,31 @@
 //! does their work; `write/draft.rs` holds the drafts.
 
 use super::schema;
-use crate::fs::{open::prelude::*, write::draft::Draft};
+use crate::fs::open::prelude::*;
 
 /// A folder of a draft, and its path relative to the draft.
 #[derive(Debug)]
 pub struct DraftFolder<'n>(pub &'n TableName, pub &'n str);
 
 impl NodeOps<Node> for DraftFolder<'_> {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        schema::draft_attr(mount, self.0, self.1)
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        schema::draft_attr(&at, self.0, self.1)
     }
 
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
-        schema::resolve_in_draft(mount, self.0, self.1, name)
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
+        schema::resolve_in_draft(&at, self.0, self.1, name)
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        schema::list_draft(mount, self.0, self.1)
+    fn list(&self, at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
+        schema::list_draft(&at, self.0, self.1)
     }
 
-    fn check_scratch(&self, _at: &Node, _mount: &Mount, _name: &str) -> Result<()> {
-        Err(Draft::file_refused())
+    fn mkdir(&self, at: HostAt<'_, Node>, name: &str) -> Result<Node> {
+        make_folder(&at, at.node, self.0, format!("{}/{name}", self.1), name)
     }
 
-    fn mkdir(&self, node: &Node, host: &Host, name: &str) -> Result<Node> {
-        make_folder(host, node, self.0, format!("{}/{name}", self.1), name)
-    }
-
-    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
-        host.mount.drafts.lock().remove_folder(self.0, self.1)
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        at.mount.drafts.lock().remove_folder(self.0, self.1)
     }
 }
 

@@ -156,43 +156,43 @@ fn base_target(key: &EntryKey) -> String {
 pub struct Base<'n>(pub &'n SourceName, pub &'n EntryKey);
 
 impl NodeOps<Node> for Base<'_> {
-    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
-        Ok(stat(mount, self.0, self.1)?.modified_ms)
+    fn modified_ms(&self, at: At<'_, Node>) -> Result<u64> {
+        Ok(stat(&at, self.0, self.1)?.modified_ms)
     }
 
-    fn link_target(&self, _at: &Node, _mount: &Mount) -> Result<String> {
+    fn link_target(&self, _at: At<'_, Node>) -> Result<String> {
         Ok(base_target(self.1))
     }
 }
 
 impl NodeOps<Node> for EntryNode {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        attr(mount, self)
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        attr(&at, self)
     }
 
-    fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
-        Ok(metered_text(mount, self)?.0)
+    fn text(&self, at: At<'_, Node>) -> Result<Vec<u8>> {
+        Ok(metered_text(&at, self)?.0)
     }
 
-    fn open_reader(&self, node: &Node, host: &Host) -> Result<Handle> {
-        let mount = &host.mount;
+    fn open_reader(&self, at: HostAt<'_, Node>) -> Result<Handle> {
+        let mount = &at.mount;
         let (text, stat) = metered_text(mount, self)?;
-        let text = FileText::new(text, &mount.open_budget)?;
-        if node.is_writable() && !mount.options.last_writer_wins {
-            host.read_versions
+        let text = FileText::new(text, &mount.memory.open_files)?;
+        if at.node.is_writable() && !mount.options.last_writer_wins {
+            at.read_versions
                 .record_read(mount.caller.pid, self, stat.version, &text);
         }
         let attr = Attr {
             size: text.bytes.len() as u64,
-            ..Attr::entry(&stat, node.is_writable()).with_ino(node.ino())
+            ..Attr::entry(&stat, at.node.is_writable()).with_ino(at.node.ino())
         };
         Ok(Handle::Text(text, Some(attr)))
     }
 
     /// Opens an item that is stored, or is being created.
-    fn open_writer(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let mount = &host.mount;
-        let stored = if !node.is_writable() {
+    fn open_writer(&self, at: HostAt<'_, Node>, flags: OpenFlags) -> Result<Handle> {
+        let mount = &at.mount;
+        let stored = if !at.node.is_writable() {
             return Err(FsError::Derived);
         } else if flags.truncate {
             stat(mount, &self.source, &self.key).map(|_| None)
@@ -200,25 +200,25 @@ impl NodeOps<Node> for EntryNode {
             text(mount, self).map(Some)
         };
         match stored {
-            Ok(None) => item_handle(host, node, flags, ItemTextWriter::stream).map(Handle::Item),
-            Ok(Some((_, stat))) if host.creations.is_empty(node.ino(), stat.version) => {
-                open_made(host, node, flags, stat.version)
+            Ok(None) => item_handle(&at, at.node, flags, ItemTextWriter::stream).map(Handle::Item),
+            Ok(Some((_, stat))) if at.creations.is_empty(at.node.ino(), stat.version) => {
+                open_made(&at, at.node, flags, stat.version)
             }
             Ok(Some((text, stat))) => {
                 let unchanged = (!mount.options.last_writer_wins)
                     .then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
-                    host.read_versions
+                    at.read_versions
                         .try_cache_text(mount, stat.version, self.form, &text);
                 }
                 let edit = |target, opener| ItemTextWriter::edit(target, text, unchanged, opener);
-                item_handle(host, node, flags, edit).map(Handle::Item)
+                item_handle(&at, at.node, flags, edit).map(Handle::Item)
             }
             // An item that is being created is opened again. One that is gone since the name was
             // looked up is not: a program that wants a new one then creates it.
             Err(FsError::NotFound) => {
-                host.creations.get(node.ino()).ok_or(FsError::Stale)?;
-                create(host, node, flags)
+                at.creations.get(at.node.ino()).ok_or(FsError::Stale)?;
+                create(&at, at.node, flags)
             }
             Err(error) => Err(error),
         }
@@ -229,14 +229,13 @@ impl NodeOps<Node> for EntryNode {
     /// that key, and where a program restores or copies a table (`Mount::discards_writes`), since
     /// no other program writes to it then. A program that copies files to a service elsewhere would
     /// wait twice for each: there the text itself must find no item.
-    fn create(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        if !flags.exclusive || !node.is_writable() {
-            return create(host, node, flags);
+    fn create(&self, at: HostAt<'_, Node>, flags: OpenFlags) -> Result<Handle> {
+        if !flags.exclusive || !at.node.is_writable() {
+            return create(&at, at.node, flags);
         }
-        let mount = &host.mount;
-        let target = target(mount, node)?;
-        let is_copying =
-            mount.db.is_remote() && host.creations.begin_copy(tgid_of(mount.caller.pid));
+        let mount = &at.mount;
+        let target = target(mount, at.node)?;
+        let is_copying = mount.db.is_remote() && at.creations.begin_copy(tgid_of(mount.caller.pid));
         let is_hidden = |key| {
             mount.with_deferred(|deferred| {
                 deferred
@@ -249,31 +248,28 @@ impl NodeOps<Node> for EntryNode {
                 || mount.discards_writes(&target.table)
                 || (mount.has_hidden() && is_hidden(key))
         }) {
-            return create(host, node, flags);
+            return create(&at, at.node, flags);
         }
         let (request, key) = target.key_request()?;
-        let made = run_blocking(host.context(), |done| {
-            host.put_item(request, Some(key), mount.caller.pid, done)
+        let made = run_blocking(at.context(), |done| {
+            at.put_item(request, Some(key), mount.caller.pid, done)
         });
         let version = made.map_err(|error| match error {
             Error::ConditionalCheckFailed { .. } => FsError::Exists,
             error => error.into(),
         })?;
-        host.creations.mark_empty(node.ino(), version);
-        open_made(host, node, flags, version)
+        at.creations.mark_empty(at.node.ino(), version);
+        open_made(&at, at.node, flags, version)
     }
 
     /// Deletes the item, and replies after the commit.
-    fn unlink(&self, node: &Node, host: &Host, reply: Reply<()>) {
-        let request = match delete_request(self, node, host) {
-            Ok(request) => request,
-            Err(error) => return reply(Err(error)),
-        };
-        let (ino, key) = (node.ino(), self.key.base.clone());
-        let (host_clone, table) = (host.clone(), self.source.table.clone());
-        let session = host.mount.last_responses.session(host.mount.caller.pid);
+    fn unlink(&self, at: HostAt<'_, Node>, reply: Reply<()>) {
+        let request = or_reply!(reply, delete_request(self, at.node, &at));
+        let (ino, key) = (at.node.ino(), self.key.base.clone());
+        let (host_clone, table) = (at.context.clone(), self.source.table.clone());
+        let session = at.mount.last_responses.session(at.mount.caller.pid);
         let done = Completion::new(
-            host.context(),
+            at.context(),
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let mount = &host_clone.mount;
                 let answer = outcome
@@ -301,7 +297,7 @@ impl NodeOps<Node> for EntryNode {
                 });
             },
         );
-        host.mount.db.start(Call::DeleteItem(request, done));
+        at.mount.db.start(Call::DeleteItem(request, done));
     }
 }
 

@@ -61,7 +61,7 @@ fn resolve_flat(
         partition: value.ok_or(FsError::NotFound)?,
         sort: None,
     };
-    sidecar::node(source, EntryKey { index: None, base }, suffix)
+    sidecar::node(source, base.into(), suffix)
 }
 
 /// Resolves `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
@@ -510,25 +510,21 @@ impl Lister for EntryLister {
 pub struct ItemsDirectory<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for ItemsDirectory<'_> {
-    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
-        mount.source_created_ms(self.0)
+    fn modified_ms(&self, at: At<'_, Node>) -> Result<u64> {
+        at.source_created_ms(self.0)
     }
 
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
-        resolve(mount, self.0, name)
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
+        resolve(&at, self.0, name)
     }
 
-    fn lister(&self, _at: &Node, mount: &Mount) -> Result<Box<dyn Lister>> {
-        lister(mount, self.0)
-    }
-
-    fn check_scratch(&self, node: &Node, _mount: &Mount, name: &str) -> Result<()> {
-        scratch::check(node, name)
+    fn lister(&self, at: At<'_, Node>) -> Result<Box<dyn Lister>> {
+        lister(&at, self.0)
     }
 
     /// Makes the folder of an item collection. It is in memory until it has an item.
-    fn mkdir(&self, directory: &Node, host: &Host, name: &str) -> Result<Node> {
-        let (mount, source) = (&host.mount, self.0);
+    fn mkdir(&self, at: HostAt<'_, Node>, name: &str) -> Result<Node> {
+        let (mount, source) = (&at.mount, self.0);
         if source.index.is_some() {
             return Err(FsError::Derived);
         }
@@ -537,8 +533,8 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
                 "this table has no sort key: its items are files here, in no folder",
             ));
         }
-        let node = host.resolve(directory, name.as_bytes());
-        if node.as_ref().is_ok_and(|node| host.exists(node)) {
+        let node = at.resolve(at.node, name.as_bytes());
+        if node.as_ref().is_ok_and(|node| at.exists(node)) {
             return Err(FsError::Exists);
         }
         let mut folders = mount.folders.lock();
@@ -567,7 +563,7 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
         node
     }
 
-    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
-        Err(host.refuse_part(node))
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        Err(at.refuse_part(at.node))
     }
 }

@@ -22,14 +22,14 @@ pub fn directory(mount: &Mount, source: &SourceName, kind: QueryKind) -> Result<
 }
 
 impl NodeOps<Node> for QueryPath {
-    fn attr(&self, node: &Node, mount: &Mount) -> Result<Attr> {
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
         Ok(Attr {
             writable: false,
-            ..Attr::directory(self.modified_ms(node, mount)?)
+            ..Attr::directory(self.modified_ms(at)?)
         })
     }
 
-    fn resolve(&self, _at: &Node, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, _at: At<'_, Node>, name: &str) -> Result<Node> {
         Ok(match self.child(name.as_bytes())? {
             QueryChild::Dir(path) => Node::Query(Box::new(path)),
             QueryChild::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
@@ -37,7 +37,7 @@ impl NodeOps<Node> for QueryPath {
         })
     }
 
-    fn lister(&self, _at: &Node, _mount: &Mount) -> Result<Box<dyn Lister>> {
+    fn lister(&self, _at: At<'_, Node>) -> Result<Box<dyn Lister>> {
         Ok(Box::new(QueryLister {
             path: self.clone(),
             live: ListingCache::default(),
@@ -50,7 +50,7 @@ impl NodeOps<Node> for QueryPath {
 pub struct QueryResult<'n>(pub &'n QueryPath, pub ResultKind);
 
 impl NodeOps<Node> for QueryResult<'_> {
-    fn producer(&self, _at: &Node, _mount: &Mount) -> Result<Box<dyn Producer>> {
+    fn producer(&self, _at: At<'_, Node>) -> Result<Box<dyn Producer>> {
         Ok(Box::new(self.0.open(self.1)))
     }
 }
@@ -60,7 +60,7 @@ impl NodeOps<Node> for QueryResult<'_> {
 pub struct QueryLink<'n>(pub &'n QueryPath, pub &'n str);
 
 impl NodeOps<Node> for QueryLink<'_> {
-    fn link_target(&self, _at: &Node, _mount: &Mount) -> Result<String> {
+    fn link_target(&self, _at: At<'_, Node>) -> Result<String> {
         match self.0.child(self.1.as_bytes())? {
             QueryChild::Link { target } => Ok(target),
             QueryChild::Dir(_) | QueryChild::Result(..) => Err(FsError::NotFound),

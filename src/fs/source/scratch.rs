@@ -79,32 +79,32 @@ impl TrashFile {
 }
 
 impl NodeOps for TrashFile {
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
-        let (stat, _) = self.read(mount)?;
+    fn attr(&self, at: At<'_>) -> Result<Attr> {
+        let (stat, _) = self.read(&at)?;
         Ok(Attr::file(stat.bytes, stat.trashed_ms))
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        Ok(self.read(mount)?.1)
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        Ok(self.read(&at)?.1)
     }
 
-    fn open_writer(&self, _at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (stat, text) = self.read(&host.mount)?;
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let (stat, text) = self.read(&at.mount)?;
         if !stat.is_in_folder {
             return Err(FsError::NotPermitted(
                 "its folder is gone; move the file to where it is to be written",
             ));
         }
         // The store's text stays until the copy is moved or removed: it survives a crash.
-        let id = host
+        let id = at
             .mount
             .fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
-        open(&host.mount, id, flags.truncate)
+        open(&at.mount, id, flags.truncate)
     }
 
-    fn unlink(&self, _at: &SpecialNode, host: &Host, reply: Reply<()>) {
-        let (host_clone, place) = (host.clone(), self.0.clone());
-        host.run_short(Box::new(move || {
+    fn unlink(&self, at: HostAt<'_>, reply: Reply<()>) {
+        let (host_clone, place) = (at.context.clone(), self.0.clone());
+        at.run_short(move || {
             reply(
                 match host_clone.mount.db.change_trash(TrashChange::Remove(place)) {
                     Ok(true) => Ok(()),
@@ -112,7 +112,7 @@ impl NodeOps for TrashFile {
                     Err(error) => Err(error.into()),
                 },
             );
-        }));
+        });
     }
 
     fn trash_key(&self) -> Option<&TrashKey> {
@@ -144,24 +144,20 @@ pub fn check(directory: &Node, name: &str) -> Result<()> {
 }
 
 impl NodeOps<Node> for FileId {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        attr(mount, *self)
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        attr(&at, *self)
     }
 
-    fn open_reader(&self, _at: &Node, host: &Host) -> Result<Handle> {
-        open(&host.mount, *self, false)
+    fn open_reader(&self, at: HostAt<'_, Node>) -> Result<Handle> {
+        open(&at.mount, *self, false)
     }
 
-    fn open_writer(&self, _at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        open(&host.mount, *self, flags.truncate)
+    fn open_writer(&self, at: HostAt<'_, Node>, flags: OpenFlags) -> Result<Handle> {
+        open(&at.mount, *self, flags.truncate)
     }
 
-    fn is_judged_by_request(&self, _at: &Node) -> bool {
-        true
-    }
-
-    fn unlink(&self, _at: &Node, host: &Host, reply: Reply<()>) {
-        host.deletes.unlink_scratch(&host.mount, *self, reply);
+    fn unlink(&self, at: HostAt<'_, Node>, reply: Reply<()>) {
+        at.deletes.unlink_scratch(&at.mount, *self, reply);
     }
 }
 

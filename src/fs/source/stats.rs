@@ -7,15 +7,15 @@ use crate::fs::open::prelude::*;
 pub struct Stats<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for Stats<'_> {
-    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
-        mount.source_created_ms(self.0)
+    fn modified_ms(&self, at: At<'_, Node>) -> Result<u64> {
+        at.source_created_ms(self.0)
     }
 
-    fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
-        schema::stats_text(mount, self.0)
+    fn text(&self, at: At<'_, Node>) -> Result<Vec<u8>> {
+        schema::stats_text(&at, self.0)
     }
 
-    fn unlink(&self, node: &Node, host: &Host, reply: Reply<()>) {
-        reply(Err(host.refuse_part(node)));
+    fn unlink(&self, at: HostAt<'_, Node>, reply: Reply<()>) {
+        reply(Err(at.refuse_part(at.node)));
     }
 }

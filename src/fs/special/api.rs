@@ -17,7 +17,6 @@ use crate::codec::{
 };
 use crate::fs::{
     open::{
-        host::record_error,
         prelude::*,
         sub_range,
         text::{FileCall, SpecialHandle},
@@ -53,30 +52,26 @@ fn operation_node(node: &Special, name: &'static str) -> Node {
 }
 
 impl NodeOps for ApiDir {
-    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         protocol::find(name)
-            .map(|operation| operation_node(node, operation.name))
+            .map(|operation| operation_node(at.node, operation.name))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
         let mut names: Vec<&'static str> = protocol::operations()
             .map(|operation| operation.name)
             .collect();
         names.sort_unstable();
         Ok(names
             .into_iter()
-            .map(|name| to_dirent(&operation_node(node, name), name))
+            .map(|name| to_dirent(&operation_node(at.node, name), name))
             .collect())
-    }
-
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        true
     }
 }
 
 impl NodeOps for RequestFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_>) -> Result<Vec<u8>> {
         let name = match self {
             Self::Operation(name) => name,
             Self::Transact => "TransactWriteItems or TransactGetItems",
@@ -87,18 +82,13 @@ impl NodeOps for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, at: HostAt<'_>, _flags: OpenFlags) -> Result<Handle> {
         let open = OpenRequestFile {
             file: *self,
-            path: node.path.clone(),
-            opener: host.mount.caller.pid,
+            opener: at.mount.caller.pid,
             state: Mutex::default(),
         };
         Ok(Handle::Special(Arc::new(open)))
-    }
-
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        true
     }
 }
 
@@ -124,7 +114,6 @@ fn operation_of(file: RequestFile, request: Json<'_>) -> &'static str {
 #[derive(Debug)]
 struct OpenRequestFile {
     file: RequestFile,
-    path: String,
     opener: u32,
     state: Mutex<RequestExchange>,
 }
@@ -220,7 +209,12 @@ impl OpenRequestFile {
             text,
             false,
         );
-        let Ok(mut memory) = host.mount.request_budget.wait_blocking(needed, MEMORY_WAIT) else {
+        let Ok(mut memory) = host
+            .mount
+            .memory
+            .requests
+            .wait_blocking(needed, MEMORY_WAIT)
+        else {
             let (answer, ended) =
                 failure_response(RequestError::Operation(Error::TooManyValues), None);
             self.respond(host, answer);
@@ -270,23 +264,10 @@ impl OpenRequestFile {
         };
         match taken {
             Ok(None) => reply(Ok(())),
-            Err(error) => reply(record_error(
-                host,
-                "write",
-                || self.path.clone(),
-                Err(error),
-            )),
+            Err(error) => reply(Err(error)),
             Ok(Some(request)) => {
                 let host_clone = host.clone();
-                host.run_long(Box::new(move || {
-                    let outcome = self.run(&host_clone, &request);
-                    reply(record_error(
-                        &host_clone,
-                        "write",
-                        || self.path.clone(),
-                        outcome,
-                    ));
-                }));
+                host.run_long(move || reply(self.run(&host_clone, &request)));
             }
         }
     }
@@ -338,11 +319,10 @@ impl SpecialHandle for OpenRequestFile {
                 if !self.state.lock().request.is_empty()
                     && same_process(self.opener, host.mount.caller.pid) =>
             {
-                let cut = FsError::Body(
+                reply(Err(FsError::Body(
                     "the request is incomplete: its last bracket is missing; nothing was done"
                         .to_owned(),
-                );
-                reply(record_error(host, "close", || self.path.clone(), Err(cut)));
+                )));
             }
             _ => reply(Ok(())),
         }

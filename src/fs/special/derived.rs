@@ -9,7 +9,6 @@ use crate::fs::{
     mount::text_cache::pretty_json,
     node::special::{Feature, ReadCost},
     open::{
-        host::record_error,
         prelude::*,
         text::{FileCall, SpecialHandle},
     },
@@ -128,7 +127,7 @@ pub static SERVICE_FILES: [DerivedFile; 15] = [
         Ok(mount
             .error_log
             .last(session_of(mount.caller.pid), now_ms(), |missed| {
-                (missed.explain)(mount)
+                (missed.explain.0)(mount)
             })
             .into_bytes())
     }),
@@ -291,51 +290,39 @@ pub fn find(rows: &'static [DerivedFile], name: &str) -> Option<&'static Derived
 }
 
 impl NodeOps for DerivedFile {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        match (&node.source, self.modified) {
-            (None, _) | (_, ModifiedTime::Mount) => Ok(mount.started_ms),
-            (Some(source), ModifiedTime::Table) => mount.source_created_ms(source),
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        match (&at.node.source, self.modified) {
+            (None, _) | (_, ModifiedTime::Mount) => Ok(at.started_ms),
+            (Some(source), ModifiedTime::Table) => at.source_created_ms(source),
             (Some(source), ModifiedTime::Draft) => {
-                Ok(source::schema::table_attr(mount, &source.table)?.modified_ms)
+                Ok(source::schema::table_attr(&at, &source.table)?.modified_ms)
             }
         }
     }
 
-    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        (self.text)(mount, node)
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        (self.text)(&at, at.node)
     }
 
-    /// True if the file takes commands to the mount, not to the data.
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        matches!(self.on_write, OnWrite::Command(CommandThread::Inline, _))
-    }
-
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
         match self.on_write {
             OnWrite::Nothing => Err(FsError::Derived),
             OnWrite::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {
-                at: node.clone(),
+                at: at.node.clone(),
                 runs,
                 run,
             }))),
-            OnWrite::Open(open) => open(host, node, flags),
+            OnWrite::Open(open) => open(&at, at.node, flags),
         }
     }
 }
 
 /// An open file that takes commands.
+#[derive(Debug)]
 struct OpenCommand {
     at: SpecialNode,
     runs: CommandThread,
     run: RunCommand,
-}
-
-impl std::fmt::Debug for OpenCommand {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenCommand")
-            .field("at", &self.at)
-            .finish_non_exhaustive()
-    }
 }
 
 impl SpecialHandle for OpenCommand {
@@ -344,19 +331,11 @@ impl SpecialHandle for OpenCommand {
             return reply(Ok(()));
         };
         let (host_clone, runs) = (host.clone(), self.runs);
-        let work = move || {
-            let outcome = (self.run)(&host_clone, &self.at, &data);
-            reply(record_error(
-                &host_clone,
-                "write",
-                || self.at.path.clone(),
-                outcome,
-            ));
-        };
+        let work = move || reply((self.run)(&host_clone, &self.at, &data));
         match runs {
             CommandThread::Inline => work(),
-            CommandThread::Short => host.run_short(Box::new(work)),
-            CommandThread::Long => host.run_long(Box::new(work)),
+            CommandThread::Short => host.run_short(work),
+            CommandThread::Long => host.run_long(work),
         }
     }
 }

@@ -131,41 +131,41 @@ struct DiscardedFile {
 }
 
 impl NodeOps for DiscardedFile {
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        Ok(mount.started_ms)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        Ok(at.started_ms)
     }
 
-    fn resolve(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<Node> {
+    fn resolve(&self, _at: At<'_>, _name: &str) -> Result<Node> {
         Err(FsError::NotFound)
     }
 
-    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        if node.kind == NodeKind::Directory {
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        if at.node.kind == NodeKind::Directory {
             Ok(Vec::new())
         } else {
             Err(FsError::NotDirectory)
         }
     }
 
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_>) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    fn link_target(&self, _at: &SpecialNode, _mount: &Mount) -> Result<String> {
+    fn link_target(&self, _at: At<'_>) -> Result<String> {
         Ok(self.target.clone())
     }
 
-    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle> {
+    fn open_writer(&self, _at: HostAt<'_>, _flags: OpenFlags) -> Result<Handle> {
         Ok(null_handle())
     }
 
-    fn unlink(&self, node: &SpecialNode, host: &Host, reply: Reply<()>) {
-        host.mount.discarded_names.lock().remove(&node.path);
+    fn unlink(&self, at: HostAt<'_>, reply: Reply<()>) {
+        at.mount.discarded_names.lock().remove(&at.node.path);
         reply(Ok(()));
     }
 
-    fn rmdir(&self, node: &SpecialNode, host: &Host) -> Result<()> {
-        host.mount.discarded_names.lock().remove(&node.path);
+    fn rmdir(&self, at: HostAt<'_>) -> Result<()> {
+        at.mount.discarded_names.lock().remove(&at.node.path);
         Ok(())
     }
 }

@@ -5,8 +5,12 @@ use super::info;
 use super::queries::{self, EXPECTED_PATTERNS};
 use crate::codec::metrics::access;
 use crate::fs::{
-    open::{node_ops::open_text, prelude::*, text::ExecuteText},
-    write::{Commit, LineCheck, TextCheck, TextTarget, TextVerdict},
+    open::{
+        node_ops::open_text,
+        prelude::*,
+        text::{TextFile, action},
+    },
+    write::{LineCheck, TextVerdict, utf8},
 };
 use crate::inspect::advice::incomplete_note;
 use crate::inspect::expected;
@@ -57,39 +61,16 @@ pub fn text(mount: &Mount, node: &Special) -> Result<String> {
     Ok(stored.unwrap_or_else(|| TEMPLATE.to_owned()))
 }
 
-/// Opens `access.expected` for writing.
+/// Opens `access.expected` for writing. A line that it had before is not judged again, since its
+/// index may be gone since.
 pub fn open(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Handle> {
-    let (mount, table) = (&host.mount, node.try_table()?);
-    let before = text(mount, node)?;
-    let target = ExpectedTarget(Arc::new((mount.schema(table)?, before.clone())));
-    Ok(open_text(
-        node.ino(),
-        node.path.clone(),
-        mount.caller,
-        flags,
-        target,
-        (!flags.truncate).then(|| before.into_bytes()),
-    ))
-}
-
-/// The patterns of a table with this definition, and the text before: a line that it had is not
-/// judged again, since its index may be gone since.
-#[derive(Debug)]
-struct ExpectedTarget(Arc<(Arc<TableSchema>, String)>);
-
-impl TextTarget for ExpectedTarget {
-    type Request = (TableName, SavedQueryChange);
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<Self::Request>> {
-        let text = std::str::from_utf8(text)
-            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
-        let (schema, before) = &*self.0;
+    let before = text(&host.mount, node)?;
+    let subject = Arc::new((host.mount.schema(node.try_table()?)?, before.clone()));
+    let checked = Arc::clone(&subject);
+    let read = move |text: &[u8]| {
+        let (text, (schema, before)) = (utf8(text)?, &*subject);
         expected::check(text, schema, before).map_err(FsError::Body)?;
-        let name = EXPECTED_PATTERNS.to_owned();
+        let (table, name) = (schema.name.clone(), EXPECTED_PATTERNS.to_owned());
         let change = if text.trim().is_empty() {
             SavedQueryChange::Remove { name }
         } else {
@@ -99,35 +80,24 @@ impl TextTarget for ExpectedTarget {
                 replace: true,
             }
         };
-        Ok(Commit {
-            request: (schema.name.clone(), change),
-            warnings: Vec::new(),
+        Ok(action(move |host, _, reply| {
+            queries::execute(host, table, change, reply)
+        }))
+    };
+    let check = move || {
+        LineCheck::continued(Arc::clone(&checked), |subject, text| match expected::check(
+            text, &subject.0, &subject.1,
+        ) {
+            Ok(()) => TextVerdict::Valid,
+            Err(fault) => TextVerdict::Invalid(FsError::Body(fault)),
         })
-    }
-
-    fn check(&self) -> Box<dyn TextCheck> {
-        Box::new(LineCheck::continued(
-            Arc::clone(&self.0),
-            |subject, text| match expected::check(text, &subject.0, &subject.1) {
-                Ok(()) => TextVerdict::Valid,
-                Err(fault) => TextVerdict::Invalid(FsError::Body(fault)),
-            },
-        ))
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "The expected patterns are unchanged."
-    }
-}
-
-impl ExecuteText for ExpectedTarget {
-    fn execute(
-        host: &Host,
-        _open: &Arc<OpenText<Self>>,
-        request: Self::Request,
-        reply: VersionReply,
-    ) {
-        let (table, change) = request;
-        queries::execute(host, table, change, reply);
-    }
+    };
+    let file = TextFile::new("The expected patterns are unchanged.", read).with_check(check);
+    Ok(open_text(
+        node.place(),
+        host,
+        flags,
+        Some(before.into_bytes()),
+        file,
+    ))
 }

@@ -4,9 +4,16 @@
 
 use crate::fs::{
     node::index_of,
-    open::{node_ops::open_text, prelude::*, text::ExecuteText},
+    open::{
+        node_ops::open_text,
+        prelude::*,
+        text::{TextFile, action},
+    },
     source::schema,
-    write::index_draft::{IndexTarget, template},
+    write::{
+        Commit,
+        index_draft::{read_definition, template},
+    },
 };
 use crate::model::{
     IndexName,
@@ -121,35 +128,35 @@ fn modified_ms(node: &Special, mount: &Mount) -> Result<u64> {
 struct IndexDraftDir;
 
 impl NodeOps for IndexDraftDir {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        modified_ms(node, mount)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        modified_ms(at.node, &at)
     }
 
-    fn successor(&self, node: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
-        existing_index(node, mount)
+    fn successor(&self, at: At<'_>) -> Result<Option<Node>> {
+        existing_index(at.node, &at)
     }
 
-    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         if name == SCHEMA_NAME {
-            Ok(schema_node(node))
+            Ok(schema_node(at.node))
         } else {
             Err(FsError::NotFound)
         }
     }
 
-    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        Ok(vec![to_dirent(&schema_node(node), SCHEMA_NAME)])
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        Ok(vec![to_dirent(&schema_node(at.node), SCHEMA_NAME)])
     }
 
-    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node> {
+    fn mkdir(&self, _at: HostAt<'_>, _name: &str) -> Result<Node> {
         Err(FsError::NotPermitted(
             "this index is a draft: write its schema.json",
         ))
     }
 
-    fn rmdir(&self, node: &SpecialNode, host: &Host) -> Result<()> {
-        let (table, index) = table_and_index(node)?;
-        if host.mount.index_drafts.remove(table, index) {
+    fn rmdir(&self, at: HostAt<'_>) -> Result<()> {
+        let (table, index) = table_and_index(at.node)?;
+        if at.mount.index_drafts.remove(table, index) {
             Ok(())
         } else {
             Err(FsError::NotFound)
@@ -160,53 +167,42 @@ impl NodeOps for IndexDraftDir {
 struct IndexSchemaFile;
 
 impl NodeOps for IndexSchemaFile {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        modified_ms(node, mount)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        modified_ms(at.node, &at)
     }
 
-    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        let (table, index) = table_and_index(node)?;
-        match existing_index(node, mount)? {
-            Some(Node::Index(source)) => schema::text(mount, &source),
-            _ => Ok(template(&*mount.schema(table)?, index)),
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        let (table, index) = table_and_index(at.node)?;
+        match existing_index(at.node, &at)? {
+            Some(Node::Index(source)) => schema::text(&at, &source),
+            _ => Ok(template(&*at.schema(table)?, index)),
         }
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, (table, index)) = (&host.mount, table_and_index(node)?);
-        let text = self.text(node, mount)?;
-        let target = IndexTarget {
-            table: mount.schema(table)?,
-            index: index.clone(),
-        };
-        Ok(open_text(
-            node.ino(),
-            node.path.clone(),
-            host.mount.caller,
-            flags,
-            target,
-            (!flags.truncate).then_some(text),
-        ))
-    }
-}
-
-impl ExecuteText for IndexTarget {
-    fn execute(
-        host: &Host,
-        open: &Arc<OpenText<Self>>,
-        request: UpdateTableRequest,
-        reply: VersionReply,
-    ) {
-        let (table, index) = (
-            request.table_name.clone(),
-            open.state.lock().writer.target().index.clone(),
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let (text, (table, index)) = (
+            self.text(At::new(at.node, &at.mount))?,
+            table_and_index(at.node)?,
         );
-        // The reply comes when the index is defined, not when it is built: the backfill may take as
-        // long as a scan of the table.
-        let made = update(&host.mount, request);
-        if made.is_ok() {
-            host.mount.index_drafts.remove(&table, &index);
-        }
-        reply.complete(made.map(|()| 0));
+        let (schema, index) = (at.mount.schema(table)?, index.clone());
+        let read = move |text: &[u8]| {
+            let Commit { request, warnings } = read_definition(&schema, &index, text)?;
+            let (table, index) = (schema.name.clone(), index.clone());
+            // The reply comes when the index is defined, not when it is built: the backfill may
+            // take as long as a scan of the table.
+            let make = move |host: &Host, _, reply: VersionReply| {
+                let made = update(&host.mount, request);
+                if made.is_ok() {
+                    host.mount.index_drafts.remove(&table, &index);
+                }
+                reply.complete(made.map(|()| 0));
+            };
+            Ok(Commit {
+                warnings,
+                ..action(make)
+            })
+        };
+        let file = TextFile::new("No index was made.", read);
+        Ok(open_text(at.node.place(), &at, flags, Some(text), file))
     }
 }

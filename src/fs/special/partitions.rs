@@ -45,10 +45,10 @@ pub fn node(mount: &Mount, source: &SourceName) -> Node {
     Special::directory(path, Some(source.clone()), above, PartitionsDir).into()
 }
 
-fn find_report(node: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
-    let partitions = mount
+fn find_report(at: At<'_>, id: u32) -> Result<PartitionReport> {
+    let partitions = at
         .layout()?
-        .partitions(node.try_source()?, Period::Minute)?;
+        .partitions(at.node.try_source()?, Period::Minute)?;
     partitions
         .into_iter()
         .find(|partition| partition.id == id)
@@ -100,16 +100,20 @@ fn link_node(node: &Special, id: u32, name: &str, key: PartitionKey, is_item: bo
 struct PartitionsDir;
 
 impl NodeOps for PartitionsDir {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        mount.source_created_ms(node.try_source()?)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        at.source_created_ms(at.node.try_source()?)
     }
 
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         if let Some(row) = find(&PARTITION_FILES, name) {
-            return Ok(row.node(|feature| node.child(name, feature)));
+            return Ok(row.node(|feature| at.node.child(name, feature)));
         }
         if name == HELP_NAME {
-            return Ok(help::node(&node.path, help::LAYOUT, node.source.clone()));
+            return Ok(help::node(
+                &at.node.path,
+                help::LAYOUT,
+                at.node.source.clone(),
+            ));
         }
         let id = name
             .strip_prefix('p')
@@ -118,14 +122,14 @@ impl NodeOps for PartitionsDir {
         if partition_name(id) != name {
             return Err(FsError::NotFound);
         }
-        find_report(node, mount, id)?;
-        Ok(partition_node(node, id))
+        find_report(at, id)?;
+        Ok(partition_node(at.node, id))
     }
 
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let partitions = match mount
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        let partitions = match at
             .layout()?
-            .partitions(node.try_source()?, Period::Minute)
+            .partitions(at.node.try_source()?, Period::Minute)
         {
             // No lookup can name a partition here, and a walk of the tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
@@ -133,38 +137,43 @@ impl NodeOps for PartitionsDir {
         };
         Ok(partitions
             .iter()
-            .map(|found| to_dirent(&partition_node(node, found.id), &partition_name(found.id)))
+            .map(|found| {
+                to_dirent(
+                    &partition_node(at.node, found.id),
+                    &partition_name(found.id),
+                )
+            })
             .collect())
     }
 }
 
 /// Returns the time of a node that exists as long as its partition does.
-fn partition_time(node: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
-    find_report(node, mount, id)?;
-    mount.source_created_ms(node.try_source()?)
+fn partition_time(at: At<'_>, id: u32) -> Result<u64, FsError> {
+    find_report(at, id)?;
+    at.source_created_ms(at.node.try_source()?)
 }
 
 /// `p07/`
 struct PartitionDir(u32);
 
 impl NodeOps for PartitionDir {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_time(node, mount, self.0)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        partition_time(at, self.0)
     }
 
-    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         match name {
-            STATS_NAME => Ok(stats_node(node, self.0)),
-            KEYS_NAME => Ok(keys_node(node, self.0)),
+            STATS_NAME => Ok(stats_node(at.node, self.0)),
+            KEYS_NAME => Ok(keys_node(at.node, self.0)),
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        find_report(node, mount, self.0)?;
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        find_report(at, self.0)?;
         Ok(vec![
-            to_dirent(&stats_node(node, self.0), STATS_NAME),
-            to_dirent(&keys_node(node, self.0), KEYS_NAME),
+            to_dirent(&stats_node(at.node, self.0), STATS_NAME),
+            to_dirent(&keys_node(at.node, self.0), KEYS_NAME),
         ])
     }
 }
@@ -173,20 +182,17 @@ impl NodeOps for PartitionDir {
 struct StatsFile(u32);
 
 impl NodeOps for StatsFile {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_time(node, mount, self.0)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        partition_time(at, self.0)
     }
 
     /// Returns the attributes without a count of the partition's content.
-    fn attr(&self, node: &SpecialNode, mount: &Mount) -> Result<Attr> {
-        Ok(Attr::read_only(
-            STATS_BYTES as u64,
-            self.modified_ms(node, mount)?,
-        ))
+    fn attr(&self, at: At<'_>) -> Result<Attr> {
+        Ok(Attr::read_only(STATS_BYTES as u64, self.modified_ms(at)?))
     }
 
-    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        stats_text(node, mount, self.0)
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        stats_text(at, self.0)
     }
 }
 
@@ -194,26 +200,26 @@ impl NodeOps for StatsFile {
 struct KeysDir(u32);
 
 impl NodeOps for KeysDir {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        partition_time(node, mount, self.0)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        partition_time(at, self.0)
     }
 
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        let (name, found) = parse_key(node, mount, name)?;
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
+        let (name, found) = parse_key(at, name)?;
         Ok(key_node(
-            node,
+            at.node,
             self.0,
-            &find_report(node, mount, self.0)?.range,
+            &find_report(at, self.0)?.range,
             &name,
             found,
         ))
     }
 
-    fn lister(&self, node: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
-        let (source, range) = (node.try_source()?, find_report(node, mount, self.0)?.range);
-        let is_flat = is_flat(&*mount.schema(&source.table)?, source);
+    fn lister(&self, at: At<'_>) -> Result<Box<dyn Lister>> {
+        let (source, range) = (at.node.try_source()?, find_report(at, self.0)?.range);
+        let is_flat = is_flat(&*at.schema(&source.table)?, source);
         Ok(Box::new(KeyLister {
-            keys: node.clone(),
+            keys: at.node.clone(),
             id: self.0,
             range,
             is_flat,
@@ -245,24 +251,21 @@ impl KeyLink {
 }
 
 impl NodeOps for KeyLink {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
         if self.is_item {
-            item_time(node, mount, self.id, &self.key)
+            item_time(at, self.id, &self.key)
         } else {
-            collection_time(node, mount, self.id, &self.key)
+            collection_time(at, self.id, &self.key)
         }
     }
 
-    fn attr(&self, node: &SpecialNode, mount: &Mount) -> Result<Attr> {
-        Ok(Attr::symlink(
-            &self.target(node),
-            self.modified_ms(node, mount)?,
-        ))
+    fn attr(&self, at: At<'_>) -> Result<Attr> {
+        Ok(Attr::symlink(&self.target(at.node), self.modified_ms(at)?))
     }
 
-    fn link_target(&self, node: &SpecialNode, mount: &Mount) -> Result<String> {
-        self.modified_ms(node, mount)?;
-        Ok(self.target(node))
+    fn link_target(&self, at: At<'_>) -> Result<String> {
+        self.modified_ms(at)?;
+        Ok(self.target(at.node))
     }
 }
 
@@ -270,22 +273,22 @@ impl NodeOps for KeyLink {
 struct CollectionPart(u32, PartitionKey);
 
 impl NodeOps for CollectionPart {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        collection_time(node, mount, self.0, &self.1)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        collection_time(at, self.0, &self.1)
     }
 
-    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
-        Ok(item_link(node, self.0, name, &self.1))
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
+        Ok(item_link(at.node, self.0, name, &self.1))
     }
 
-    fn lister(&self, node: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
-        let range = find_report(node, mount, self.0)?
+    fn lister(&self, at: At<'_>) -> Result<Box<dyn Lister>> {
+        let range = find_report(at, self.0)?
             .range
             .intersect(partition_digest(&self.1))
             .ok_or(FsError::NotFound)?;
-        let entries = EntryLister::new(node.try_source()?.clone(), EntryRange::Within(range));
+        let entries = EntryLister::new(at.node.try_source()?.clone(), EntryRange::Within(range));
         Ok(Box::new(PartLister {
-            part: node.clone(),
+            part: at.node.clone(),
             id: self.0,
             key: self.1.clone(),
             entries,
@@ -293,17 +296,17 @@ impl NodeOps for CollectionPart {
     }
 }
 
-fn stats_text(node: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
-    let report = find_report(node, mount, id)?;
-    let layout = mount.layout()?;
-    let (content, candidate) = layout.partition_content(node.try_source()?, &report)?;
+fn stats_text(at: At<'_>, id: u32) -> Result<Vec<u8>> {
+    let report = find_report(at, id)?;
+    let layout = at.layout()?;
+    let (content, candidate) = layout.partition_content(at.node.try_source()?, &report)?;
     let limits = layout.partition_limits();
     let json = json!({
         "name": partition_name(report.id),
         "hash_from": hex_bound(&report.range.from),
         "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
-        "key_from": key_bound(mount, node.try_source()?, &report.range.from)?,
-        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, node.try_source()?, to)).transpose()?.flatten(),
+        "key_from": key_bound(&at, at.node.try_source()?, &report.range.from)?,
+        "key_to": report.range.to.as_deref().map(|to| key_bound(&at, at.node.try_source()?, to)).transpose()?.flatten(),
         "origin": report.origin.name(),
         "since": crate::codec::calendar::iso(report.since_ms),
         "collections": content.collections,
@@ -346,9 +349,9 @@ fn load_json(load: &Load) -> serde_json::Value {
 }
 
 /// Returns the collection that a name in `keys/` stands for, and the name in full.
-fn parse_key(node: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
-    let source = node.try_source()?;
-    let schema = mount.source_schema(source)?;
+fn parse_key(at: At<'_>, name: &str) -> Result<(String, PartitionKey), FsError> {
+    let source = at.node.try_source()?;
+    let schema = at.source_schema(source)?;
     let is_flat = is_flat(&schema, source);
     let stem = match (is_flat, names::split_suffix(name)) {
         (false, _) => name,
@@ -357,7 +360,7 @@ fn parse_key(node: &Special, mount: &Mount, name: &str) -> Result<(String, Parti
     };
     let key = match names::parse(stem, &partition_types(&schema, source)?)? {
         ParsedStem::Values(values) => values,
-        ParsedStem::Alias(alias) => mount
+        ParsedStem::Alias(alias) => at
             .db
             .partition_by_digest(source, alias.digest)?
             .ok_or(FsError::NotFound)?,
@@ -367,16 +370,16 @@ fn parse_key(node: &Special, mount: &Mount, name: &str) -> Result<(String, Parti
 
 /// Returns the time of a link to an item. The link exists while the item is stored and lies in the
 /// partition.
-fn item_time(node: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let source = node.try_source()?;
-    let (_, name) = node.path.rsplit_once('/').ok_or(FsError::NotFound)?;
-    let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else {
+fn item_time(at: At<'_>, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
+    let source = at.node.try_source()?;
+    let (_, name) = at.node.path.rsplit_once('/').ok_or(FsError::NotFound)?;
+    let Node::Entry(found) = items::resolve_entry(&at, source, key, name)? else {
         return Err(FsError::NotFound);
     };
     let is_inside = found.form == TextForm::PlainJson
-        && mount.layout()?.partition_of_entry(source, &found.key)? == id;
+        && at.layout()?.partition_of_entry(source, &found.key)? == id;
     if is_inside {
-        Ok(entry::stat(mount, source, &found.key)?.modified_ms)
+        Ok(entry::stat(&at, source, &found.key)?.modified_ms)
     } else {
         Err(FsError::NotFound)
     }
@@ -384,20 +387,15 @@ fn item_time(node: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Resu
 
 /// Returns the time of a link or of the directory of a part. It exists while an item of the
 /// collection may lie in the partition's range.
-fn collection_time(
-    node: &Special,
-    mount: &Mount,
-    id: u32,
-    key: &PartitionKey,
-) -> Result<u64, FsError> {
-    let range = find_report(node, mount, id)?.range;
+fn collection_time(at: At<'_>, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
+    let range = find_report(at, id)?.range;
     let digest = partition_digest(key);
     let first = range
         .from
         .first_chunk::<16>()
         .map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
-    let collection = mount.db.collection(node.try_source()?, key)?;
+    let collection = at.db.collection(at.node.try_source()?, key)?;
     collection
         .filter(|_| is_inside)
         .map(|collection| collection.modified_ms)

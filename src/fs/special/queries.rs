@@ -11,9 +11,14 @@
 
 use super::help;
 use crate::fs::{
-    open::{host::record_error, link_text, node_ops::open_text, prelude::*, text::ExecuteText},
+    open::{
+        link_text,
+        node_ops::open_text,
+        prelude::*,
+        text::{TextFile, action},
+    },
     query::QueryPath,
-    write::{Commit, TextTarget},
+    write::utf8,
 };
 use crate::model::{
     api::table_control::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome},
@@ -69,71 +74,73 @@ fn table_of(node: &Special) -> Result<&TableName> {
 }
 
 impl NodeOps for SavedFile {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
         match self {
-            Self::Directory => mount.table_created_ms(table_of(node)?),
-            Self::Request(_) | Self::Link(_) => Ok(self.query(node, mount)?.modified_ms),
+            Self::Directory => at.table_created_ms(table_of(at.node)?),
+            Self::Request(_) | Self::Link(_) => Ok(self.query(at.node, &at)?.modified_ms),
         }
     }
 
     /// Resolves to a link, else to the results of a saved request. A name with `.json` is a
     /// request's file, which need not exist.
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
-        let (Self::Directory, table) = (self, table_of(node)?) else {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node, FsError> {
+        let (Self::Directory, table) = (self, table_of(at.node)?) else {
             return Err(FsError::NotDirectory);
         };
         if name.ends_with(REQUEST_SUFFIX) {
-            return Ok(request_node(node, name));
+            return Ok(request_node(at.node, name));
         }
         if let Some(SavedQuery {
             form: SavedForm::Link(_),
             ..
-        }) = saved_query(mount, table, name)?
+        }) = saved_query(&at, table, name)?
         {
-            return Ok(link_node(node, name));
+            return Ok(link_node(at.node, name));
         }
-        match saved_query(mount, table, &format!("{name}{REQUEST_SUFFIX}"))? {
+        match saved_query(&at, table, &format!("{name}{REQUEST_SUFFIX}"))? {
             Some(SavedQuery {
                 form: SavedForm::Request(text),
                 ..
             }) => {
-                let path = QueryPath::of_request(mount.schema(table)?, name, text.as_bytes())?;
+                let path = QueryPath::of_request(at.schema(table)?, name, text.as_bytes())?;
                 Ok(Node::Query(Box::new(path)))
             }
-            _ if name == HELP_NAME => {
-                Ok(help::node(&node.path, help::QUERIES, node.source.clone()))
-            }
+            _ if name == HELP_NAME => Ok(help::node(
+                &at.node.path,
+                help::QUERIES,
+                at.node.source.clone(),
+            )),
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let (Self::Directory, table) = (self, table_of(node)?) else {
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        let (Self::Directory, table) = (self, table_of(at.node)?) else {
             return Err(FsError::NotDirectory);
         };
-        mount.schema(table)?;
-        let all = mount.db.saved_queries(table)?;
+        at.schema(table)?;
+        let all = at.db.saved_queries(table)?;
         Ok(all
             .iter()
             .filter(|(name, _)| *name != EXPECTED_PATTERNS)
-            .map(|(name, query)| to_dirent(&listed_node(node, name, &query.form), name))
+            .map(|(name, query)| to_dirent(&listed_node(at.node, name, &query.form), name))
             .collect())
     }
 
-    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
-            Self::Request(_) => match self.query(node, mount)?.form {
+            Self::Request(_) => match self.query(at.node, &at)?.form {
                 SavedForm::Request(text) => Ok(text.into_bytes()),
                 SavedForm::Link(_) => Err(FsError::NotFound),
             },
         }
     }
 
-    fn link_target(&self, node: &SpecialNode, mount: &Mount) -> Result<String> {
+    fn link_target(&self, at: At<'_>) -> Result<String> {
         match self {
-            Self::Link(_) => match self.query(node, mount)?.form {
+            Self::Link(_) => match self.query(at.node, &at)?.form {
                 SavedForm::Link(target) => Ok(target),
                 SavedForm::Request(_) => Err(FsError::NotFound),
             },
@@ -141,60 +148,46 @@ impl NodeOps for SavedFile {
         }
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (Self::Request(name), mount) = (self, &host.mount) else {
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let (Self::Request(name), mount) = (self, &at.mount) else {
             return Err(FsError::Derived);
         };
         check_name(name)?;
-        let target = SavedRequestTarget {
-            schema: mount.schema(table_of(node)?)?,
-            name: name.clone(),
+        let (schema, name) = (mount.schema(table_of(at.node)?)?, name.clone());
+        let text = match self.text(At::new(at.node, mount)) {
+            Err(FsError::NotFound) => None,
+            text => Some(text?),
         };
-        let text = if flags.truncate {
-            None
-        } else {
-            match self.text(node, mount) {
-                Ok(text) => Some(text),
-                Err(FsError::NotFound) => None,
-                Err(error) => return Err(error),
-            }
+        let read = move |text: &[u8]| {
+            let (change, table) = (request_change(&schema, &name, text)?, schema.name.clone());
+            Ok(action(move |host, _, reply| {
+                execute(host, table, change, reply)
+            }))
         };
-        Ok(open_text(
-            node.ino(),
-            node.path.clone(),
-            host.mount.caller,
-            flags,
-            target,
-            text,
-        ))
+        let file = TextFile::new("No query was saved.", read);
+        Ok(open_text(at.node.place(), &at, flags, text, file))
     }
 
     /// Removes a saved query, on a thread for long work.
-    fn unlink(&self, node: &SpecialNode, host: &Host, reply: Reply<()>) {
+    fn unlink(&self, at: HostAt<'_>, reply: Reply<()>) {
         let name = match self {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
-        let (host_clone, node) = (host.clone(), node.clone());
-        host.run_short(Box::new(move || {
-            let removed = remove(&node, &name, &host_clone);
-            reply(record_error(
-                &host_clone,
-                "unlink",
-                || node.path.clone(),
-                removed,
-            ));
-        }));
+        let (host_clone, node) = (at.context.clone(), at.node.clone());
+        at.run_short(move || {
+            reply(remove(&node, &name, &host_clone));
+        });
     }
 
-    fn symlink(&self, node: &SpecialNode, host: &Host, name: &[u8], target: &[u8]) -> Result<Node> {
+    fn symlink(&self, at: HostAt<'_>, name: &[u8], target: &[u8]) -> Result<Node> {
         let (name, target) = (link_text(name)?, link_text(target)?);
-        save_link(host, table_of(node)?, name, target)?;
-        Ok(link_node(node, name))
+        save_link(&at, table_of(at.node)?, name, target)?;
+        Ok(link_node(at.node, name))
     }
 
     /// Renames a saved query to a name of its own form.
-    fn rename(&self, node: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<()> {
+    fn rename(&self, at: HostAt<'_>, to: &str, replace: bool) -> Result<()> {
         let (Self::Request(from) | Self::Link(from)) = self else {
             return Err(FsError::Derived);
         };
@@ -209,11 +202,11 @@ impl NodeOps for SavedFile {
             to: to.to_owned(),
             replace,
         };
-        change_query(&host.mount, table_of(node)?, change)
+        change_query(&at.mount, table_of(at.node)?, change)
     }
 
-    fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
-        Err(FsError::Invalid(NAME_HINT))
+    fn scratch_refusal(&self) -> FsError {
+        FsError::Invalid(NAME_HINT)
     }
 }
 
@@ -333,67 +326,31 @@ fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsEr
 /// The end of the name of a request's file.
 pub const REQUEST_SUFFIX: &str = ".json";
 
-/// The file that a written request is saved in.
-#[derive(Debug)]
-struct SavedRequestTarget {
-    pub schema: Arc<TableSchema>,
-    /// The name of the file, with `.json`.
-    pub name: String,
-}
-
-impl TextTarget for SavedRequestTarget {
-    type Request = (TableName, SavedQueryChange);
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<Self::Request>> {
-        if text.len() > SAVED_REQUEST_BYTES_MAX {
-            return Err(FsError::Body(
-                "a saved request has at most 16 KiB".to_owned(),
-            ));
-        }
-        debug_assert!(self.name.ends_with(REQUEST_SUFFIX), "{}", self.name);
-        let name = self.name.strip_suffix(REQUEST_SUFFIX).unwrap_or(&self.name);
-        QueryPath::of_request(Arc::clone(&self.schema), name, text)?;
-        let mut text = String::from_utf8(text.to_vec())
-            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let change = SavedQueryChange::Put {
-            name: self.name.clone(),
-            form: SavedForm::Request(text),
-            replace: true,
-        };
-        Ok(Commit {
-            request: (self.schema.name.clone(), change),
-            warnings: Vec::new(),
-        })
+/// Returns the change that saves a request in the file of this name.
+fn request_change(schema: &Arc<TableSchema>, file: &str, text: &[u8]) -> Result<SavedQueryChange> {
+    if text.len() > SAVED_REQUEST_BYTES_MAX {
+        return Err(FsError::Body(
+            "a saved request has at most 16 KiB".to_owned(),
+        ));
     }
-
-    fn unchanged(&self) -> &'static str {
-        "No query was saved."
+    debug_assert!(file.ends_with(REQUEST_SUFFIX), "{file}");
+    let name = file.strip_suffix(REQUEST_SUFFIX).unwrap_or(file);
+    QueryPath::of_request(Arc::clone(schema), name, text)?;
+    let mut text = utf8(text)?.to_owned();
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
-}
-
-impl ExecuteText for SavedRequestTarget {
-    fn execute(
-        host: &Host,
-        _open: &Arc<OpenText<Self>>,
-        request: Self::Request,
-        reply: VersionReply,
-    ) {
-        let (table, change) = request;
-        execute(host, table, change, reply);
-    }
+    Ok(SavedQueryChange::Put {
+        name: file.to_owned(),
+        form: SavedForm::Request(text),
+        replace: true,
+    })
 }
 
 /// Changes what is saved with a table, on a thread for short work.
 pub fn execute(host: &Host, table: TableName, change: SavedQueryChange, reply: VersionReply) {
     let host_clone = host.clone();
-    host.run_short(Box::new(move || {
+    host.run_short(move || {
         reply.complete(
             match host_clone.mount.db.change_saved_queries(&table, change) {
                 Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
@@ -401,5 +358,5 @@ pub fn execute(host: &Host, table: TableName, change: SavedQueryChange, reply: V
                 Err(error) => Err(error),
             },
         );
-    }));
+    });
 }

@@ -11,14 +11,19 @@ use crate::codec::{
 };
 use crate::fs::{
     mount::text_cache::pretty_json,
-    open::{node_ops::open_text, prelude::*, text::ExecuteText},
+    node::special::FilePlace,
+    open::{
+        node_ops::open_text,
+        prelude::*,
+        text::{TextFile, action},
+    },
     process::session_of,
     source::schema,
     write::{
-        Drafts,
+        Commit, Drafts,
         schema_change::{
-            PlanTarget, PlannedRequest, SchemaChange, SchemaRefusal, SchemaRequest, SchemaTarget,
-            StepScope, ttl_attribute,
+            DefinitionCheck, PlannedRequest, SchemaChange, SchemaRefusal, SchemaRequest,
+            SchemaTarget, ttl_attribute,
         },
     },
 };
@@ -36,89 +41,57 @@ use crate::protocol::{self, RequestError};
 pub struct Schema<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for Schema<'_> {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        schema::attr(mount, self.0)
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        schema::attr(&at, self.0)
     }
 
-    fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
-        schema::text(mount, self.0)
+    fn text(&self, at: At<'_, Node>) -> Result<Vec<u8>> {
+        schema::text(&at, self.0)
     }
 
-    fn open_writer(&self, node: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let mount = &host.mount;
-        if !node.is_writable() {
+    fn open_writer(&self, at: HostAt<'_, Node>, flags: OpenFlags) -> Result<Handle> {
+        let mount = &at.mount;
+        if !at.node.is_writable() {
             return Err(FsError::Derived);
         }
         let target = target(mount, &self.0.table)?;
-        let text = if flags.truncate {
-            None
-        } else {
-            schema::text(mount, self.0).ok()
+        let (unchanged, text) = (target.unchanged(), schema::text(mount, self.0).ok());
+        let read = move |text: &[u8]| {
+            let Commit { request, warnings } = target.request(text)?;
+            let table = target.table.clone();
+            // On a thread of its own: the definition of an index may take a while.
+            let change = move |host: &Host, _, reply: VersionReply| {
+                let host_clone = host.clone();
+                host.run_long(move || {
+                    reply.complete(apply(&host_clone, &table, request).map(|()| 0));
+                });
+            };
+            Ok(Commit {
+                warnings,
+                ..action(change)
+            })
         };
-        Ok(open_text(
-            node.ino(),
-            mount.display_path(node),
-            mount.caller,
-            flags,
-            target,
-            text,
-        ))
+        let file = TextFile::new(unchanged, read).with_check(DefinitionCheck::default);
+        let place = FilePlace {
+            ino: at.node.ino(),
+            path: mount.display_path(at.node),
+        };
+        Ok(open_text(place, &at, flags, text, file))
     }
 
-    fn unlink(&self, node: &Node, host: &Host, reply: Reply<()>) {
-        let (mount, table) = (&host.mount, &self.0.table);
-        reply(if node.is_writable() {
+    fn unlink(&self, at: HostAt<'_, Node>, reply: Reply<()>) {
+        let (mount, table) = (&at.mount, &self.0.table);
+        reply(if at.node.is_writable() {
             mount.is_draft(table).and_then(|is_draft| {
                 if is_draft {
                     mount.drafts.lock().unlink_schema(table)
                 } else {
-                    host.rm_guard.unlink_definition(mount, node, table)
+                    at.rm_guard.unlink_definition(mount, at.node, table)
                 }
             })
         } else {
-            Err(host.refuse_part(node))
+            Err(at.refuse_part(at.node))
         });
-    }
-}
-
-impl ExecuteText for SchemaTarget {
-    /// Carries out the request on a thread of its own: the definition of an index may take a while.
-    fn execute(
-        host: &Host,
-        open: &Arc<OpenText<Self>>,
-        request: SchemaRequest,
-        reply: VersionReply,
-    ) {
-        let (host_clone, open) = (host.clone(), Arc::clone(open));
-        host.run_long(Box::new(move || {
-            let table = open.state.lock().writer.target().table.clone();
-            let outcome = apply(&host_clone, &table, request);
-            reply.complete(outcome.map(|()| 0));
-        }));
-    }
-}
-
-impl ExecuteText for PlanTarget {
-    /// Makes the plan on a thread of its own: a new index is checked against every item.
-    fn execute(
-        host: &Host,
-        open: &Arc<OpenText<Self>>,
-        request: SchemaRequest,
-        reply: VersionReply,
-    ) {
-        let (host_clone, open) = (host.clone(), Arc::clone(open));
-        host.run_long(Box::new(move || {
-            let table = open.state.lock().writer.target().0.table.clone();
-            let planned = plan(&host_clone.mount, &table, request);
-            if let Ok(text) = &planned {
-                host_clone.mount.plans.lock().insert(
-                    (table.clone(), session_of(open.opener)),
-                    text.clone(),
-                    now_ms(),
-                );
-            }
-            reply.complete(planned.map(|_| 0));
-        }));
     }
 }
 
@@ -317,7 +290,6 @@ fn plan_creation(
     let step = |operation, request, effect: &str| PlannedRequest {
         operation,
         request,
-        scope: StepScope::Settings,
         effect: effect.to_owned(),
     };
     change.steps.push(step(
@@ -435,10 +407,7 @@ fn refusal(member: String, error: &Error) -> SchemaRefusal {
 }
 
 fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
-    let items = match step.scope {
-        StepScope::Settings => 0,
-        StepScope::EveryItem => items,
-    };
+    let items = if step.reads_items() { items } else { 0 };
     json!({ "step": number, "operation": step.operation, "request": step.request, "items": items, "effect": step.effect })
 }
 
@@ -472,21 +441,30 @@ fn no_plan(table: &TableName, hint: &str) -> Vec<u8> {
 /// would be read as the plan of that text.
 pub fn open_plan(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
     let table = node.try_table()?;
-    let target = PlanTarget(target(&host.mount, table)?);
+    let target = target(&host.mount, table)?;
+    let place = (table.clone(), session_of(host.mount.caller.pid));
     host.mount.plans.lock().insert(
-        (table.clone(), session_of(host.mount.caller.pid)),
+        place.clone(),
         no_plan(
             table,
             "there is no plan: the text that was written last is no whole definition; `.ddb/errors/last` tells what is wrong with it",
         ),
         now_ms(),
     );
-    Ok(open_text(
-        node.ino(),
-        node.path.clone(),
-        host.mount.caller,
-        flags,
-        target,
-        None,
-    ))
+    let read = move |text: &[u8]| {
+        let (request, place) = (target.read(text)?.request, place.clone());
+        // On a thread of its own: a new index is checked against every item.
+        Ok(action(move |host, _, reply| {
+            let host_clone = host.clone();
+            host.run_long(move || {
+                let mount = &host_clone.mount;
+                let planned = plan(mount, &place.0, request);
+                let kept = planned.map(|text| mount.plans.lock().insert(place, text, now_ms()));
+                reply.complete(kept.map(|_| 0));
+            });
+        }))
+    };
+    let file = TextFile::new("Nothing is planned; nothing is ever done here.", read)
+        .with_check(DefinitionCheck::default);
+    Ok(open_text(node.place(), host, flags, None, file))
 }

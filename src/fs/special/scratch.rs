@@ -44,41 +44,34 @@ fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
 }
 
 impl NodeOps for ScratchDir {
-    fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        let (directory, own) = match parse(mount, name) {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
+        let (directory, own) = match parse(&at, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
             Err(error @ FsError::Database(Error::Store(_) | Error::Remote(_))) => {
                 return Err(error);
             }
-            Ok(_) | Err(_) => return find_shortened(mount, name),
+            Ok(_) | Err(_) => return find_shortened(&at, name),
         };
-        if let Some(id) = mount.scratch.lock().find(&directory, &own) {
+        if let Some(id) = at.scratch.lock().find(&directory, &own) {
             return Ok(Node::Scratch(id));
         }
         let place = trash_place(&directory, &own).ok_or(FsError::NotFound)?;
-        mount
-            .db
+        at.db
             .trashed_at(&place)?
             .map(|_| scratch::trash_node(place))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let files = scratch::list(mount)?;
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        let files = scratch::list(&at)?;
         Ok(files
             .iter()
             .map(|file| to_dirent(&file.node, &listed_name(&file.directory, &file.name)))
             .collect())
     }
 
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        true
-    }
-
-    fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
-        Err(FsError::NotPermitted(
-            "here are the scratch files of items/ folders; they are made there",
-        ))
+    fn scratch_refusal(&self) -> FsError {
+        FsError::NotPermitted("here are the scratch files of items/ folders; they are made there")
     }
 }
 

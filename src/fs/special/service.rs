@@ -60,22 +60,22 @@ pub fn node() -> Node {
 }
 
 impl NodeOps for ServiceDir {
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        match find(&SERVICE_FILES, &format!("{}/{name}", node.path)) {
-            Some(row) => Ok(row.node(|feature| node.child(name, feature))),
-            None => self.0.resolve(mount, node, name),
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
+        match find(&SERVICE_FILES, &format!("{}/{name}", at.node.path)) {
+            Some(row) => Ok(row.node(|feature| at.node.child(name, feature))),
+            None => self.0.resolve(&at, at.node, name),
         }
     }
 
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let mut names = self.0.list(mount, node)?;
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        let mut names = self.0.list(&at, at.node)?;
         for (row, name) in SERVICE_FILES
             .iter()
             .filter(|row| row.is_listed)
-            .filter_map(|row| Some((row, name_in(node, row.name)?)))
+            .filter_map(|row| Some((row, name_in(at.node, row.name)?)))
         {
             names.push(to_dirent(
-                &row.node(|feature| node.child(name, feature)),
+                &row.node(|feature| at.node.child(name, feature)),
                 name,
             ));
         }
@@ -95,9 +95,9 @@ fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
 struct AccessLog;
 
 impl NodeOps for AccessLog {
-    fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle> {
+    fn open_reader(&self, at: HostAt<'_>) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenAccessLog {
-            buffer: host.mount.call_log.subscribe(),
+            buffer: at.mount.call_log.subscribe(),
         })))
     }
 }

@@ -13,9 +13,7 @@ use super::help;
 use crate::fs::{
     mount::stream_log::{DAY_MS, LogName, StreamLog, StreamReader, position_after, write_line},
     node::special::ReadCost,
-    open::{
-        computed::Producer, dirent::FixedDir, host::record_error, prelude::*, text::SpecialHandle,
-    },
+    open::{computed::Producer, dirent::FixedDir, prelude::*, text::SpecialHandle},
 };
 use crate::model::api::{ShardPosition, StreamName};
 
@@ -75,14 +73,14 @@ fn latest_stream(mount: &Mount, table: &TableName) -> Result<StreamName, FsError
 struct StreamDir;
 
 impl NodeOps for StreamDir {
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        NAMES.resolve(mount, node, name)
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
+        NAMES.resolve(&at, at.node, name)
     }
 
     /// Lists the fixed names. Without a stream the listing is the same; a lookup fails with the way
     /// to enable one.
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>, FsError> {
-        NAMES.list(mount, node)
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>, FsError> {
+        NAMES.list(&at, at.node)
     }
 }
 
@@ -110,57 +108,43 @@ impl LogFile {
 }
 
 impl NodeOps for LogFile {
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
-        let log = self.refresh(mount)?;
+    fn attr(&self, at: At<'_>) -> Result<Attr> {
+        let log = self.refresh(&at)?;
         let log = log.lock();
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
-    fn open_reader(&self, node: &SpecialNode, host: &Host) -> Result<Handle> {
-        Ok(Handle::Special(Arc::new(OpenLog {
-            path: node.path.clone(),
-            log: self.refresh(&host.mount)?,
-        })))
+    fn open_reader(&self, at: HostAt<'_>) -> Result<Handle> {
+        Ok(Handle::Special(Arc::new(OpenLog(self.refresh(&at.mount)?))))
     }
 }
 
 #[derive(Debug)]
-struct OpenLog {
-    path: String,
-    log: Arc<Mutex<StreamLog>>,
-}
+struct OpenLog(Arc<Mutex<StreamLog>>);
 
 impl SpecialHandle for OpenLog {
     fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         let host_clone = host.clone();
-        host.run_long(Box::new(move || {
-            let read = self
-                .log
-                .lock()
-                .read(&*host_clone.mount.db, offset, size)
-                .map(ReadBytes::owned);
-            reply(record_error(
-                &host_clone,
-                "read",
-                || self.path.clone(),
-                read,
-            ));
-        }));
+        host.run_long(move || {
+            let read = self.0.lock().read(&*host_clone.mount.db, offset, size);
+            reply(read.map(ReadBytes::owned));
+        });
     }
 }
 
 struct SinceDirectory;
 
 impl NodeOps for SinceDirectory {
-    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         let position = position_after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
-        Ok(node
+        Ok(at
+            .node
             .child(name, SinceFile(position))
             .with_cost(ReadCost::Computed)
             .into())
     }
 
-    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, _at: At<'_>) -> Result<Vec<OwnedDirent>> {
         Ok(Vec::new())
     }
 }
@@ -168,15 +152,15 @@ impl NodeOps for SinceDirectory {
 struct SinceFile(ShardPosition);
 
 impl NodeOps for SinceFile {
-    fn modified_ms(&self, node: &SpecialNode, mount: &Mount) -> Result<u64> {
-        latest_stream(mount, node.try_table()?)?;
-        mount.table_created_ms(node.try_table()?)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        latest_stream(&at, at.node.try_table()?)?;
+        at.table_created_ms(at.node.try_table()?)
     }
 
-    fn producer(&self, node: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>> {
+    fn producer(&self, at: At<'_>) -> Result<Box<dyn Producer>> {
         Ok(Box::new(StreamProducer(StreamReader::open(
-            &*mount.db,
-            latest_stream(mount, node.try_table()?)?,
+            &*at.db,
+            latest_stream(&at, at.node.try_table()?)?,
             self.0,
         )?)))
     }
@@ -202,12 +186,12 @@ impl Producer for StreamProducer {
 struct FollowFile;
 
 impl NodeOps for FollowFile {
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        Ok(mount.started_ms)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        Ok(at.started_ms)
     }
 
-    fn open_reader(&self, node: &SpecialNode, host: &Host) -> Result<Handle> {
-        let (mount, table) = (&host.mount, node.try_table()?);
+    fn open_reader(&self, at: HostAt<'_>) -> Result<Handle> {
+        let (mount, table) = (&at.mount, at.node.try_table()?);
         let records = StreamReader::open(
             &*mount.db,
             latest_stream(mount, table)?,

@@ -110,7 +110,8 @@ fn advice_memory(mount: &Mount) -> Result<Permit> {
         return Err(Error::Unavailable(NOT_COUNTED).into());
     }
     let reserved = mount
-        .request_budget
+        .memory
+        .requests
         .wait_blocking(SAMPLE_MEMORY_BYTES_MAX, MEMORY_WAIT);
     Ok(reserved.map_err(|_| Error::TooManyValues)?)
 }

@@ -9,9 +9,9 @@ use crate::fs::{
 pub struct Indexes<'n>(pub &'n TableName, pub IndexKind);
 
 impl NodeOps<Node> for Indexes<'_> {
-    fn resolve(&self, node: &Node, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
         let Self(table, kind) = *self;
-        let schema = mount.schema(table)?;
+        let schema = at.schema(table)?;
         if let Some(index) = schema
             .indexes_of(kind)
             .find(|index| index.name.as_str() == name)
@@ -22,14 +22,14 @@ impl NodeOps<Node> for Indexes<'_> {
             }));
         }
         let draft = if kind == IndexKind::Global {
-            index_draft::find(mount, table, name)
+            index_draft::find(&at, table, name)
         } else {
             None
         };
         match draft {
             Some(draft) => Ok(draft),
             None if name == HELP_NAME => {
-                let directory = mount.display_path(node);
+                let directory = at.display_path(at.node);
                 Ok(help::node(
                     &directory,
                     help::INDEXES,
@@ -40,9 +40,9 @@ impl NodeOps<Node> for Indexes<'_> {
         }
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
         let Self(table, kind) = *self;
-        let schema = mount.schema(table)?;
+        let schema = at.schema(table)?;
         let names = schema.indexes_of(kind).map(|index| {
             let node = Node::Index(SourceName {
                 table: table.clone(),
@@ -51,7 +51,7 @@ impl NodeOps<Node> for Indexes<'_> {
             to_dirent(&node, index.name.as_str())
         });
         let drafts = if kind == IndexKind::Global {
-            index_draft::list(mount, table)
+            index_draft::list(&at, table)
         } else {
             Vec::new()
         };
@@ -59,11 +59,11 @@ impl NodeOps<Node> for Indexes<'_> {
         Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
     }
 
-    fn mkdir(&self, _at: &Node, host: &Host, name: &str) -> Result<Node> {
-        index_draft::make(&host.mount, self.0, self.1, name)
+    fn mkdir(&self, at: HostAt<'_, Node>, name: &str) -> Result<Node> {
+        index_draft::make(&at.mount, self.0, self.1, name)
     }
 
-    fn rmdir(&self, node: &Node, host: &Host) -> Result<()> {
-        Err(host.refuse_part(node))
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        Err(at.refuse_part(at.node))
     }
 }

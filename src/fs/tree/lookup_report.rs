@@ -7,7 +7,7 @@
 
 use super::table_dir;
 use crate::fs::{
-    mount::error_log::FailedCall, open::prelude::*, path::is_refused_probe,
+    error::Errno, mount::error_log::FailedCall, open::prelude::*, path::is_refused_probe,
     query::spelling::nearest, write::draft::TABLE_NAME_RULE,
 };
 
@@ -70,7 +70,7 @@ pub fn explain_missing(
     Some(FailedCall {
         operation: "lookup",
         path: format!("{path}{separator}{name}"),
-        errno: "ENOENT",
+        errno: Errno::ENOENT,
         exception: None,
         text: format!("  {sentence}\n  hint: {hint}\n"),
         time_ms,

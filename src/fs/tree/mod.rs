@@ -12,15 +12,18 @@ use crate::fs::{
         node_ops::node_ops,
         prelude::*,
     },
+    path::is_schema_scratch_name,
     source::{
         collection::Collection,
         draft::DraftFolder,
         entry::Base,
         items::ItemsDirectory,
         query::{QueryLink, QueryResult},
+        scratch,
         stats::Stats,
     },
     special::{discarded_writes, schema::Schema},
+    write::draft::Draft,
 };
 use indexes::Indexes;
 use root::{Readme, Root};
@@ -37,27 +40,27 @@ pub use table_dir::dir_names;
 
 /// Calls an operation of the kind of a node.
 macro_rules! dispatch {
-    ($node:expr, $operation:ident($($argument:expr),*)) => {
+    ($node:expr, $context:expr, $operation:ident($($argument:expr),*)) => {
         match $node {
-            Node::Root => Root.$operation($node $(, $argument)*),
-            Node::Readme => Readme.$operation($node $(, $argument)*),
-            Node::Table(table) => Table(table).$operation($node $(, $argument)*),
-            Node::DraftFolder(table, path) => DraftFolder(table, path).$operation($node $(, $argument)*),
-            Node::Schema(source) => Schema(source).$operation($node $(, $argument)*),
-            Node::Stats(source) => Stats(source).$operation($node $(, $argument)*),
-            Node::Items(source) => ItemsDirectory(source).$operation($node $(, $argument)*),
-            Node::Indexes(table, kind) => Indexes(table, *kind).$operation($node $(, $argument)*),
-            Node::Index(source) => Index(source).$operation($node $(, $argument)*),
-            Node::Collection(source, key) => Collection(source, key).$operation($node $(, $argument)*),
-            Node::AliasFolder(folder) => folder.$operation($node $(, $argument)*),
-            Node::Entry(entry) => entry.$operation($node $(, $argument)*),
-            Node::Alias(alias) => alias.$operation($node $(, $argument)*),
-            Node::Base(source, key) => Base(source, key).$operation($node $(, $argument)*),
-            Node::Scratch(id) => id.$operation($node $(, $argument)*),
-            Node::Query(path) => path.$operation($node $(, $argument)*),
-            Node::QueryResult(path, kind) => QueryResult(path, *kind).$operation($node $(, $argument)*),
-            Node::QueryLink(path, name) => QueryLink(path, name).$operation($node $(, $argument)*),
-            Node::Special(special) => node_ops(special).$operation(special $(, $argument)*),
+            Node::Root => Root.$operation(At::new($node, $context) $(, $argument)*),
+            Node::Readme => Readme.$operation(At::new($node, $context) $(, $argument)*),
+            Node::Table(table) => Table(table).$operation(At::new($node, $context) $(, $argument)*),
+            Node::DraftFolder(table, path) => DraftFolder(table, path).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Schema(source) => Schema(source).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Stats(source) => Stats(source).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Items(source) => ItemsDirectory(source).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Indexes(table, kind) => Indexes(table, *kind).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Index(source) => Index(source).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Collection(source, key) => Collection(source, key).$operation(At::new($node, $context) $(, $argument)*),
+            Node::AliasFolder(folder) => folder.$operation(At::new($node, $context) $(, $argument)*),
+            Node::Entry(entry) => entry.$operation(At::new($node, $context) $(, $argument)*),
+            Node::Alias(alias) => alias.$operation(At::new($node, $context) $(, $argument)*),
+            Node::Base(source, key) => Base(source, key).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Scratch(id) => id.$operation(At::new($node, $context) $(, $argument)*),
+            Node::Query(path) => path.$operation(At::new($node, $context) $(, $argument)*),
+            Node::QueryResult(path, kind) => QueryResult(path, *kind).$operation(At::new($node, $context) $(, $argument)*),
+            Node::QueryLink(path, name) => QueryLink(path, name).$operation(At::new($node, $context) $(, $argument)*),
+            Node::Special(special) => node_ops(special).$operation(At::new(special, $context) $(, $argument)*),
         }
     };
 }
@@ -85,9 +88,9 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
 }
 
 fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node> {
-    match dispatch!(parent, successor(mount))? {
+    match dispatch!(parent, mount, successor())? {
         Some(now) => resolve(mount, &now, name.as_bytes()),
-        None => dispatch!(parent, resolve(mount, name)),
+        None => dispatch!(parent, mount, resolve(name)),
     }
 }
 
@@ -127,7 +130,7 @@ pub fn folder_after_create(mount: &Mount, table: &TableName, path: &str) -> Resu
 /// # Errors
 /// `NotFound` if the node does not exist.
 pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
-    Ok(dispatch!(node, attr(mount))?.with_ino(node.ino()))
+    Ok(dispatch!(node, mount, attr())?.with_ino(node.ino()))
 }
 
 /// Returns the attributes of a node as far as they take few reads: without the size of a text that
@@ -137,7 +140,7 @@ pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
 /// `NotFound` if the node does not exist; the database failed.
 pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
     if node.reads_table() {
-        Ok(Attr::read_only(0, dispatch!(node, modified_ms(mount))?).with_ino(node.ino()))
+        Ok(Attr::read_only(0, dispatch!(node, mount, modified_ms())?).with_ino(node.ino()))
     } else {
         attr(mount, node)
     }
@@ -148,18 +151,21 @@ pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
 /// # Errors
 /// `NotDirectory`, or `NotFound` if the node does not exist.
 pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
-    if let Some(now) = dispatch!(node, successor(mount))? {
+    if let Some(now) = dispatch!(node, mount, successor())? {
         return lister(mount, &now);
     }
-    let hidden = if mount.options.show_all {
-        dispatch!(node, unlisted_names(mount))?
-    } else {
-        Vec::new()
+    let hidden = match node {
+        _ if !mount.options.show_all => Vec::new(),
+        Node::Root => vec![SERVICE_NAME],
+        Node::Table(table) if mount.is_draft(table)? => Vec::new(),
+        Node::Table(_) => table_dir::unlisted_names(true),
+        Node::Index(_) => table_dir::unlisted_names(false),
+        _ => Vec::new(),
     };
     if hidden.is_empty() {
-        return dispatch!(node, lister(mount));
+        return dispatch!(node, mount, lister());
     }
-    let mut names = dispatch!(node, list(mount))?;
+    let mut names = dispatch!(node, mount, list())?;
     for name in hidden {
         let node = resolve(mount, node, name.as_bytes())
             .and_then(|node| quick_attr(mount, &node).map(|_| node));
@@ -177,7 +183,7 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
 /// # Errors
 /// `BadHandle` if the file is not computed, or `NotFound` if it does not exist.
 pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>> {
-    dispatch!(node, producer(mount))
+    dispatch!(node, mount, producer())
 }
 
 /// Returns the target of a symlink.
@@ -185,7 +191,7 @@ pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>> {
 /// # Errors
 /// `Invalid` if the node is no symlink, or `NotFound` if it does not exist.
 pub fn link_target(mount: &Mount, node: &Node) -> Result<String> {
-    dispatch!(node, link_target(mount))
+    dispatch!(node, mount, link_target())
 }
 
 /// Opens a file for reading.
@@ -194,7 +200,7 @@ pub fn link_target(mount: &Mount, node: &Node) -> Result<String> {
 /// `IsDirectory`, or `NotFound` if the file does not exist.
 pub fn open_reader(host: &Host, node: &Node) -> Result<Handle> {
     check_file(node)?;
-    dispatch!(node, open_reader(host))
+    dispatch!(node, host, open_reader())
 }
 
 /// Opens a file for writing; a new one if it does not exist.
@@ -204,9 +210,9 @@ pub fn open_reader(host: &Host, node: &Node) -> Result<Handle> {
 pub fn open_writer(host: &Host, node: &Node, flags: OpenFlags, exists: bool) -> Result<Handle> {
     check_file(node)?;
     if exists {
-        dispatch!(node, open_writer(host, flags))
+        dispatch!(node, host, open_writer(flags))
     } else {
-        dispatch!(node, create(host, flags))
+        dispatch!(node, host, create(flags))
     }
 }
 
@@ -223,7 +229,16 @@ fn check_file(node: &Node) -> Result<()> {
 /// # Errors
 /// The name is that of a directory, whether or not the directory exists.
 pub fn check_create(node: &Node) -> Result<()> {
-    dispatch!(node, check_create())
+    match node {
+        Node::Table(_) => Err(FsError::NotPermitted(
+            "here are only tables; mkdir makes one",
+        )),
+        Node::Collection(SourceName { index: Some(_), .. }, _) => Err(FsError::Derived),
+        Node::Collection(..) | Node::AliasFolder(_) => Err(FsError::NotPermitted(
+            "items of this table are in folders, items/<partition key>/<sort key>.json",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that a directory may have a scratch file of this name, which stands for nothing else
@@ -232,13 +247,33 @@ pub fn check_create(node: &Node) -> Result<()> {
 /// # Errors
 /// The error of a CREATE of this name.
 pub fn check_scratch(mount: &Mount, parent: &Node, name: &str) -> Result<()> {
-    dispatch!(parent, check_scratch(mount, name))
+    match parent {
+        Node::Items(_) | Node::Collection(..) | Node::AliasFolder(_) => {
+            scratch::check(parent, name)
+        }
+        Node::Table(_) if is_schema_scratch_name(name) => Ok(()),
+        Node::Table(table) if mount.is_draft(table)? => Err(Draft::file_refused()),
+        Node::DraftFolder(..) => Err(Draft::file_refused()),
+        Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
+        Node::Special(special) => Err(node_ops(special).scratch_refusal()),
+        _ => Err(FsError::Derived),
+    }
 }
 
 /// True if a change of this node is judged by what it does, and not refused where the database is
 /// only read.
 pub fn is_judged_by_request(node: &Node) -> bool {
-    dispatch!(node, is_judged_by_request())
+    let is_batch = |table: &TableName, path: &str| {
+        path.starts_with(&format!("{}/{BATCH_NAME}", table_name(table)))
+    };
+    match node {
+        Node::Scratch(_) => true,
+        // Service files, of which each request says by itself what it changes.
+        Node::Special(special) => special
+            .table()
+            .is_none_or(|table| is_batch(table, &special.path)),
+        _ => false,
+    }
 }
 
 /// Makes a directory.
@@ -246,7 +281,7 @@ pub fn is_judged_by_request(node: &Node) -> bool {
 /// # Errors
 /// `Exists`, or no directory can be made there.
 pub fn mkdir(host: &Host, parent: &Node, name: &str) -> Result<Node> {
-    dispatch!(parent, mkdir(host, name))
+    dispatch!(parent, host, mkdir(name))
 }
 
 /// Makes a symlink.
@@ -254,13 +289,13 @@ pub fn mkdir(host: &Host, parent: &Node, name: &str) -> Result<Node> {
 /// # Errors
 /// `NotPermitted` if no link can be made there.
 pub fn symlink(host: &Host, parent: &Node, name: &[u8], target: &[u8]) -> Result<Node> {
-    dispatch!(parent, symlink(host, name, target))
+    dispatch!(parent, host, symlink(name, target))
 }
 
 /// Removes a file.
 pub fn unlink(host: &Host, node: &Node, reply: Reply<()>) {
     match check_file(node) {
-        Ok(()) => dispatch!(node, unlink(host, reply)),
+        Ok(()) => dispatch!(node, host, unlink(reply)),
         Err(error) => reply(Err(error)),
     }
 }
@@ -271,7 +306,7 @@ pub fn unlink(host: &Host, node: &Node, reply: Reply<()>) {
 /// `NotDirectory`, `NotEmpty`, or the directory is part of the tree.
 pub fn rmdir(host: &Host, node: &Node) -> Result<()> {
     match node.kind() {
-        NodeKind::Directory => dispatch!(node, rmdir(host)),
+        NodeKind::Directory => dispatch!(node, host, rmdir()),
         NodeKind::File | NodeKind::Symlink => Err(FsError::NotDirectory),
     }
 }

@@ -1,6 +1,5 @@
 //! `/`: the tables, the drafts and `README.md`; `.ddb` for lookup only.
 
-use super::table_dir::FILES_REFUSED;
 use crate::fs::{
     open::prelude::*,
     path::is_refused_probe,
@@ -11,11 +10,11 @@ use crate::fs::{
 pub struct Root;
 
 impl NodeOps<Node> for Root {
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
         match name {
             README_NAME => Ok(Node::Readme),
             SERVICE_NAME => Ok(service::node()),
-            HELP_NAME if !is_table(mount, name)? => Ok(help::node("", help::ROOT, None)),
+            HELP_NAME if !is_table(&at, name)? => Ok(help::node("", help::ROOT, None)),
             // A leading dot is legal in a table's name but no shell glob matches it; such a table
             // is still found by name.
             _ => reserved_table(name)
@@ -24,11 +23,11 @@ impl NodeOps<Node> for Root {
         }
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
         let mut names = vec![to_dirent(&Node::Readme, README_NAME)];
-        let tables = mount.db.table_names()?;
+        let tables = at.db.table_names()?;
         let drafts: Vec<TableName> = {
-            let drafts = mount.drafts.lock();
+            let drafts = at.drafts.lock();
             drafts
                 .names()
                 .filter(|draft| tables.binary_search(draft).is_err())
@@ -42,17 +41,9 @@ impl NodeOps<Node> for Root {
         Ok(names)
     }
 
-    fn unlisted_names(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
-        Ok(vec![SERVICE_NAME])
-    }
-
-    fn check_scratch(&self, _at: &Node, _mount: &Mount, _name: &str) -> Result<()> {
-        Err(FILES_REFUSED)
-    }
-
     /// Makes a draft, or a table in one step (`Orders@pk:S,sk:N`).
-    fn mkdir(&self, node: &Node, host: &Host, name: &str) -> Result<Node> {
-        let mount = &host.mount;
+    fn mkdir(&self, at: HostAt<'_, Node>, name: &str) -> Result<Node> {
+        let mount = &at.mount;
         if name.starts_with('.') && is_refused_probe(name) {
             return Err(FsError::NotPermitted(
                 "programs look for this name everywhere; a table of this name is made through the API",
@@ -61,11 +52,11 @@ impl NodeOps<Node> for Root {
         if let Some(request) = draft::one_step(name) {
             let request = request?;
             let table = request.table_name.clone();
-            schema::create_table(host, request)?;
+            schema::create_table(&at, request)?;
             // The name that the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
-        if let Ok(Node::Readme | Node::Special(_)) = host.resolve(node, name.as_bytes()) {
+        if let Ok(Node::Readme | Node::Special(_)) = at.resolve(at.node, name.as_bytes()) {
             return Err(FsError::Exists);
         }
         if let Ok(table) = TableName::new(name)
@@ -74,7 +65,7 @@ impl NodeOps<Node> for Root {
             return Err(FsError::Exists);
         }
         let table = mount.drafts.lock().create(name, now_ms())?;
-        host.rm_guard.record_draft(mount, &table);
+        at.rm_guard.record_draft(mount, &table);
         Ok(Node::Table(table))
     }
 }
@@ -83,11 +74,11 @@ impl NodeOps<Node> for Root {
 pub struct Readme;
 
 impl NodeOps<Node> for Readme {
-    fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
-        help::example::render(mount, README_NAME, None, include_str!("README.md"))
+    fn text(&self, at: At<'_, Node>) -> Result<Vec<u8>> {
+        help::example::render(&at, README_NAME, None, include_str!("README.md"))
     }
 
-    fn unlink(&self, _at: &Node, _host: &Host, reply: Reply<()>) {
+    fn unlink(&self, _at: HostAt<'_, Node>, reply: Reply<()>) {
         reply(Err(FsError::NotPermitted("this file is part of the tree")));
     }
 }

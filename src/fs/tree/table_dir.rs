@@ -5,7 +5,6 @@
 use crate::fs::{
     node::index_of,
     open::{dirent::FixedDir, prelude::*},
-    path::is_schema_scratch_name,
     query::QueryKind,
     source::{draft, query, schema, scratch},
     special::{
@@ -13,74 +12,46 @@ use crate::fs::{
         derived::{DerivedFile, INDEX_FILES, TABLE_FILES, find},
         help, index_draft, partitions, queries, stream,
     },
-    write::draft::Draft,
 };
 use crate::model::api::DeleteTableRequest;
-
-/// The error of a file that is created in `/` or in the directory of a table.
-pub const FILES_REFUSED: FsError = FsError::NotPermitted("files of data are below items/");
 
 /// The directory of a table or a draft.
 pub struct Table<'n>(pub &'n TableName);
 
 impl NodeOps<Node> for Table<'_> {
-    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        schema::table_attr(mount, self.0)
+    fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
+        schema::table_attr(&at, self.0)
     }
 
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
-        resolve(mount, &base_source(self.0), name)
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
+        resolve(&at, &base_source(self.0), name)
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        if mount.is_draft(self.0)? {
-            schema::list_draft(mount, self.0, "")
+    fn list(&self, at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
+        if at.is_draft(self.0)? {
+            schema::list_draft(&at, self.0, "")
         } else {
-            list(mount, &base_source(self.0))
+            list(&at, &base_source(self.0))
         }
     }
 
-    fn unlisted_names(&self, _at: &Node, mount: &Mount) -> Result<Vec<&'static str>> {
-        if mount.is_draft(self.0)? {
-            Ok(Vec::new())
-        } else {
-            Ok(unlisted_names(true))
-        }
-    }
-
-    fn check_create(&self, _at: &Node) -> Result<()> {
-        Err(FsError::NotPermitted(
-            "here are only tables; mkdir makes one",
-        ))
-    }
-
-    fn check_scratch(&self, _at: &Node, mount: &Mount, name: &str) -> Result<()> {
-        if is_schema_scratch_name(name) {
-            Ok(())
-        } else if mount.is_draft(self.0)? {
-            Err(Draft::file_refused())
-        } else {
-            Err(FILES_REFUSED)
-        }
-    }
-
-    fn mkdir(&self, node: &Node, host: &Host, name: &str) -> Result<Node> {
-        draft::make_folder(host, node, self.0, name.to_owned(), name)
+    fn mkdir(&self, at: HostAt<'_, Node>, name: &str) -> Result<Node> {
+        draft::make_folder(&at, at.node, self.0, name.to_owned(), name)
     }
 
     /// Drops a table without items by DeleteTable, or ends a draft.
-    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
-        let (mount, table) = (&host.mount, self.0);
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        let (mount, table) = (&at.mount, self.0);
         if mount.is_draft(table)? {
             mount.drafts.lock().remove(table)?;
             mount.drop_scratch(table);
             return Ok(());
         }
         mount.schema(table)?;
-        host.rm_guard.check_delete(table, mount)?;
+        at.rm_guard.check_delete(table, mount)?;
         // An item that was renamed away is not seen, and would be in the way.
-        host.deletes.delete_now(mount, |(of, _)| of == table);
-        host.drop_table(DeleteTableRequest {
+        at.deletes.delete_now(mount, |(of, _)| of == table);
+        at.drop_table(DeleteTableRequest {
             table_name: table.clone(),
             only_if_empty: !mount.options.allow_drop,
         })
@@ -91,25 +62,21 @@ impl NodeOps<Node> for Table<'_> {
 pub struct Index<'n>(pub &'n SourceName);
 
 impl NodeOps<Node> for Index<'_> {
-    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
-        mount.source_created_ms(self.0)
+    fn modified_ms(&self, at: At<'_, Node>) -> Result<u64> {
+        at.source_created_ms(self.0)
     }
 
-    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
-        resolve(mount, self.0, name)
+    fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
+        resolve(&at, self.0, name)
     }
 
-    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        list(mount, self.0)
+    fn list(&self, at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
+        list(&at, self.0)
     }
 
-    fn unlisted_names(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
-        Ok(unlisted_names(false))
-    }
-
-    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
-        host.rm_guard.check_delete(&self.0.table, &host.mount)?;
-        index_draft::drop_index(&host.mount, self.0)
+    fn rmdir(&self, at: HostAt<'_, Node>) -> Result<()> {
+        at.rm_guard.check_delete(&self.0.table, &at.mount)?;
+        index_draft::drop_index(&at.mount, self.0)
     }
 }
 
@@ -199,7 +166,7 @@ pub fn dir_names(is_table: bool) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the names that are listed only with `-o show_all`.
-fn unlisted_names(is_table: bool) -> Vec<&'static str> {
+pub fn unlisted_names(is_table: bool) -> Vec<&'static str> {
     derived_files(is_table)
         .iter()
         .map(|file| file.name)

@@ -65,9 +65,7 @@ impl View {
     /// Returns the bytes at `offset`, fewer than `size` only at the end. A query's result is
     /// read on a thread of its own.
     pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<ReadBytes>) {
-        let Some(handle) = self.handles.get(number) else {
-            return reply(Err(FsError::BadHandle));
-        };
+        let handle = or_reply!(reply, self.handles.get(number).ok_or(FsError::BadHandle));
         // Memory is reserved before the read makes any: many readers of long results must not
         // exhaust it together.
         let reply = if handle.grows_on_read() {
@@ -122,57 +120,19 @@ impl View {
     /// Writes all of `data`, or fails. Answered after the commit if the data completes an
     /// item.
     pub fn write(&self, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
-        let Some(handle) = self.handles.get(number) else {
-            return reply(Err(FsError::BadHandle));
-        };
+        let handle = or_reply!(reply, self.handles.get(number).ok_or(FsError::BadHandle));
         // Before the text is copied: data that is refused must not have been held for a moment.
         let Some(reply) =
             self.with_reservation(number, self.handles.reserve(number, data.len()), reply)
         else {
             return;
         };
+        let (host, call) = (&self.host, FileCall::write(offset, data));
         match &*handle {
-            Handle::Item(open) => {
-                let reply = self.host.caching_text(open, reply);
-                // A written plain text needs a notification of attributes only, which waits for no
-                // lock; any other file waits for a moment only (`kernel_cache/invalidate.rs`).
-                let host = if is_of_plain_text(open) {
-                    self.host.clone()
-                } else {
-                    self.host.with_wait(WaitPolicy::Short)
-                };
-                run_text_call(
-                    &host,
-                    open,
-                    FileCall::Write {
-                        offset,
-                        data: data.to_vec(),
-                    },
-                    reply,
-                );
-            }
-            Handle::Special(open) => {
-                let host = self.host.with_wait(WaitPolicy::Short);
-                Arc::clone(open).call(
-                    &host,
-                    FileCall::Write {
-                        offset,
-                        data: data.to_vec(),
-                    },
-                    reply,
-                );
-            }
-            Handle::Scratch(id) => {
-                let written = self
-                    .mount()
-                    .scratch
-                    .lock()
-                    .write(*id, offset, data, now_ms());
-                reply(written);
-            }
-            Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {
-                reply(Err(FsError::BadHandle))
-            }
+            // A written plain text needs a notification of attributes only, which waits for no
+            // lock; any other file waits for a moment only (`kernel_cache/invalidate.rs`).
+            Handle::Item(open) if is_of_plain_text(open) => handle.call(host, call, reply),
+            _ => handle.call(&host.with_wait(WaitPolicy::Short), call, reply),
         }
     }
 
@@ -188,9 +148,7 @@ impl View {
 
     fn end_changes(&self, handle: u64, call: FileCall, reply: Reply<()>) {
         let caller = self.caller();
-        let Some(handle) = self.handles.get(handle) else {
-            return reply(Err(FsError::BadHandle));
-        };
+        let handle = or_reply!(reply, self.handles.get(handle).ok_or(FsError::BadHandle));
         if let Handle::Item(open) = &*handle
             && call.is_flush()
             && self.mount().db.is_remote()
@@ -221,11 +179,7 @@ impl View {
             {
                 self.store_empty(open, reply);
             }
-            Handle::Item(open) => run_text_call(&self.host, open, call, reply),
-            Handle::Special(open) => Arc::clone(open).call(&self.host, call, reply),
-            Handle::Scratch(_) | Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {
-                reply(Ok(()));
-            }
+            handle => handle.call(&self.host, call, reply),
         }
     }
 
@@ -263,9 +217,7 @@ impl View {
     /// Removes the handle. Text that a mapping left behind is stored; a failure reaches
     /// only the log.
     pub fn release(&self, handle: u64, reply: Reply<()>) {
-        let Some(handle) = self.handles.remove(handle) else {
-            return reply(Err(FsError::BadHandle));
-        };
+        let handle = or_reply!(reply, self.handles.remove(handle).ok_or(FsError::BadHandle));
         match &*handle {
             Handle::Item(open) => {
                 let (view, open_clone) = (self.clone(), Arc::clone(open));
@@ -279,17 +231,14 @@ impl View {
                     view.host.creations.remove(&open_clone);
                     reply(ended);
                 });
-                run_text_call(&self.host, open, FileCall::Release, done);
+                handle.call(&self.host, FileCall::Release, done);
             }
-            Handle::Special(open) => {
-                self.special_creations.remove(open);
-                Arc::clone(open).call(&self.host, FileCall::Release, reply);
+            _ => {
+                if let Handle::Special(open) = &*handle {
+                    self.special_creations.remove(open);
+                }
+                handle.call(&self.host, FileCall::Release, reply);
             }
-            Handle::Scratch(id) => {
-                self.mount().scratch.lock().release(*id, now_ms());
-                reply(Ok(()));
-            }
-            Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
         }
     }
 
@@ -306,10 +255,7 @@ impl View {
             }
             reply(record_error(&view.host, "create", || open_clone.path.clone(), made).map(drop));
         };
-        let (request, key) = match open.state.lock().writer.target().key_request() {
-            Ok(asked) => asked,
-            Err(error) => return ended(Err(error)),
-        };
+        let (request, key) = or_reply!(ended, open.state.lock().writer.target().key_request());
         let done = VersionReply::new(self.host.context(), move |outcome| {
             ended(match outcome {
                 Ok(version) => Ok(Some(version)),
@@ -324,13 +270,8 @@ impl View {
     /// Sets attributes. Truncation is a property of the handle: without one it touches no
     /// item. Owner, mode and times of items are not kept, and setting them succeeds.
     pub fn setattr(&self, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
-        let node = match self.node(ino) {
-            Ok(node) => node,
-            Err(error) => return reply(Err(error)),
-        };
-        if let Err(error) = self.check_change(&node) {
-            return reply(Err(error));
-        }
+        let node = or_reply!(reply, self.node(ino));
+        or_reply!(reply, self.check_change(&node));
         if let Node::Scratch(id) = &*node {
             let set = self.set_scratch_attr(*id, new);
             return reply(set.and_then(|()| self.getattr(ino, handle)));
@@ -362,16 +303,7 @@ impl View {
             _ => answer,
         };
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
-            (Some(size), Some(opened)) => match &*opened {
-                Handle::Item(open) => {
-                    run_text_call(&self.host, open, FileCall::Truncate(size), answer)
-                }
-                Handle::Special(open) => {
-                    Arc::clone(open).call(&self.host, FileCall::Truncate(size), answer)
-                }
-                Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
-                _ => answer(Err(FsError::BadHandle)),
-            },
+            (Some(size), Some(opened)) => opened.call(&self.host, FileCall::Truncate(size), answer),
             (Some(_), None) if !node.is_writable() => answer(Err(FsError::Derived)),
             // A truncated item would be no item; the writer that follows opens it itself.
             (Some(0), None) => answer(Ok(())),
@@ -421,10 +353,7 @@ impl View {
                 );
             }
         };
-        let computation = match self.computation_of(&node, handle) {
-            Ok(computation) => computation,
-            Err(error) => return reply(Err(error)),
-        };
+        let computation = or_reply!(reply, self.computation_of(&node, handle));
         let of_wake = Arc::clone(&computation);
         let wake = Box::new(move |woken: Result<()>| {
             let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
@@ -600,9 +529,7 @@ impl View {
         length: u64,
         reply: Reply<u64>,
     ) {
-        let Some(handle) = self.handles.get(to.handle) else {
-            return reply(Err(FsError::BadHandle));
-        };
+        let handle = or_reply!(reply, self.handles.get(to.handle).ok_or(FsError::BadHandle));
         let Handle::Item(open) = &*handle else {
             return reply(Err(FsError::NotSupported));
         };
@@ -619,14 +546,11 @@ impl View {
         let copied = self
             .whole_item(from, length)
             .map(|(item, bytes)| (text_for(&target, item), bytes));
-        let (data, bytes) = match copied {
-            Ok(copied) => copied,
-            Err(error) => return reply(Err(error)),
-        };
+        let (data, bytes) = or_reply!(reply, copied);
         run_text_call(
             &self.host,
             open,
-            FileCall::Write { offset: 0, data },
+            FileCall::write(0, &data),
             Box::new(move |ended| reply(ended.map(|()| bytes))),
         );
     }

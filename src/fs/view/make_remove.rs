@@ -122,10 +122,7 @@ impl View {
             let node = tree::resolve(self.mount(), &parent, name)?;
             Ok((parent, node))
         });
-        let (parent, node) = match found {
-            Ok(found) => found,
-            Err(error) => return reply(Err(error)),
-        };
+        let (parent, node) = or_reply!(reply, found);
         // `rm -r` of a table with `-o allow_drop` names everything in it; the table's drop removes
         // it all.
         if self.host.rm_guard.goes_with_table(self.mount(), &node) {

@@ -33,7 +33,7 @@ use creations::SpecialCreations;
 use kernel_cache::{ListedKind, cached_item, is_listed_name};
 
 use crate::fs::{
-    mount::error_log::FailedLookup,
+    mount::{ExplainLookup, error_log::FailedLookup},
     node::{attr::CacheTtl, inode_table::InodeTable},
     open::{
         computed::ComputationCache, handle::HandleTable, host::optimistic_lock::tracked_ino,
@@ -128,7 +128,7 @@ impl View {
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
         let mount = Mount::new(db, options);
         let handles = Arc::new(HandleTable::new(
-            mount.open_budget.clone(),
+            mount.memory.open_files.clone(),
             mount.options.allow_other,
         ));
         let (inodes, host) = (
@@ -485,15 +485,14 @@ impl View {
         // The explanation reads the store, so it is made when the report is read, not at each
         // missed name.
         let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
-        let explain = Arc::new(move |mount: &Mount| {
-            explain_missing(mount, &directory, &of_explain, time_ms, thread)
-        });
+        let explain =
+            move |mount: &Mount| explain_missing(mount, &directory, &of_explain, time_ms, thread);
         let missed = FailedLookup {
             parent: parent.ino(),
             name: name.to_owned(),
             time_ms,
             thread,
-            explain,
+            explain: ExplainLookup(Arc::new(explain)),
         };
         self.mount()
             .error_log
@@ -802,6 +801,7 @@ fn give_memory_back(inode_peak: usize, inodes: usize) -> usize {
     if inode_peak < INODES_MANY || inodes > inode_peak / 4 {
         return inode_peak.max(inodes);
     }
+
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim may be called at any time from any thread.
     unsafe {

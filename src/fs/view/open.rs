@@ -305,22 +305,11 @@ impl View {
             exclusive: true,
             ..OpenFlags::default()
         };
-        let parent = self.node(parent)?;
-        let (attr, handle) =
-            self.clear_missed(&parent, name, self.create_in(&parent, name, mode, flags))?;
-        match handle {
-            Handle::Item(open) if self.host.creations.is_untouched(&open) => {
-                // `tar` opens the file right after MKNOD: the item must be stored before the
-                // answer.
-                let (sender, made) = sync_channel(1);
-                self.store_empty(&open, Box::new(move |ended| drop(sender.send(ended))));
-                made.recv().map_err(|_| FsError::Internal)??;
-            }
-            Handle::Item(_) => {}
-            Handle::Scratch(id) => self.mount().scratch.lock().release(id, now_ms()),
-            Handle::Special(open) => self.special_creations.remove(&open),
-            Handle::Text(..) | Handle::Computed(_) | Handle::Directory(_) => {}
-        }
+        let CreateReply { attr, handle } = self.create(parent, name, mode, flags)?;
+        // `tar` opens the file right after MKNOD: the item must be stored before the answer.
+        let (sender, made) = sync_channel(1);
+        self.release(handle, Box::new(move |ended| drop(sender.send(ended))));
+        made.recv().map_err(|_| FsError::Internal)??;
         Ok(attr)
     }
 

@@ -135,9 +135,7 @@ impl View {
             return reply(Ok(()));
         }
         // The kernel may have cached its name although it is gone.
-        if let Err(error) = self.quick_attr(old) {
-            return reply(Err(error.into()));
-        }
+        or_reply!(reply, self.quick_attr(old));
         let rekey = Rekey::Folder {
             from: from.clone(),
             to: to.clone(),
@@ -204,21 +202,12 @@ impl View {
             RekeyPlan::default(),
         );
         let load = |key: &Key| {
-            let (source, key) = (
-                attempt.source.clone(),
-                EntryKey {
-                    index: None,
-                    base: key.clone(),
-                },
-            );
-            entry::load(
-                self.mount(),
-                &EntryNode {
-                    source,
-                    key,
-                    form: TextForm::DynamoDbJson,
-                },
-            )
+            let node = EntryNode {
+                source: attempt.source.clone(),
+                key: key.clone().into(),
+                form: TextForm::DynamoDbJson,
+            };
+            entry::load(self.mount(), &node)
         };
         match &attempt.rekey {
             Rekey::Item {

@@ -51,16 +51,9 @@ impl View {
         let parents = self
             .node(old_parent)
             .and_then(|old| Ok((old, self.node(new_parent)?)));
-        let (old_parent, new_parent) = match parents {
-            Ok(parents) => parents,
-            Err(error) => return reply(Err(error)),
-        };
-        if let Err(error) = self
-            .check_change(&old_parent)
-            .and_then(|()| self.check_change(&new_parent))
-        {
-            return reply(Err(error));
-        }
+        let (old_parent, new_parent) = or_reply!(reply, parents);
+        or_reply!(reply, self.check_change(&old_parent));
+        or_reply!(reply, self.check_change(&new_parent));
         let to = NewName {
             parent: &new_parent,
             name: new_name,
@@ -134,10 +127,8 @@ impl View {
         flags: RenameFlags,
         reply: RenameReply,
     ) {
-        let new = match self.resolve_target(old, to, flags) {
-            Ok(Some(new)) => new,
-            Ok(None) => return reply(Ok(())),
-            Err(error) => return reply(Err(error.into())),
+        let Some(new) = or_reply!(reply, self.resolve_target(old, to, flags)) else {
+            return reply(Ok(()));
         };
         let result = match (old, new) {
             // The order of the arms decides: pairs of two stored items first, then exchanges, which
@@ -174,7 +165,7 @@ impl View {
                 return self.host.run_short(move || {
                     let name = name_text(&name);
                     let renamed = name.and_then(|name| {
-                        node_ops(&special).rename(&special, &host, name, !flags.no_replace)
+                        node_ops(&special).rename(At::new(&special, &host), name, !flags.no_replace)
                     });
                     reply(renamed.map_err(WriteFailure::from));
                 });
@@ -275,14 +266,9 @@ impl View {
     /// version that the process read.
     fn put_scratch(&self, moving: MovedFile, new: &Node, no_replace: bool, reply: RenameReply) {
         let pid = self.caller().pid;
-        let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
-            Ok(request) => request,
-            Err(failure) => return reply(Err(failure)),
-        };
-        let schema = match self.mount().schema(&request.table_name) {
-            Ok(schema) => schema,
-            Err(error) => return reply(Err(error.into())),
-        };
+        let (mut request, target, text) =
+            or_reply!(reply, self.scratch_request(&moving, new, no_replace));
+        let schema = or_reply!(reply, self.mount().schema(&request.table_name));
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
         // If the process read the item, it must still be of that version, or absent.
         let known = key
@@ -341,18 +327,13 @@ impl View {
                         }));
                     });
                 }
-                Err(Error::Value(ValueError::ItemTooLarge)) => {
-                    reply(Err(rename_failure(
-                        FsError::TooLarge,
-                        &[],
-                        "The item is unchanged.",
-                    )));
+                Err(error) => {
+                    let error = match error {
+                        Error::Value(ValueError::ItemTooLarge) => FsError::TooLarge,
+                        error => error.into(),
+                    };
+                    reply(Err(rename_failure(error, &[], "The item is unchanged.")));
                 }
-                Err(error) => reply(Err(rename_failure(
-                    error.into(),
-                    &[],
-                    "The item is unchanged.",
-                ))),
             }),
         );
     }
@@ -384,7 +365,7 @@ impl View {
     fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), WriteFailure> {
         let text = self.mount().scratch.lock().content(id)?;
         let target = schema::target(self.mount(), table)?;
-        let stored = target.request(&text, None).and_then(|commit| {
+        let stored = target.request(&text).and_then(|commit| {
             self.mount().error_log.warn(
                 &self
                     .mount()
@@ -428,10 +409,7 @@ impl View {
                 trash_place(to.parent, &name),
             ))
         });
-        let places = match moved {
-            Ok(places) => places,
-            Err(error) => return reply(Err(error.into())),
-        };
+        let places = or_reply!(reply, moved);
         // A failed look counts as not in the trash: the text stays in the store for its week.
         let is_trashed =
             |place: &TrashKey| matches!(self.mount().db.trashed_at(place), Ok(Some(_)));
@@ -456,32 +434,23 @@ impl View {
         no_replace: bool,
         reply: RenameReply,
     ) {
-        let Some(source) = source else {
-            return reply(Err(FsError::NotFound.into()));
-        };
+        let source = or_reply!(reply, source.ok_or(FsError::NotFound));
         match new {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
                 self.put_scratch(MovedFile::Trash(source), &new, no_replace, reply);
             }
             new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
-                match new_trash_place(self.mount(), target) {
-                    Ok(target) => {
-                        let (view, hidden) = (self.clone(), new.ok());
-                        let change = TrashChange::Move {
-                            from: source,
-                            to: target,
-                        };
-                        let done = move |ended: Result<()>| {
-                            if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
-                                // Its place is taken.
-                                let _ = view.mount().scratch.lock().remove(id);
-                            }
-                            reply(ended.map_err(WriteFailure::from));
-                        };
-                        self.host.deletes.change_trash(change, Box::new(done));
+                let to = or_reply!(reply, new_trash_place(self.mount(), target));
+                let (view, hidden) = (self.clone(), new.ok());
+                let done = move |ended: Result<()>| {
+                    if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
+                        // Its place is taken.
+                        let _ = view.mount().scratch.lock().remove(id);
                     }
-                    Err(error) => reply(Err(error.into())),
-                }
+                    reply(ended.map_err(WriteFailure::from));
+                };
+                let change = TrashChange::Move { from: source, to };
+                self.host.deletes.change_trash(change, Box::new(done));
             }
             Ok(_) | Err(_) => reply(Err(FsError::CrossDevice.into())),
         }

@@ -6,6 +6,7 @@
 use super::View;
 use crate::fs::{
     mount::{
+        ExplainLookup,
         call_log::CallRecord,
         error_log::{FailedCall, FailedLookup},
     },
@@ -71,7 +72,7 @@ impl TimedCall {
         let result = outcome
             .as_ref()
             .err()
-            .map_or("OK", |error| error.errno().name());
+            .map_or_else(|| "OK".to_owned(), FsError::errno_name);
         calls.record(CallRecord {
             time_ms: now_ms(),
             pid: self.view.caller().pid,
@@ -120,6 +121,10 @@ impl TimedCall {
     fn record_failure(&self, error: &FsError) {
         let (view, thread) = (&self.view, self.view.caller().pid);
         let is_remarkable = error.is_logged();
+        let operation = match self.operation {
+            "flush" => "close",
+            operation => operation,
+        };
         // The error of a LOOKUP is for `View::record_missed`.
         if error.is_quiet()
             || (self.operation == "lookup" && !is_remarkable)
@@ -134,24 +139,21 @@ impl TimedCall {
             _ => error.explanation(),
         };
         if is_remarkable {
-            view.host.record(
-                self.operation,
-                path,
-                WriteFailure {
-                    error: error.clone(),
-                    report: explanation,
-                },
-            );
+            let failure = WriteFailure {
+                error: error.clone(),
+                report: explanation,
+            };
+            view.host.record(operation, path, failure);
             return;
         }
-        let failed = FailedCall::new(view.caller(), self.operation, path, error, explanation);
+        let failed = FailedCall::new(view.caller(), operation, path, error, explanation);
         let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
         let missed = FailedLookup {
             parent: self.ino,
             name,
             time_ms: failed.time_ms,
             thread,
-            explain: Arc::new(move |_: &Mount| Some(failed.clone())),
+            explain: ExplainLookup(Arc::new(move |_| Some(failed.clone()))),
         };
         view.mount()
             .error_log

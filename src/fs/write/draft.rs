@@ -276,7 +276,6 @@ fn table_name(name: &str) -> Result<TableName, FsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::write::TextTarget as _;
     use crate::fs::write::schema_change::{SchemaRequest, SchemaTarget};
 
     fn table(name: &str) -> TableName {
@@ -291,7 +290,7 @@ mod tests {
     }
 
     fn request(text: &str) -> Result<CreateTableRequest, FsError> {
-        match target().request(text.as_bytes(), None)?.request {
+        match target().request(text.as_bytes())?.request {
             SchemaRequest::Create {
                 request,
                 expiry: None,
@@ -363,7 +362,7 @@ mod tests {
             (format!(r#"{{"TableName":"Others",{keys}}}"#), 1),
         ];
         for (text, warnings) in cases {
-            let commit = target().request(text.as_bytes(), None).unwrap();
+            let commit = target().request(text.as_bytes()).unwrap();
             assert_eq!(
                 (request(&text).unwrap().table_name, commit.warnings.len()),
                 (table("Orders"), warnings),

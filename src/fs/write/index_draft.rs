@@ -1,7 +1,7 @@
 //! A new global index: its request from a written `schema.json`, and from the words of a `ctl` line
 //! (docs/filesystem.md 3).
 
-use super::{Commit, TextTarget, set_name};
+use super::{Commit, set_name};
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, tables};
 use crate::fs::prelude::*;
@@ -12,38 +12,28 @@ use serde_json::Map;
 const USAGE: &str =
     "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";
 
-/// The table and the new index of a `schema.json`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexTarget {
-    pub table: std::sync::Arc<TableSchema>,
-    pub index: IndexName,
-}
-
-impl TextTarget for IndexTarget {
-    type Request = UpdateTableRequest;
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateTableRequest>, FsError> {
-        let json: Value =
-            Document::parse_value(text).map_err(|error| FsError::Body(error.to_string()))?;
-        let Value::Object(mut members) = json else {
-            return Err(FsError::Body("not a JSON object".to_owned()));
-        };
-        let warnings = set_name(&mut members, "IndexName", self.index.as_str())
-            .into_iter()
-            .collect();
-        Ok(Commit {
-            request: request(&self.table, members)?,
-            warnings,
-        })
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "No index was made."
-    }
+/// Returns the request of a written `schema.json` of a new index, with sentences for
+/// `.ddb/warnings.ndjson`.
+///
+/// # Errors
+/// `Body` if the text is no JSON object; the wire's error if it is no definition.
+pub fn read_definition(
+    table: &TableSchema,
+    index: &IndexName,
+    text: &[u8],
+) -> Result<Commit<UpdateTableRequest>, FsError> {
+    let json: Value =
+        Document::parse_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+    let Value::Object(mut members) = json else {
+        return Err(FsError::Body("not a JSON object".to_owned()));
+    };
+    let warnings = set_name(&mut members, "IndexName", index.as_str())
+        .into_iter()
+        .collect();
+    Ok(Commit {
+        request: request(table, members)?,
+        warnings,
+    })
 }
 
 /// Returns the UpdateTable request that makes an index. `index` is a member of CreateTable's
@@ -228,16 +218,13 @@ mod tests {
 
     #[test]
     fn a_template_is_valid_and_the_directory_names_the_index() {
-        let target = IndexTarget {
-            table: std::sync::Arc::new(orders()),
-            index: IndexName::new("abc").unwrap(),
-        };
-        let text = template(&target.table, &target.index);
-        let commit = target.request(&text, None).unwrap();
+        let (table, index) = (orders(), IndexName::new("abc").unwrap());
+        let read = |text: &[u8]| read_definition(&table, &index, text);
+        let commit = read(&template(&table, &index)).unwrap();
         assert!(commit.warnings.is_empty());
         assert_eq!(commit.request.table_name.as_str(), "Orders");
         let other = br#"{"IndexName":"other","KeySchema":[{"AttributeName":"sk","KeyType":"HASH"}],"Projection":{}}"#;
-        let commit = target.request(other, None).unwrap();
+        let commit = read(other).unwrap();
         assert_eq!(commit.warnings.len(), 1);
         let definitions = commit.request.attribute_definitions.unwrap();
         assert!(
@@ -245,6 +232,6 @@ mod tests {
                 .iter()
                 .any(|it| it.name == "sk" && it.attribute_type == KeyAttributeType::N)
         );
-        assert!(target.request(b"[1]", None).is_err());
+        assert!(read(b"[1]").is_err());
     }
 }

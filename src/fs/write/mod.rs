@@ -264,6 +264,14 @@ fn not_utf8() -> FsError {
     FsError::Body("the text is not UTF-8".to_owned())
 }
 
+/// Returns the bytes as text.
+///
+/// # Errors
+/// `Body` if they are not UTF-8.
+pub fn utf8(text: &[u8]) -> Result<&str, FsError> {
+    std::str::from_utf8(text).map_err(|_| not_utf8())
+}
+
 impl<K: std::fmt::Debug + Send> TextCheck for LineCheck<K> {
     fn held_bytes(&self) -> usize {
         self.text.capacity()

@@ -6,7 +6,7 @@
 //! when they are set are unset. But an index left out is an error and never a drop, and warm
 //! throughput only grows.
 
-use super::{CheckState, Commit, TextCheck, TextTarget, set_name};
+use super::{CheckState, Commit, TextCheck, set_name};
 use crate::codec::definitions::{self, TIME_TO_LIVE, TableDefinition};
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::JsonPrefix;
@@ -31,18 +31,17 @@ pub struct PlannedRequest {
     /// `UpdateTable`
     pub operation: &'static str,
     pub request: Value,
-    pub scope: StepScope,
     /// The effect, a sentence for the user.
     pub effect: String,
 }
 
-/// The data that a step reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepScope {
-    /// Only the table's definition.
-    Settings,
-    /// Every item.
-    EveryItem,
+impl PlannedRequest {
+    /// True if it reads every item, and not only the table's definition.
+    #[must_use]
+    pub fn reads_items(&self) -> bool {
+        let is_new_index = self.request[INDEX_UPDATES][0].get("Create").is_some();
+        is_new_index || ttl_attribute(&self.request).is_some()
+    }
 }
 
 /// A member that cannot be changed as it was written.
@@ -201,20 +200,19 @@ impl SchemaDiff<'_> {
         });
     }
 
-    fn step(&mut self, operation: &'static str, request: Value, effect: &str) {
+    fn step(&mut self, operation: &'static str, request: Value, effect: impl Into<String>) {
         self.out.steps.push(PlannedRequest {
             operation,
             request,
-            scope: StepScope::Settings,
-            effect: effect.to_owned(),
+            effect: effect.into(),
         });
     }
 
     /// Adds an UpdateTable request of these members, if there are any.
-    fn update(&mut self, members: impl IntoIterator<Item = (&'static str, Value)>, effect: &str) {
+    fn update<const N: usize>(&mut self, members: [(&str, Option<Value>); N], effect: &str) {
         let members = members
             .into_iter()
-            .map(|(name, value)| (name.to_owned(), value));
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
         let request: Map<String, Value> = [("TableName".to_owned(), self.table.clone())]
             .into_iter()
             .chain(members)
@@ -222,6 +220,25 @@ impl SchemaDiff<'_> {
         if request.len() > 1 {
             self.step("UpdateTable", Value::Object(request), effect);
         }
+    }
+
+    /// Returns the updates of the global indexes that were there before, each with the members of
+    /// its change, by its old and its new definition.
+    fn index_updates(
+        &self,
+        change: impl Fn(&Value, &Value) -> Map<String, Value>,
+    ) -> Option<Value> {
+        let before = by_name(self.stored, GLOBAL);
+        let update = |(name, index): (&str, &Value)| {
+            let mut update = Map::from_iter([("IndexName".to_owned(), json!(name))]);
+            update.extend(change(before.get(name)?, index));
+            (update.len() > 1).then(|| json!({ "Update": update }))
+        };
+        let updates: Vec<Value> = by_name(self.wanted, GLOBAL)
+            .into_iter()
+            .filter_map(update)
+            .collect();
+        (!updates.is_empty()).then_some(Value::Array(updates))
     }
 
     /// Refuses changes of members that are fixed at creation.
@@ -327,10 +344,6 @@ impl SchemaDiff<'_> {
         }
     }
 
-    fn is_on_demand(&self) -> bool {
-        self.wanted["BillingMode"] != "PROVISIONED"
-    }
-
     /// Adds the billing mode and provisioned units, of the table and its indexes in one request.
     fn throughput(&mut self) {
         let changes_mode = self.stored.get("BillingMode") != self.wanted.get("BillingMode");
@@ -339,63 +352,47 @@ impl SchemaDiff<'_> {
             .wanted
             .get(THROUGHPUT)
             .filter(|units| changes_mode || Some(*units) != self.stored.get(THROUGHPUT));
-        let before = by_name(self.stored, GLOBAL);
-        let updates: Vec<Value> = by_name(self.wanted, GLOBAL)
-            .into_iter()
-            .filter_map(|(name, index)| {
-                let units = index.get(THROUGHPUT)?;
-                let is_changed = changes_mode || before.get(name)?.get(THROUGHPUT) != Some(units);
-                (is_changed && before.contains_key(name))
-                    .then(|| json!({ "Update": { "IndexName": name, THROUGHPUT: units } }))
-            })
-            .collect();
-        let updates = (!updates.is_empty()).then_some(Value::Array(updates));
+        let updates = self.index_updates(|before, after| {
+            let units = after.get(THROUGHPUT);
+            let units = units.filter(|_| changes_mode || before.get(THROUGHPUT) != units);
+            units
+                .map(|units| (THROUGHPUT.to_owned(), units.clone()))
+                .into_iter()
+                .collect()
+        });
         let members = [
             ("BillingMode", mode.cloned()),
             (THROUGHPUT, units.cloned()),
             (INDEX_UPDATES, updates),
         ];
-        let members = members
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
         self.update(members, "capacity is counted and billed so from then on");
     }
 
     /// Adds on-demand maxima and warm throughput.
     fn on_demand_and_warm(&mut self) {
-        if let (true, Some(maxima)) = (
-            self.is_on_demand(),
-            on_demand_change(self.stored, self.wanted),
-        ) {
-            self.update([(ON_DEMAND, maxima)], "the maxima hold from then on");
-        }
-        if let Some(warm) = warm_change(self.stored, self.wanted) {
-            self.update([(WARM, warm)], "the table is warmed");
-        }
-        let before = by_name(self.stored, GLOBAL);
-        let mut updates = Vec::new();
-        for (name, index) in by_name(self.wanted, GLOBAL) {
-            let Some(before) = before.get(name) else {
-                continue;
-            };
-            let mut update = Map::new();
-            if let (true, Some(maxima)) = (self.is_on_demand(), on_demand_change(before, index)) {
-                update.insert(ON_DEMAND.to_owned(), maxima);
-            }
-            if let Some(warm) = warm_change(before, index) {
-                update.insert(WARM.to_owned(), warm);
-            }
-            if !update.is_empty() {
-                update.insert("IndexName".to_owned(), json!(name));
-                updates.push(json!({ "Update": update }));
-            }
-        }
-        if !updates.is_empty() {
-            self.update(
-                [(INDEX_UPDATES, Value::Array(updates))],
-                "the indexes' maxima and warmth",
-            );
-        }
+        let is_on_demand = self.wanted["BillingMode"] != "PROVISIONED";
+        let maxima = |before: &Value, after: &Value| {
+            on_demand_change(before, after).filter(|_| is_on_demand)
+        };
+        self.update(
+            [(ON_DEMAND, maxima(self.stored, self.wanted))],
+            "the maxima hold from then on",
+        );
+        self.update(
+            [(WARM, warm_change(self.stored, self.wanted))],
+            "the table is warmed",
+        );
+        let updates = self.index_updates(|before, after| {
+            let changes = [
+                (ON_DEMAND, maxima(before, after)),
+                (WARM, warm_change(before, after)),
+            ];
+            changes
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+                .collect()
+        });
+        self.update([(INDEX_UPDATES, updates)], "the indexes' maxima and warmth");
     }
 
     fn stream(&mut self) {
@@ -412,14 +409,14 @@ impl SchemaDiff<'_> {
         if before.is_some() {
             let off = json!({ "StreamEnabled": false });
             self.update(
-                [("StreamSpecification", off)],
+                [("StreamSpecification", Some(off))],
                 "no more changes are recorded; the records stay for their 24 hours",
             );
         }
         if let Some(view) = after {
             let on = json!({ "StreamEnabled": true, "StreamViewType": view });
             self.update(
-                [("StreamSpecification", on)],
+                [("StreamSpecification", Some(on))],
                 "changes from then on are recorded, in a new stream",
             );
         }
@@ -437,7 +434,7 @@ impl SchemaDiff<'_> {
             let sse = after
                 .and_then(|_| self.wanted.get("SSESpecification").cloned())
                 .unwrap_or(off);
-            self.update([("SSESpecification", sse)], "kept and shown");
+            self.update([("SSESpecification", Some(sse))], "kept and shown");
         }
         let class = |definition: &Value| {
             definition
@@ -446,7 +443,7 @@ impl SchemaDiff<'_> {
                 .unwrap_or_else(|| json!("STANDARD"))
         };
         if class(self.stored) != class(self.wanted) {
-            self.update([("TableClass", class(self.wanted))], "kept and shown");
+            self.update([("TableClass", Some(class(self.wanted)))], "kept and shown");
         }
         const PROTECTION: &str = "DeletionProtectionEnabled";
         let protected = self.wanted[PROTECTION] == true;
@@ -456,7 +453,7 @@ impl SchemaDiff<'_> {
             } else {
                 "the table can be deleted"
             };
-            self.update([(PROTECTION, json!(protected))], effect);
+            self.update([(PROTECTION, Some(json!(protected)))], effect);
         }
     }
 
@@ -527,17 +524,7 @@ impl SchemaDiff<'_> {
     fn set_ttl(&mut self, attribute: String, enabled: bool, effect: &str) {
         let specification = json!({ "Enabled": enabled, "AttributeName": attribute });
         let request = json!({ "TableName": self.table, TIME_TO_LIVE: specification });
-        let scope = if enabled {
-            StepScope::EveryItem
-        } else {
-            StepScope::Settings
-        };
-        self.out.steps.push(PlannedRequest {
-            operation: "UpdateTimeToLive",
-            request,
-            scope,
-            effect: effect.to_owned(),
-        });
+        self.step("UpdateTimeToLive", request, effect);
     }
 
     /// Adds a new index. UpdateTable makes one at a time, in the background, after everything else.
@@ -572,12 +559,7 @@ impl SchemaDiff<'_> {
                 "gsi/{name} is filled in the background with the items that have {}",
                 names.join(" and ")
             );
-            self.out.steps.push(PlannedRequest {
-                operation: "UpdateTable",
-                request,
-                scope: StepScope::EveryItem,
-                effect,
-            });
+            self.step("UpdateTable", request, effect);
         }
     }
 }
@@ -669,6 +651,31 @@ impl SchemaTarget {
         };
         Ok(Commit { request, warnings })
     }
+
+    /// Reads the request of a text, as [`Self::read`].
+    ///
+    /// # Errors
+    /// As those of `read`; `Body` if a change is refused.
+    pub fn request(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
+        let commit = self.read(text)?;
+        match &commit.request {
+            SchemaRequest::Change(SchemaChange { refusals, .. }) if !refusals.is_empty() => {
+                let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                Err(FsError::Body(lines.join(". ")))
+            }
+            _ => Ok(commit),
+        }
+    }
+
+    /// Returns the last sentence of a refusal.
+    #[must_use]
+    pub fn unchanged(&self) -> &'static str {
+        if self.stored.is_some() {
+            "The table is unchanged."
+        } else {
+            "No table was created."
+        }
+    }
 }
 
 /// True if a value is members of CreateTable, perhaps a part of them.
@@ -748,8 +755,9 @@ fn named(tables: &[TableDefinition]) -> String {
 
 /// The check of a definition's text: one JSON object, which fails in the `write` that spoils it. A
 /// text that begins otherwise is YAML, a list or Terraform's: it is read when it is whole.
-#[derive(Debug)]
-enum DefinitionCheck {
+#[derive(Debug, Default)]
+pub enum DefinitionCheck {
+    #[default]
     Blank,
     Json(JsonPrefix),
     Other,
@@ -801,64 +809,6 @@ impl TextCheck for DefinitionCheck {
             Self::Json(prefix) => FsError::Json(prefix.incomplete()),
             Self::Blank | Self::Other => FsError::Json(JsonPrefix::new().incomplete()),
         }
-    }
-}
-
-impl TextTarget for SchemaTarget {
-    type Request = SchemaRequest;
-
-    fn check(&self) -> Box<dyn TextCheck> {
-        Box::new(DefinitionCheck::Blank)
-    }
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<SchemaRequest>, FsError> {
-        let commit = self.read(text)?;
-        match &commit.request {
-            SchemaRequest::Change(SchemaChange { refusals, .. }) if !refusals.is_empty() => {
-                let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-                Err(FsError::Body(lines.join(". ")))
-            }
-            _ => Ok(commit),
-        }
-    }
-
-    fn unchanged(&self) -> &'static str {
-        if self.stored.is_some() {
-            "The table is unchanged."
-        } else {
-            "No table was created."
-        }
-    }
-}
-
-/// The table of a `schema.plan`: refusals are part of the plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlanTarget(pub SchemaTarget);
-
-impl TextTarget for PlanTarget {
-    type Request = SchemaRequest;
-
-    fn check(&self) -> Box<dyn TextCheck> {
-        self.0.check()
-    }
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<SchemaRequest>, FsError> {
-        Ok(Commit {
-            warnings: Vec::new(),
-            ..self.0.read(text)?
-        })
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "Nothing is planned; nothing is ever done here."
     }
 }
 

@@ -2,8 +2,8 @@
 //! `o1.json.bak`), in bounded memory until renamed onto an item's name or idle for an hour
 //! (docs/filesystem.md 4).
 //!
-//! A file is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but
-//! open ones included, is counted when it is allocated and when it is freed.
+//! Memory of all files, unlinked but open ones included, is counted when it is allocated and when it
+//! is freed.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -27,7 +27,7 @@ const LIMIT_PARTS: u64 = 32;
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
 
 const PAGE_BYTES: usize = 4096;
-/// The cost of a file without its pages: its name, its entries in the tables.
+/// The cost of a file without its content: its name, its entries in the tables.
 const FILE_COST_BYTES: u64 = 512;
 
 /// Returns the most bytes that all files together may hold.
@@ -65,19 +65,14 @@ pub struct ScratchFiles<D> {
 struct ScratchFile<D> {
     /// `None` once unlinked.
     location: Option<(Arc<D>, Arc<str>)>,
-    content: ScratchPages,
+    /// The bytes as far as they were written. The rest up to `size` is zeros.
+    content: Vec<u8>,
     size: u64,
     mode: u32,
     modified_ms: u64,
     used_ms: u64,
     handles: u32,
 }
-
-/// Pages by their numbers, each as far as it was written. A missing page is zeros, and so are the
-/// bytes after a file's size. The first page takes no more than its bytes as long as it is the only
-/// one; else each takes a whole page.
-#[derive(Debug, Default)]
-struct ScratchPages(BTreeMap<u64, Vec<u8>>);
 
 /// A file with its directory and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -272,7 +267,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// `NotFound` if there is no such file.
     pub fn content(&self, id: FileId) -> Result<Vec<u8>, FsError> {
         let file = self.files.get(&id).ok_or(FsError::NotFound)?;
-        Ok(file.read(0, usize::try_from(file.size).unwrap_or(usize::MAX)))
+        Ok(file.read(0, usize::MAX))
     }
 
     /// Writes all of `data` at `offset`, or nothing.
@@ -291,14 +286,18 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .filter(|&end| end <= SCRATCH_FILE_BYTES_MAX);
         let end = end.ok_or(FsError::ScratchFull)?;
         let file = self.file(id)?;
-        let (before, needed) = (
-            file.content.memory_bytes(),
-            file.content.memory_bytes_with(offset, end),
-        );
-        self.charge(needed.saturating_sub(before))?;
+        let before = file.content.capacity();
+        let needed = match data {
+            [] => before,
+            _ => grown_capacity(before, end as usize),
+        };
+        self.charge((needed - before) as u64)?;
         let file = self.file(id)?;
-        file.content.write(offset, data);
         if !data.is_empty() {
+            let content = &mut file.content;
+            content.reserve_exact(needed - content.len());
+            content.resize(content.len().max(end as usize), 0);
+            content[offset as usize..end as usize].copy_from_slice(data);
             file.size = file.size.max(end);
         }
         file.modified_ms = now_ms;
@@ -315,13 +314,14 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             return Err(FsError::ScratchFull);
         }
         let file = self.file(id)?;
-        let before = file.content.memory_bytes();
+        let before = file.content.capacity();
         file.size = size;
-        file.content.truncate(size);
-        let after = file.content.memory_bytes();
+        file.content.truncate(size as usize);
+        file.content.shrink_to_fit();
+        let freed = before - file.content.capacity();
         file.modified_ms = now_ms;
         file.used_ms = now_ms;
-        self.used_bytes -= before - after;
+        self.used_bytes -= freed as u64;
         Ok(())
     }
 
@@ -461,32 +461,16 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .is_some_and(|file| file.location.is_none() && file.handles == 0)
             && let Some(file) = self.files.remove(&id)
         {
-            self.used_bytes -= FILE_COST_BYTES + file.content.memory_bytes();
+            self.used_bytes -= FILE_COST_BYTES + file.content.capacity() as u64;
         }
     }
-}
-
-/// Returns the pages that `start..end` touches, each with the part of it and the matching part of
-/// `start..end`, both from 0.
-fn pages(
-    start: u64,
-    end: u64,
-) -> impl Iterator<Item = (u64, std::ops::Range<usize>, std::ops::Range<usize>)> {
-    let page_bytes = PAGE_BYTES as u64;
-    (start / page_bytes..end.div_ceil(page_bytes)).map(move |page| {
-        let from = start.max(page * page_bytes);
-        let to = end.min((page + 1) * page_bytes);
-        // Both differences are at most a file's size, which fits.
-        let part = (from - page * page_bytes) as usize..(to - page * page_bytes) as usize;
-        (page, part, (from - start) as usize..(to - start) as usize)
-    })
 }
 
 impl<D> ScratchFile<D> {
     fn new(mode: u32, now_ms: u64) -> Self {
         Self {
             location: None,
-            content: ScratchPages::default(),
+            content: Vec::new(),
             size: 0,
             mode,
             modified_ms: now_ms,
@@ -498,87 +482,20 @@ impl<D> ScratchFile<D> {
     fn read(&self, offset: u64, size: usize) -> Vec<u8> {
         let start = offset.min(self.size);
         let end = start.saturating_add(size as u64).min(self.size);
-        let mut out = vec![0; (end - start) as usize];
-        if start < end {
-            self.content.read(start, end, &mut out);
-        }
+        let written = self.content.len() as u64;
+        let mut out = self.content[start.min(written) as usize..end.min(written) as usize].to_vec();
+        out.resize((end - start) as usize, 0);
         out
     }
 }
 
-impl ScratchPages {
-    /// Returns the memory of the pages, bytes.
-    fn memory_bytes(&self) -> u64 {
-        self.0.values().map(|page| page.capacity() as u64).sum()
-    }
-
-    /// True if there is nothing beyond the first page, also when bytes up to `end` are written.
-    fn is_small(&self, end: u64) -> bool {
-        end <= PAGE_BYTES as u64 && self.0.keys().all(|page| *page == 0)
-    }
-
-    /// Returns the memory of the pages once `start..end` is written.
-    fn memory_bytes_with(&self, start: u64, end: u64) -> u64 {
-        if start == end {
-            return self.memory_bytes();
-        }
-        if self.is_small(end) {
-            return grown_capacity(self.0.get(&0).map_or(0, Vec::capacity), end as usize) as u64;
-        }
-        let missing = pages(start, end)
-            .filter(|(page, ..)| !self.0.contains_key(page))
-            .count();
-        (self.0.len() + missing) as u64 * PAGE_BYTES as u64
-    }
-
-    fn read(&self, start: u64, end: u64, out: &mut [u8]) {
-        for (page, part, place) in pages(start, end) {
-            let page = self.0.get(&page).map(Vec::as_slice).unwrap_or_default();
-            let bytes = page
-                .get(part.start..part.end.min(page.len()))
-                .unwrap_or_default();
-            out[place][..bytes.len()].copy_from_slice(bytes);
-        }
-    }
-
-    fn write(&mut self, offset: u64, data: &[u8]) {
-        let end = offset + data.len() as u64;
-        if data.is_empty() {
-            return;
-        }
-        let is_small = self.is_small(end);
-        if let (false, Some(first)) = (is_small, self.0.get_mut(&0)) {
-            first.reserve_exact(PAGE_BYTES - first.len());
-        }
-        for (page, part, place) in pages(offset, end) {
-            let page = self.0.entry(page).or_default();
-            let room = if is_small {
-                grown_capacity(page.capacity(), part.end)
-            } else {
-                PAGE_BYTES
-            };
-            page.reserve_exact(room - page.len());
-            page.resize(page.len().max(part.end), 0);
-            page[part].copy_from_slice(&data[place]);
-        }
-    }
-
-    fn truncate(&mut self, size: u64) {
-        let kept = size.div_ceil(PAGE_BYTES as u64);
-        self.0.split_off(&kept);
-        if let Some(last) = kept.checked_sub(1).and_then(|last| self.0.get_mut(&last)) {
-            last.truncate((size - (kept - 1) * PAGE_BYTES as u64) as usize);
-        }
-    }
-}
-
-/// Returns the capacity for `end` bytes of one page: no more than the first write needs, then by
-/// doubling.
+/// Returns the capacity for `end` bytes: no more than the first write needs, then by doubling, then
+/// by an eighth.
 fn grown_capacity(capacity: usize, end: usize) -> usize {
     match capacity {
         capacity if capacity >= end => capacity,
         0 => end,
-        capacity => end.max(capacity.saturating_mul(2).min(PAGE_BYTES)),
+        capacity => end.max(capacity + capacity.min(PAGE_BYTES).max(capacity / 8)),
     }
 }
 

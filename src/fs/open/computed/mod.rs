@@ -98,13 +98,7 @@ pub struct Computation {
     state: Mutex<ComputationState>,
 }
 
-impl fmt::Debug for Computation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Computation")
-            .field("made", &self.spool.len())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Computation);
 
 impl Computation {
     /// Makes a computation that has no bytes yet.

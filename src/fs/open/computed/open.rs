@@ -1,8 +1,6 @@
 //! The handle of an open computed file. It reads from the spool of the computation, beyond it from
 //! a window of its own, and applies the charges of the bytes that it gives. See [`super`].
 
-use std::fmt;
-
 use super::{Computation, ComputedWindow, MakeProducer};
 use crate::fs::{mount::Mount, prelude::*, query::IsWanted};
 
@@ -17,13 +15,7 @@ pub struct OpenComputed {
     reading: Mutex<ComputedReader>,
 }
 
-impl fmt::Debug for OpenComputed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenComputed")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(OpenComputed);
 
 #[derive(Debug, Default)]
 struct ComputedReader {

@@ -34,6 +34,7 @@ type TrashText = Option<(TrashKey, Vec<u8>)>;
 
 /// The deferred deletes of a mount, and their thread. `deleting` and `is_stopped` are each taken
 /// before the lock of the deletes themselves ([`Mount`]), and never one under the other.
+#[derive(Debug)]
 pub struct DeferredDelete {
     mount: Mount,
     workers: Arc<Workers>,
@@ -44,14 +45,6 @@ pub struct DeferredDelete {
     is_stopped: Mutex<bool>,
     wake: Condvar,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl std::fmt::Debug for DeferredDelete {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DeferredDelete")
-            .field("is_stopped", &self.is_stopped)
-            .finish_non_exhaustive()
-    }
 }
 
 impl DeferredDelete {
@@ -400,10 +393,7 @@ fn trash_text(mount: &Mount, key: &HiddenKey, hidden: HiddenItem) -> Result<Tras
     };
     let trashed = trash_place(&directory, &name)
         .ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
-    let entry = EntryKey {
-        index: None,
-        base: key.1.clone(),
-    };
+    let entry = key.1.clone().into();
     let (text, stat) = mount
         .db
         .text(&base_source(&key.0), &entry, hidden.form)?

@@ -174,14 +174,13 @@ impl Host {
 
     /// Answers when `awaited` has bytes: at once if it has.
     pub fn wait_read(&self, awaited: PollRead, reply: Reply<ReadBytes>) {
-        // Only this refusal is kept for errors/last: the other errors are a file's own, and it
-        // notes them.
         if let Some(reply) = self
             .waiting_reads
             .wait(&self.mount, &self.own_mount, awaited, reply)
         {
-            let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
-            reply(record_error(self, "read", String::new, refused));
+            reply(Err(FsError::Busy(
+                "64 readers wait already; end one of them",
+            )));
         }
     }
 

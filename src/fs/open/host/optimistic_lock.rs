@@ -277,7 +277,7 @@ impl ReadVersions {
 
     /// Keeps the text of a version, if the budget has room for it.
     pub fn try_cache_text(&self, mount: &Mount, version: Version, form: TextForm, text: &[u8]) {
-        if let Ok(text) = FileText::new(text.to_vec(), &mount.open_budget) {
+        if let Ok(text) = FileText::new(text.to_vec(), &mount.memory.open_files) {
             self.cache_text(version, form, &text);
         }
     }
@@ -288,10 +288,7 @@ impl ReadVersions {
             TextForm::PlainJson,
             self.texts.lock().get(&version).is_some(),
         );
-        if !is_known
-            && let Ok(Some((text, stat))) =
-                mount.db.text(source, &EntryKey { index: None, base }, form)
-        {
+        if !is_known && let Ok(Some((text, stat))) = mount.db.text(source, &base.into(), form) {
             self.try_cache_text(mount, stat.version, form, &text);
         }
     }
@@ -316,10 +313,7 @@ impl ReadVersions {
         since: Version,
         unchanged: &str,
     ) -> String {
-        let entry = EntryKey {
-            index: None,
-            base: key.clone(),
-        };
+        let entry = key.clone().into();
         let Ok(now) = mount
             .db
             .text(&base_source(table), &entry, TextForm::PlainJson)

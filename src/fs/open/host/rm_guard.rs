@@ -89,15 +89,10 @@ impl Vetoes {
 }
 
 /// The guard of a mount; see the module.
+#[derive(Debug)]
 pub struct RmGuard {
     workers: Arc<Workers>,
     vetoes: Vetoes,
-}
-
-impl std::fmt::Debug for RmGuard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.vetoes.fmt(f)
-    }
 }
 
 impl RmGuard {

@@ -85,13 +85,7 @@ pub struct WaitingReads {
     readers: Mutex<WaitQueue>,
 }
 
-impl std::fmt::Debug for WaitingReads {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WaitingReads")
-            .field("waiting", &self.readers.lock().waiting.len())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(WaitingReads);
 
 impl WaitingReads {
     /// Answers when `awaited` has bytes: at once if it has. Gives the reply back if too many reads

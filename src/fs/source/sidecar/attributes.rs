@@ -24,9 +24,13 @@ use crate::codec::{
     plain_json::{self, PlainJsonFault},
 };
 use crate::fs::{
-    open::{node_ops::open_text, prelude::*, text::ExecuteText},
+    open::{
+        node_ops::open_text,
+        prelude::*,
+        text::{TextFile, action},
+    },
     source::entry,
-    write::{CheckState, Commit, LineCheck, TextCheck, TextTarget, TextVerdict},
+    write::{LineCheck, TextVerdict, schema_change::DefinitionCheck, utf8},
 };
 use crate::model::{
     AttributeType, KeySchema, PathElement,
@@ -149,28 +153,29 @@ impl AttributeFolder {
 
 impl NodeOps for AttributeFolder {
     /// Returns the time of the item's last change.
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
-        let (item, stat) = entry::load(mount, &self.entry)?;
+    fn modified_ms(&self, at: At<'_>) -> Result<u64, FsError> {
+        let (item, stat) = entry::load(&at, &self.entry)?;
         members(&item, self.path.as_ref())?;
         Ok(stat.modified_ms)
     }
 
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         if name.starts_with('.') {
             return Err(FsError::NotFound);
         }
-        let (item, _) = entry::load(mount, &self.entry)?;
+        let (item, _) = entry::load(&at, &self.entry)?;
         let of = self.path.as_ref();
         let members = members(&item, of)?;
         // An existing attribute of that very name first: it may be called `a,N` or `b.d`.
         if let Ok(path) = member(of, &members, name)
             && path.resolve_in(&item).is_some()
         {
-            return Ok(self.attribute(node, path, None, name));
+            return Ok(self.attribute(at.node, path, None, name));
         }
         if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
             let of = Some(member(of, &members, stem)?);
-            return Ok(node
+            return Ok(at
+                .node
                 .child_directory(
                     name,
                     Self {
@@ -184,13 +189,13 @@ impl NodeOps for AttributeFolder {
             let requested = ValueKind::named(word).ok_or(FsError::Invalid(
                 "the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C",
             ))?;
-            return Ok(self.attribute(node, member(of, &members, stem)?, Some(requested), name));
+            return Ok(self.attribute(at.node, member(of, &members, stem)?, Some(requested), name));
         }
-        Ok(self.attribute(node, member(of, &members, name)?, None, name))
+        Ok(self.attribute(at.node, member(of, &members, name)?, None, name))
     }
 
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        let (item, _) = entry::load(mount, &self.entry)?;
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        let (item, _) = entry::load(&at, &self.entry)?;
         let of = self.path.as_ref();
         let members = members(&item, of)?;
         let names: Vec<String> = match &members {
@@ -199,7 +204,7 @@ impl NodeOps for AttributeFolder {
         };
         let entry = |name: String| {
             Ok(to_dirent(
-                &self.attribute(node, member(of, &members, &name)?, None, &name),
+                &self.attribute(at.node, member(of, &members, &name)?, None, &name),
                 &name,
             ))
         };
@@ -207,10 +212,10 @@ impl NodeOps for AttributeFolder {
     }
 
     /// Creates an empty map.
-    fn mkdir(&self, node: &SpecialNode, host: &Host, name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, at: HostAt<'_>, name: &str) -> Result<Node, FsError> {
         let stem = name.strip_suffix(FOLDER_SUFFIX);
         let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
-        let (item, _) = entry::load(&host.mount, &self.entry)?;
+        let (item, _) = entry::load(&at.mount, &self.entry)?;
         let of = self.path.as_ref();
         let path = member(of, &members(&item, of)?, stem)?;
         if path.resolve_in(&item).is_some() {
@@ -218,23 +223,23 @@ impl NodeOps for AttributeFolder {
         }
         update(
             &self.entry,
-            host,
+            &at,
             AttributeEdit::set(
                 path,
                 AttributeValue::M(BTreeMap::new()),
                 EditCondition::Absent,
             ),
         )?;
-        self.resolve(node, &host.mount, name)
+        self.resolve(At::new(at.node, &at.mount), name)
     }
 
     /// Removes an empty map or list.
-    fn rmdir(&self, _at: &SpecialNode, host: &Host) -> Result<(), FsError> {
+    fn rmdir(&self, at: HostAt<'_>) -> Result<(), FsError> {
         let path = self
             .path
             .clone()
             .ok_or(FsError::NotPermitted("this folder goes with its item"))?;
-        let (item, _) = entry::load(&host.mount, &self.entry)?;
+        let (item, _) = entry::load(&at.mount, &self.entry)?;
         let is_empty = match members(&item, Some(&path))? {
             FolderMembers::Map(map) => map.is_empty(),
             FolderMembers::List(list) => list.is_empty(),
@@ -244,7 +249,7 @@ impl NodeOps for AttributeFolder {
         }
         update(
             &self.entry,
-            host,
+            &at,
             AttributeEdit {
                 path,
                 value: None,
@@ -255,109 +260,61 @@ impl NodeOps for AttributeFolder {
 }
 
 impl NodeOps for AttributeFile {
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
-        let (item, stat) = entry::load(mount, &self.entry)?;
+    fn attr(&self, at: At<'_>) -> Result<Attr> {
+        let (item, stat) = entry::load(&at, &self.entry)?;
         let value = self.path.resolve_in(&item).ok_or(FsError::NotFound)?;
         Ok(Attr::file(value_text(value).len() as u64, stat.modified_ms))
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        let (item, _) = entry::load(mount, &self.entry)?;
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        let (item, _) = entry::load(&at, &self.entry)?;
         self.path
             .resolve_in(&item)
             .map(value_text)
             .ok_or(FsError::NotFound)
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, entry) = (&host.mount, self.entry.clone());
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let (mount, entry) = (&at.mount, self.entry.clone());
         let (item, _) = entry::load(mount, &entry)?;
         let value = self.path.resolve_in(&item);
         let kind = self
             .forced_type
             .unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(entry.table())?.key.clone();
-        let target = AttributeTarget {
-            entry,
-            key_schema,
-            path: self.path.clone(),
-            kind,
+        let (text, path) = (value.map(value_text), self.path.clone());
+        let read = move |text: &[u8]| {
+            let edit =
+                AttributeEdit::set(path.clone(), kind.parse(text)?, EditCondition::ItemExists);
+            let (request, entry) = (edit.request(&entry, &key_schema), entry.clone());
+            Ok(action(move |host, writer, reply| {
+                // The item is gone: a single attribute does not create one.
+                let reply = reply.after(|outcome| {
+                    outcome.map_err(|error| match error {
+                        Error::ConditionalCheckFailed { .. } => Error::ResourceNotFound,
+                        error => error,
+                    })
+                });
+                super::change::execute(host, &entry, writer, request, reply);
+            }))
         };
-        let text = value.filter(|_| !flags.truncate).map(value_text);
-        Ok(open_text(
-            node.ino(),
-            node.path.clone(),
-            host.mount.caller,
-            flags,
-            target,
-            text,
-        ))
+        let file = TextFile::new("The item is unchanged.", read);
+        let file = match kind {
+            ValueKind::Bytes => file.with_check(|| DefinitionCheck::Other),
+            _ => file.with_check(move || LineCheck::continued(kind, judge)),
+        };
+        Ok(open_text(at.node.place(), &at, flags, text, file))
     }
 
     /// Removes the attribute, member or element.
-    fn unlink(&self, node: &SpecialNode, host: &Host, reply: Reply<()>) {
+    fn unlink(&self, at: HostAt<'_>, reply: Reply<()>) {
         let edit = || AttributeEdit {
             path: self.path.clone(),
             value: None,
             condition: EditCondition::Exists,
         };
-        let current = self.text(node, &host.mount);
-        reply(current.and_then(|_| update(&self.entry, host, edit())));
-    }
-}
-
-#[derive(Debug)]
-struct AttributeTarget {
-    entry: EntryNode,
-    key_schema: KeySchema,
-    path: DocumentPath,
-    kind: ValueKind,
-}
-
-impl TextTarget for AttributeTarget {
-    type Request = UpdateItemRequest;
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateItemRequest>> {
-        let edit = AttributeEdit::set(
-            self.path.clone(),
-            self.kind.parse(text)?,
-            EditCondition::ItemExists,
-        );
-        Ok(Commit {
-            request: edit.request(&self.entry, &self.key_schema),
-            warnings: Vec::new(),
-        })
-    }
-
-    fn check(&self) -> Box<dyn TextCheck> {
-        self.kind.check()
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "The item is unchanged."
-    }
-}
-
-impl ExecuteText for AttributeTarget {
-    fn execute(
-        host: &Host,
-        open: &Arc<OpenText<Self>>,
-        request: UpdateItemRequest,
-        reply: VersionReply,
-    ) {
-        let place = open.state.lock().writer.target().entry.clone();
-        // The item is gone: a single attribute does not create one.
-        let reply = reply.after(|outcome| {
-            outcome.map_err(|error| match error {
-                Error::ConditionalCheckFailed { .. } => Error::ResourceNotFound,
-                error => error,
-            })
-        });
-        super::change::execute(host, &place, open.writer(), request, reply);
+        let current = self.text(At::new(at.node, &at.mount));
+        reply(current.and_then(|_| update(&self.entry, &at, edit())));
     }
 }
 
@@ -480,14 +437,6 @@ impl ValueKind {
         })
     }
 
-    /// Returns the check of a text as it is written.
-    pub fn check(self) -> Box<dyn TextCheck> {
-        match self {
-            Self::Bytes => Box::new(AnyBytes),
-            _ => Box::new(LineCheck::continued(self, judge)),
-        }
-    }
-
     /// Parses a whole text to its value.
     ///
     /// # Errors
@@ -496,8 +445,7 @@ impl ValueKind {
         if self == Self::Bytes {
             return Ok(AttributeValue::B(text.to_vec()));
         }
-        let text = std::str::from_utf8(text)
-            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
+        let text = utf8(text)?;
         let line = text.strip_suffix('\n').unwrap_or(text);
         match (self, line.trim()) {
             (Self::Text, _) => Ok(AttributeValue::S(line.to_owned())),
@@ -589,28 +537,6 @@ fn judge(kind: &ValueKind, text: &str) -> TextVerdict {
     }
 }
 
-/// The check of arbitrary bytes, complete only at close.
-#[derive(Debug)]
-struct AnyBytes;
-
-impl TextCheck for AnyBytes {
-    fn feed(&mut self, _bytes: &[u8]) -> CheckState {
-        CheckState::Incomplete
-    }
-
-    fn state(&self) -> CheckState {
-        CheckState::Incomplete
-    }
-
-    fn at_end(&self) -> CheckState {
-        CheckState::Complete
-    }
-
-    fn incomplete(&self) -> FsError {
-        FsError::Internal
-    }
-}
-
 /// Returns the text of the file of a value.
 fn value_text(value: &AttributeValue) -> Vec<u8> {
     match value {
@@ -623,12 +549,13 @@ fn value_text(value: &AttributeValue) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fs::write::{CheckState, TextCheck as _};
 
     #[test]
     fn a_text_keeps_the_type_of_what_is_there() {
         let check = |before: &str, written: &str, expected: &str| {
             let kind = ValueKind::of(&plain_json::parse_value(before.as_bytes()).unwrap());
-            let mut check = kind.check();
+            let mut check = LineCheck::continued(kind, judge);
             check.feed(written.as_bytes());
             let found = match check.at_end() {
                 CheckState::Complete => {

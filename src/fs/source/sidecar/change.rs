@@ -21,9 +21,13 @@ use crate::expr::{
 };
 use crate::fs::{
     mount::call_log,
-    open::{node_ops::open_text, prelude::*, text::ExecuteText},
+    open::{
+        node_ops::open_text,
+        prelude::*,
+        text::{TextFile, action},
+    },
     source::entry,
-    write::{Commit, LineCheck, TextCheck, TextTarget, TextVerdict},
+    write::{Commit, LineCheck, TextVerdict, utf8},
 };
 use crate::model::{
     KeySchema,
@@ -51,112 +55,76 @@ An item that is not there is made.
 pub struct PatchFile(pub EntryNode);
 
 impl NodeOps for PatchFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_>) -> Result<Vec<u8>> {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let (mount, entry) = (&host.mount, self.0.clone());
-        let key_schema = mount.schema(entry.table())?.key.clone();
-        let target = PatchTarget {
-            entry,
-            key_schema,
-            strict_keys: mount.options.strict_keys,
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let (entry, strict) = (self.0.clone(), at.mount.options.strict_keys);
+        let schema = at.mount.schema(entry.table())?.key.clone();
+        let read = move |text: &[u8]| {
+            let (patch, warnings) = read_patch(text, entry.key(), &schema, strict)?;
+            let (entry, schema) = (entry.clone(), schema.clone());
+            let merge = move |host: &Host, writer, reply: VersionReply| {
+                let merge = PatchMerge {
+                    entry,
+                    schema,
+                    patch,
+                    writer,
+                };
+                merge.attempt(host, TRIES_MAX, reply);
+            };
+            Ok(Commit {
+                warnings,
+                ..action(merge)
+            })
         };
-        Ok(open_text(
-            node.ino(),
-            node.path.clone(),
-            host.mount.caller,
-            flags,
-            target,
-            None,
-        ))
+        let file = TextFile::new("The item is unchanged.", read).statement();
+        Ok(open_text(at.node.place(), &at, flags, None, file))
     }
 }
 
-#[derive(Debug)]
-struct PatchTarget {
-    entry: EntryNode,
-    key_schema: KeySchema,
-    strict_keys: bool,
+/// Reads a patch of the item of this key, with sentences for `.ddb/warnings.ndjson`.
+fn read_patch(
+    text: &[u8],
+    key: &Key,
+    schema: &KeySchema,
+    strict: bool,
+) -> Result<(MergePatch, Vec<String>)> {
+    let mut patch = parse_patch(text).map_err(FsError::Json)?;
+    if patch.looks_like_dynamodb_json() {
+        return Err(FsError::Body(
+            "this looks like DynamoDB JSON; a patch is plain JSON".to_owned(),
+        ));
+    }
+    let mut warnings = Vec::new();
+    let values = std::iter::once(&key.partition).chain(&key.sort);
+    for (attribute, value) in schema.attributes().zip(values) {
+        warnings.extend(take_key(&mut patch, &attribute.name, value, strict)?);
+    }
+    Ok((patch, warnings))
 }
 
-impl TextTarget for PatchTarget {
-    type Request = MergePatch;
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<MergePatch>> {
-        let mut request = parse_patch(text).map_err(FsError::Json)?;
-        if request.looks_like_dynamodb_json() {
-            return Err(FsError::Body(
-                "this looks like DynamoDB JSON; a patch is plain JSON".to_owned(),
-            ));
-        }
-        let key = self.entry.key();
-        let mut warnings = Vec::new();
-        for (attribute, value) in self
-            .key_schema
-            .attributes()
-            .zip(std::iter::once(&key.partition).chain(&key.sort))
-        {
-            warnings.extend(self.take_key(&mut request, &attribute.name, value)?);
-        }
-        Ok(Commit { request, warnings })
-    }
-
-    fn is_statement(&self) -> bool {
-        true
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "The item is unchanged."
-    }
-}
-
-impl PatchTarget {
-    /// Takes the key, which the file's name determines, out of the patch. Returns a warning when
-    /// the patch had another.
-    fn take_key(
-        &self,
-        patch: &mut MergePatch,
-        name: &str,
-        value: &AttributeValue,
-    ) -> Result<Option<String>> {
-        match patch.0.remove(name) {
-            None => Ok(None),
-            Some(MemberPatch::Set(given)) if given == *value => Ok(None),
-            Some(MemberPatch::Remove) => Err(FsError::Body(format!(
-                "`{name}` is part of the key: it cannot be removed"
-            ))),
-            Some(_) if self.strict_keys => Err(FsError::Body(format!(
-                "`{name}` in the body differs from the key that the file's name says"
-            ))),
-            Some(_) => Ok(Some(format!(
-                "`{name}` in the body differs from the file's name; the name's key stays"
-            ))),
-        }
-    }
-}
-
-impl ExecuteText for PatchTarget {
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: MergePatch, reply: VersionReply) {
-        let (entry, schema) = {
-            let state = open.state.lock();
-            (
-                state.writer.target().entry.clone(),
-                state.writer.target().key_schema.clone(),
-            )
-        };
-        let merge = PatchMerge {
-            entry,
-            schema,
-            patch,
-            writer: open.writer(),
-        };
-        merge.attempt(host, TRIES_MAX, reply);
+/// Takes the key, which the file's name determines, out of the patch. Returns a warning when the
+/// patch had another.
+fn take_key(
+    patch: &mut MergePatch,
+    name: &str,
+    value: &AttributeValue,
+    strict: bool,
+) -> Result<Option<String>> {
+    match patch.0.remove(name) {
+        None => Ok(None),
+        Some(MemberPatch::Set(given)) if given == *value => Ok(None),
+        Some(MemberPatch::Remove) => Err(FsError::Body(format!(
+            "`{name}` is part of the key: it cannot be removed"
+        ))),
+        Some(_) if strict => Err(FsError::Body(format!(
+            "`{name}` in the body differs from the key that the file's name says"
+        ))),
+        Some(_) => Ok(Some(format!(
+            "`{name}` in the body differs from the file's name; the name's key stays"
+        ))),
     }
 }
 
@@ -197,7 +165,7 @@ impl PatchMerge {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
                     // Read again on another thread: this one is the committer.
                     let host = host_clone.clone();
-                    host_clone.run_short(Box::new(move || self.attempt(&host, tries - 1, reply)));
+                    host_clone.run_short(move || self.attempt(&host, tries - 1, reply));
                 }
                 outcome => reply.complete(outcome),
             }),
@@ -217,110 +185,71 @@ An item that is not there is made, unless the update only removes.
 pub struct UpdateFile(pub EntryNode);
 
 impl NodeOps for UpdateFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_>) -> Result<Vec<u8>> {
         Ok(UPDATE_USAGE
             .replace("{spelling}", literals::SYNTAX_HELP)
             .into_bytes())
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let key_schema = host.mount.schema(self.0.table())?.key.clone();
-        let target = UpdateTarget {
-            entry: self.0.clone(),
-            key_schema,
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let entry = self.0.clone();
+        let schema = at.mount.schema(entry.table())?.key.clone();
+        let read = move |text: &[u8]| {
+            let text = utf8(text)?;
+            let key = entry.key().to_item(&schema);
+            let request = if is_json(text) {
+                json_request(text, entry.table(), key)?
+            } else {
+                expression_request(text, entry.table().clone(), key)?
+            };
+            let entry = entry.clone();
+            Ok(action(move |host, writer, reply| {
+                execute(host, &entry, writer, request, reply)
+            }))
         };
-        Ok(open_text(
-            node.ino(),
-            node.path.clone(),
-            host.mount.caller,
-            flags,
-            target,
-            None,
-        ))
+        let file = TextFile::new("The item is unchanged.", read)
+            .with_check(|| LineCheck::once((), judge))
+            .statement();
+        Ok(open_text(at.node.place(), &at, flags, None, file))
     }
 }
 
-#[derive(Debug)]
-struct UpdateTarget {
-    entry: EntryNode,
-    key_schema: KeySchema,
+fn expression_request(text: &str, table: TableName, key: Item) -> Result<UpdateItemRequest> {
+    let extracted = extract(text)?;
+    let update = extracted
+        .update
+        .map_or(UpdateParameter::None, UpdateParameter::Expression);
+    let condition = extracted
+        .condition
+        .map_or(ConditionParameter::None, ConditionParameter::Expression);
+    Ok(UpdateItemRequest {
+        condition,
+        ..UpdateItemRequest::new(table, key, update, extracted.placeholders)
+    })
 }
 
-impl TextTarget for UpdateTarget {
-    type Request = UpdateItemRequest;
-
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateItemRequest>> {
-        let text = std::str::from_utf8(text)
-            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
-        let request = if is_json(text) {
-            self.json_request(text)?
-        } else {
-            self.expression_request(text)?
-        };
-        Ok(Commit {
-            request,
-            warnings: Vec::new(),
-        })
-    }
-
-    fn check(&self) -> Box<dyn TextCheck> {
-        Box::new(LineCheck::once((), judge))
-    }
-
-    fn is_statement(&self) -> bool {
-        true
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "The item is unchanged."
-    }
-}
-
-impl UpdateTarget {
-    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest> {
-        let extracted = extract(text)?;
-        let key = self.entry.key().to_item(&self.key_schema);
-        let update = extracted
-            .update
-            .map_or(UpdateParameter::None, UpdateParameter::Expression);
-        let condition = extracted
-            .condition
-            .map_or(ConditionParameter::None, ConditionParameter::Expression);
-        let table = self.entry.table().clone();
-        Ok(UpdateItemRequest {
-            condition,
-            ..UpdateItemRequest::new(table, key, update, extracted.placeholders)
-        })
-    }
-
-    fn json_request(&self, text: &str) -> Result<UpdateItemRequest> {
-        let mut json: Value = Document::parse_value(text.as_bytes())
-            .map_err(|error| FsError::Body(error.to_string()))?;
-        let key = self.entry.key().to_item(&self.key_schema);
-        if let Some(members) = json.as_object_mut() {
-            members
-                .entry("TableName")
-                .or_insert_with(|| Value::String(self.entry.table().to_string()));
-            if !members.contains_key("Key") {
-                members.insert("Key".to_owned(), to_json(&key)?);
-            }
+fn json_request(text: &str, table: &TableName, key: Item) -> Result<UpdateItemRequest> {
+    let mut json: Value =
+        Document::parse_value(text.as_bytes()).map_err(|error| FsError::Body(error.to_string()))?;
+    if let Some(members) = json.as_object_mut() {
+        members
+            .entry("TableName")
+            .or_insert_with(|| Value::String(table.to_string()));
+        if !members.contains_key("Key") {
+            members.insert("Key".to_owned(), to_json(&key)?);
         }
-        let request = wire::request::<UpdateItemRequest>(Document::from_value(&json).root())?;
-        if request.table_name != *self.entry.table() || request.key != key {
-            return Err(FsError::Body(
-                "TableName and Key come from the file's name; leave them out".to_owned(),
-            ));
-        }
-        Ok(request)
     }
+    let request = wire::request::<UpdateItemRequest>(Document::from_value(&json).root())?;
+    if request.table_name != *table || request.key != key {
+        return Err(FsError::Body(
+            "TableName and Key come from the file's name; leave them out".to_owned(),
+        ));
+    }
+    Ok(request)
 }
 
 /// Returns the item as a DynamoDB JSON value.
-fn to_json(item: &crate::model::Item) -> Result<Value, FsError> {
+fn to_json(item: &Item) -> Result<Value, FsError> {
     let mut text = Vec::new();
     dynamodb_json::write_item(item, &mut text);
     serde_json::from_slice(&text).map_err(|_| FsError::Internal)
@@ -391,18 +320,6 @@ fn ends_early(error: &Error, extracted: &ApiUpdate) -> bool {
             }
         }
         _ => false,
-    }
-}
-
-impl ExecuteText for UpdateTarget {
-    fn execute(
-        host: &Host,
-        open: &Arc<OpenText<Self>>,
-        request: UpdateItemRequest,
-        reply: VersionReply,
-    ) {
-        let entry = open.state.lock().writer.target().entry.clone();
-        execute(host, &entry, open.writer(), request, reply);
     }
 }
 

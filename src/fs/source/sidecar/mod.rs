@@ -12,7 +12,6 @@
 
 use super::entry;
 use crate::codec::{digest::hex, key::partition_digest};
-use crate::database::EntryStat;
 use crate::fs::{
     node::special::Feature,
     open::prelude::*,
@@ -83,12 +82,12 @@ struct CasJsonFile(EntryNode, Version);
 impl NodeOps for CasJsonFile {
     /// Returns the attributes of the item, whatever its version: a write to a replaced version must
     /// fail with a reason.
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
-        entry::attr(mount, &self.0)
+    fn attr(&self, at: At<'_>) -> Result<Attr, FsError> {
+        entry::attr(&at, &self.0)
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        let (text, stat) = entry::text(mount, &self.0)?;
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        let (text, stat) = entry::text(&at, &self.0)?;
         if stat.version == self.1 {
             Ok(text)
         } else {
@@ -96,9 +95,9 @@ impl NodeOps for CasJsonFile {
         }
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
-        let caller = host.mount.caller;
-        let target = entry::target(&host.mount, &Node::Entry(Box::new(self.0.clone())))?;
+    fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
+        let caller = at.mount.caller;
+        let target = entry::target(&at.mount, &Node::Entry(Box::new(self.0.clone())))?;
         let writer = ItemTextWriter::stream_replacing(
             target,
             Opener {
@@ -108,8 +107,8 @@ impl NodeOps for CasJsonFile {
             self.1,
         );
         Ok(Handle::Item(Arc::new(OpenText::new(
-            node.ino(),
-            node.path.clone(),
+            at.node.ino(),
+            at.node.path.clone(),
             caller.pid,
             writer,
         ))))
@@ -121,72 +120,40 @@ impl NodeOps for CasJsonFile {
 struct MetaFile(EntryNode);
 
 impl NodeOps for MetaFile {
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
-        Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
+    fn modified_ms(&self, at: At<'_>) -> Result<u64> {
+        Ok(entry::stat(&at, &self.0.source, &self.0.key)?.modified_ms)
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        Ok(ItemMeta::of(mount, &self.0)?.to_json().into_bytes())
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        Ok(ItemMeta::of(&at, &self.0)?.to_json().into_bytes())
     }
 }
 
-/// Metadata of one version of an item.
+/// Metadata of one version of an item: its key as plain JSON, and the rest.
 #[derive(Debug)]
-pub struct ItemMeta {
-    /// The key as plain JSON.
-    key: String,
-    path: String,
-    stat: EntryStat,
-    /// The digest of the partition key, which orders the table.
-    hash: String,
-    /// The partition's name in `partitions/`.
-    partition: Option<String>,
-    /// Name and path below the mount of each index entry.
-    indexes: Vec<(String, String)>,
-    /// The attribute of time to live, where it is enabled, and the item's value of it.
-    ttl: Option<(String, Option<AttributeValue>)>,
-}
-
-/// A function that reads one of them.
-type MetaField = fn(&ItemMeta) -> Option<String>;
-
-/// The extended attributes of an item. Facts of the table's physical layout on an item belong here
-/// too.
-const META_FIELDS: [(&str, MetaField); 9] = [
-    ("key", |facts| Some(facts.key.clone())),
-    ("etag", |facts| Some(facts.stat.version.to_string())),
-    ("size", |facts| Some(facts.stat.item_bytes.to_string())),
-    ("rcu", |facts| Some(units(facts.read_units()))),
-    ("wcu", |facts| Some(facts.write_units().to_string())),
-    ("hash", |facts| Some(facts.hash.clone())),
-    ("partition", |facts| facts.partition.clone()),
-    ("ttl", |facts| facts.expires()),
-    ("indexes", |facts| {
-        let names: Vec<&str> = facts
-            .indexes
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
-        Some(names.join(" "))
-    }),
-];
+pub struct ItemMeta(String, Value);
 
 impl ItemMeta {
     fn of(mount: &Mount, entry: &EntryNode) -> Result<Self> {
         let (item, stat) = entry::load(mount, entry)?;
         let schema = mount.schema(entry.table())?;
         let key = entry.key().to_item(&schema.key);
-        let names = schema.key.names();
-        let hash = partition_digest(&[&entry.key().partition]);
-        Ok(Self {
-            key: plain_json::line(&key, &names),
-            path: mount.display_path(&Node::Entry(Box::new(entry.clone()))),
-            stat,
-            hash: hex(&hash),
-            partition: partition_of(mount, entry),
-            indexes: index_entries(mount, &schema, entry, &item),
-            ttl: time_to_live(mount, entry, &item)?,
-        })
+        let bytes = stat.item_bytes as usize;
+        let units = |unit_bytes| bytes.div_ceil(unit_bytes).max(1);
+        let read = units(READ_UNIT_BYTES);
+        let facts = json!({
+            "path": mount.display_path(&Node::Entry(Box::new(entry.clone()))),
+            "etag": stat.version.to_string(),
+            "size": stat.item_bytes,
+            "modified_ms": stat.modified_ms,
+            // Half of it is exact: capacity units are at most 100.
+            "capacity": {"read": read as f64 / 2.0, "read_consistent": read, "write": units(WRITE_UNIT_BYTES)},
+            "hash": hex(&partition_digest(&[&entry.key().partition])),
+            "partition": partition_of(mount, entry),
+            "indexes": index_entries(mount, &schema, entry, &item),
+            "ttl": time_to_live(mount, entry, &item)?,
+        });
+        Ok(Self(plain_json::line(&key, &schema.key.names()), facts))
     }
 
     /// Returns the metadata of the item that a node stands for.
@@ -204,55 +171,34 @@ impl ItemMeta {
     /// Returns the value of `user.ddb.<name>`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
-        META_FIELDS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .and_then(|(_, value)| value(self))
-    }
-
-    /// Returns the units of a strongly consistent read; an eventually consistent one takes half of
-    /// it.
-    fn read_units(&self) -> usize {
-        (self.stat.item_bytes as usize)
-            .div_ceil(READ_UNIT_BYTES)
-            .max(1)
-    }
-
-    fn write_units(&self) -> usize {
-        (self.stat.item_bytes as usize)
-            .div_ceil(WRITE_UNIT_BYTES)
-            .max(1)
-    }
-
-    /// Returns the expiry in seconds since the epoch, as the item has it.
-    fn expires(&self) -> Option<String> {
-        match &self.ttl {
-            Some((_, Some(AttributeValue::N(number)))) => Some(number.to_string()),
-            _ => None,
+        let Self(key, facts) = self;
+        let value = match name {
+            "key" => return Some(key.clone()),
+            "indexes" => {
+                let indexes = facts[name].as_array().into_iter().flatten();
+                let names: Vec<&str> = indexes.filter_map(|index| index["name"].as_str()).collect();
+                return Some(names.join(" "));
+            }
+            "rcu" => {
+                return facts["capacity"]["read"]
+                    .as_f64()
+                    .map(|units| units.to_string());
+            }
+            "wcu" => &facts["capacity"]["write"],
+            "ttl" => &facts["ttl"]["expires"],
+            "etag" | "size" | "hash" | "partition" => &facts[name],
+            _ => return None,
+        };
+        match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            number => Some(number.to_string()),
         }
     }
 
     /// Returns one line of JSON.
     fn to_json(&self) -> String {
-        let indexes: Vec<Value> = self
-            .indexes
-            .iter()
-            .map(|(name, path)| json!({"name": name, "path": path}))
-            .collect();
-        let ttl = self.ttl.as_ref().map(|(attribute, _)| json!({"attribute": attribute, "expires": self.expires().and_then(|seconds| seconds.parse::<u64>().ok())}));
-        let rest = json!({
-            "path": self.path,
-            "etag": self.stat.version.to_string(),
-            "size": self.stat.item_bytes,
-            "modified_ms": self.stat.modified_ms,
-            "capacity": {"read": half(self.read_units()), "read_consistent": self.read_units(), "write": self.write_units()},
-            "hash": self.hash,
-            "partition": self.partition,
-            "indexes": indexes,
-            "ttl": ttl,
-        })
-        .to_string();
-        format!("{{\"key\":{},{}\n", self.key, &rest[1..])
+        format!("{{\"key\":{},{}\n", self.0, &self.1.to_string()[1..])
     }
 }
 
@@ -266,16 +212,6 @@ fn partition_of(mount: &Mount, entry: &EntryNode) -> Option<String> {
     Some(partition_name(id))
 }
 
-/// Halves the units: exact, since capacity units are at most 100.
-fn half(units: usize) -> f64 {
-    units as f64 / 2.0
-}
-
-/// Returns the units of an eventually consistent read as text: `0.5`, `1`.
-fn units(consistent: usize) -> String {
-    half(consistent).to_string()
-}
-
 /// Returns the index entries of an item: it is in an index if it has all of the index's key
 /// attributes.
 fn index_entries(
@@ -283,7 +219,7 @@ fn index_entries(
     schema: &TableSchema,
     entry_node: &EntryNode,
     item: &Item,
-) -> Vec<(String, String)> {
+) -> Vec<Value> {
     let entry = |index: &crate::model::IndexSchema| {
         let values = |attributes: &[crate::model::KeyAttribute]| {
             attributes
@@ -305,21 +241,22 @@ fn index_entries(
             key,
             form: TextForm::PlainJson,
         }));
-        Some((index.name.to_string(), mount.display_path(&node)))
+        Some(json!({"name": index.name.as_str(), "path": mount.display_path(&node)}))
     };
     schema.indexes.iter().filter_map(entry).collect()
 }
 
-fn time_to_live(
-    mount: &Mount,
-    entry: &EntryNode,
-    item: &Item,
-) -> Result<Option<(String, Option<AttributeValue>)>> {
+/// Returns the attribute of time to live, where it is enabled, and the item's time in seconds since
+/// the epoch.
+fn time_to_live(mount: &Mount, entry: &EntryNode, item: &Item) -> Result<Option<Value>> {
     let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: entry.table().clone(),
     })?;
-    Ok(described.attribute_name.map(|name| {
-        let value = item.get(&name).cloned();
-        (name, value)
+    Ok(described.attribute_name.map(|attribute| {
+        let expires = match item.get(&attribute) {
+            Some(AttributeValue::N(number)) => number.to_string().parse::<u64>().ok(),
+            _ => None,
+        };
+        json!({"attribute": attribute, "expires": expires})
     }))
 }

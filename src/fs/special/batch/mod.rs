@@ -21,7 +21,7 @@ use crate::fs::{
     mount::batch_reports::{BatchKind, BatchReport, ITEMS_BYTES_MAX},
     open::{
         dirent::FixedDir,
-        host::{context_for, record_error},
+        host::context_for,
         open_text::CallQueue,
         prelude::*,
         text::{FileCall, SpecialHandle},
@@ -64,17 +64,13 @@ fn lines_file(node: &Special, kind: BatchKind) -> Result<Node> {
 struct BatchDir;
 
 impl NodeOps for BatchDir {
-    fn resolve(&self, node: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
-        NAMES.resolve(mount, node, name)
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
+        NAMES.resolve(&at, at.node, name)
     }
 
-    fn list(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<OwnedDirent>> {
-        mount.schema(node.try_table()?)?;
-        NAMES.list(mount, node)
-    }
-
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        true
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
+        at.schema(at.node.try_table()?)?;
+        NAMES.list(&at, at.node)
     }
 }
 
@@ -82,7 +78,7 @@ impl NodeOps for BatchDir {
 struct LinesFile(BatchKind);
 
 impl NodeOps for LinesFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, _at: At<'_>) -> Result<Vec<u8>> {
         let (what, then) = match self.0 {
             BatchKind::Atomic => (
                 "items or actions, a line of JSON each",
@@ -108,33 +104,25 @@ impl NodeOps for LinesFile {
         Ok(format!("write {what}{then}, more in help\n").into_bytes())
     }
 
-    fn open_writer(&self, node: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
-        let table = node.try_table()?;
-        host.mount.schema(table)?;
+    fn open_writer(&self, at: HostAt<'_>, _flags: OpenFlags) -> Result<Handle> {
+        let table = at.node.try_table()?;
+        at.mount.schema(table)?;
         Ok(Handle::Special(Arc::new(OpenBatch::new(
             table,
             self.0,
-            node.path.clone(),
-            host.mount.caller,
+            at.node.path.clone(),
+            at.mount.caller,
         ))))
-    }
-
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        true
     }
 }
 
 struct ResultFile;
 
 impl NodeOps for ResultFile {
-    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
-        Ok(mount
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
+        Ok(at
             .batch_reports
-            .render(session_of(mount.caller.pid), node.try_table()?))
-    }
-
-    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
-        true
+            .render(session_of(at.caller.pid), at.node.try_table()?))
     }
 }
 
@@ -152,13 +140,7 @@ struct InFlight {
     waiting: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl std::fmt::Debug for InFlight {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InFlight")
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(InFlight);
 
 /// An open file that takes lines.
 ///
@@ -281,7 +263,7 @@ impl OpenBatch {
         // taken.
         turns.begin();
         drop(turns);
-        host.run_short(Box::new(move || self.execute(&host_clone, call, reply)));
+        host.run_short(move || self.execute(&host_clone, call, reply));
     }
 
     fn execute(self: Arc<Self>, host: &Host, call: FileCall, reply: Reply<()>) {
@@ -291,18 +273,10 @@ impl OpenBatch {
         let (host_then, this, of_call) = (host.clone(), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
-            let outcome = record_error(
-                &host_then,
-                of_call.name(),
-                || this.path.clone(),
-                this.call_result(&of_call),
-            );
-            let is_release = matches!(*of_call, FileCall::Release);
-            if is_release {
+            let outcome = this.call_result(&of_call);
+            if matches!(*of_call, FileCall::Release) {
                 host_then.mount.batch_reports.evict();
             }
-            // A release has no caller that sees its error; `result.json` has it.
-            let outcome = if is_release { Ok(()) } else { outcome };
             // The turn ends before the reply: the caller's next call may come before the reply has
             // returned.
             this.release_turn();
@@ -452,14 +426,10 @@ impl OpenBatch {
 
     fn get(&self, host: &Host, number: u64, text: &[u8], key: Key) {
         let source = base_source(&self.table);
-        let read = host.mount.db.text(
-            &source,
-            &EntryKey {
-                index: None,
-                base: key,
-            },
-            TextForm::PlainJson,
-        );
+        let read = host
+            .mount
+            .db
+            .text(&source, &key.into(), TextForm::PlainJson);
         match read {
             Ok(Some((item, _))) => {
                 let is_full = self

@@ -221,17 +221,8 @@ impl HelpExample {
                     sort: None,
                 },
             };
-            let is_there = self.schema.is_some()
-                && mount
-                    .db
-                    .stat(
-                        &source,
-                        &EntryKey {
-                            index: None,
-                            base: key.clone(),
-                        },
-                    )?
-                    .is_some();
+            let is_there =
+                self.schema.is_some() && mount.db.stat(&source, &key.clone().into())?.is_some();
             if !is_there {
                 return Ok(key);
             }

@@ -59,31 +59,31 @@ fn topic(node: &Special, name: &str, text: &'static str) -> Node {
 }
 
 impl NodeOps for Topics {
-    fn resolve(&self, node: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
+    fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         let found = TOPICS
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
         found
-            .map(|&(name, text)| topic(node, name, text))
+            .map(|&(name, text)| topic(at.node, name, text))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, node: &SpecialNode, _mount: &Mount) -> Result<Vec<OwnedDirent>> {
+    fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
         Ok(TOPICS
             .iter()
-            .map(|&(name, text)| to_dirent(&topic(node, name, text), name))
+            .map(|&(name, text)| to_dirent(&topic(at.node, name, text), name))
             .collect())
     }
 }
 
 impl NodeOps for HelpText {
-    fn text(&self, node: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
+    fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
         if self.text == RULES {
             return Ok(RULES.into());
         }
         example::render(
-            mount,
-            &node.path,
+            &at,
+            &at.node.path,
             self.source.as_ref(),
             &self.text.replace("{clauses}\n", &all_names()),
         )

@@ -261,10 +261,7 @@ fn table_name(table: &TableName) -> NodeName {
 fn item_name(table: &TableName, key: &Key) -> NodeName {
     node_name(&EntryNode {
         source: base_source(table),
-        key: EntryKey {
-            index: None,
-            base: key.clone(),
-        },
+        key: key.clone().into(),
         form: TextForm::PlainJson,
     })
 }

@@ -79,14 +79,7 @@ pub struct KernelCache {
     pub counters: KernelCacheCounters,
 }
 
-impl std::fmt::Debug for KernelCache {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KernelCache")
-            .field("is_on", &self.is_on)
-            .field("told", &self.counters)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(KernelCache);
 
 /// The cache as the store and the database hold it: it has the lease, and observes commits.
 struct CacheHandle(Weak<KernelCache>);
@@ -307,11 +300,7 @@ pub struct KernelConnection {
     pub store: StorePages,
 }
 
-impl std::fmt::Debug for KernelConnection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KernelConnection").finish_non_exhaustive()
-    }
-}
+opaque_debug!(KernelConnection);
 
 /// The counters of the cache, for `.ddb/stats.json`.
 #[derive(Debug, Default)]
