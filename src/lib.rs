@@ -103,6 +103,17 @@
 // `cli::exit` prints: a reader that ends early is no failure, and no control characters reach a terminal.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+/// Implements `Debug` by the name alone, for a type that holds functions, services or secrets.
+macro_rules! opaque_debug {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($type))
+            }
+        }
+    };
+}
+
 pub mod cli;
 pub mod codec;
 pub mod database;

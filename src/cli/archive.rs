@@ -175,10 +175,7 @@ fn write(
         BufWriter::new(File::create(path).map_err(CliError::at(path))?),
         Compression::default(),
     );
-    let source = SourceName {
-        table: table.clone(),
-        index: None,
-    };
+    let source = SourceName::from(table.clone());
     let entries = EntryRange::Collection {
         partition: vec![range.partition.clone()],
         sort_prefix: None,

@@ -14,6 +14,18 @@ pub struct SourceName {
     pub index: Option<IndexName>,
 }
 
+impl From<TableName> for SourceName {
+    fn from(table: TableName) -> Self {
+        Self { table, index: None }
+    }
+}
+
+impl From<Key> for EntryKey {
+    fn from(base: Key) -> Self {
+        Self { index: None, base }
+    }
+}
+
 /// The partition key of a table (one value) or index (one to four).
 pub type PartitionKey = Vec<AttributeValue>;
 
@@ -100,7 +112,7 @@ pub struct Collection {
 }
 
 /// The range of entries that a listing walks, in the source's key order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum EntryRange {
     /// The whole source, in hash order.
     All,

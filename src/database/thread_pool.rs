@@ -37,13 +37,7 @@ struct PoolShared {
     wakeup: Condvar,
 }
 
-impl std::fmt::Debug for PoolShared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(PoolShared);
 
 #[derive(Default)]
 struct PoolState {

@@ -71,13 +71,7 @@ pub struct HttpService {
     pub slow_log: Option<Arc<SlowLog>>,
 }
 
-impl std::fmt::Debug for HttpService {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Service")
-            .field("gate", &self.origin_policy)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(HttpService);
 
 impl HttpService {
     /// Answers one request, whatever happens. `stranger` is the reason to refuse a peer that is not

@@ -2,7 +2,6 @@
 //! `connections` limits connections, `route` handles their requests.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::sync::Arc;
@@ -100,13 +99,7 @@ pub struct RunningServer {
     runtime: Option<Runtime>,
 }
 
-impl fmt::Debug for RunningServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningServer")
-            .field("addr", &self.addr)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(RunningServer);
 
 /// The number of connections that wait to be accepted. Linux drops the SYN of more, and a client
 /// sends it again after a second: std's 128 are too few for a burst of a client with many threads.

@@ -78,14 +78,8 @@ pub struct Credentials {
     secret: String,
 }
 
-/// Omits the secret: debug output ends in logs.
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("access_key", &self.access_key)
-            .finish_non_exhaustive()
-    }
-}
+// The secret is omitted: debug output ends in logs.
+opaque_debug!(Credentials);
 
 /// The error of a text that is not `ACCESS_KEY:SECRET`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -156,7 +156,7 @@ impl fmt::Display for DocumentPath {
 }
 
 /// A range of positions in hash order, and of sort keys within one collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HashRange {
     /// The digest of the partition key and, within a collection, the sort order.
     pub from: Vec<u8>,

@@ -66,11 +66,7 @@ pub struct ResponseCompletion {
     callback: Box<dyn FnOnce(BodyFn) + Send>,
 }
 
-impl std::fmt::Debug for ResponseCompletion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Answered")
-    }
-}
+opaque_debug!(ResponseCompletion);
 
 impl ResponseCompletion {
     /// Returns a completion that calls `callback`, which must not block.

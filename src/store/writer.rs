@@ -78,11 +78,7 @@ pub(super) struct WriterThread {
     thread: Mutex<Option<Worker>>,
 }
 
-impl std::fmt::Debug for WriterThread {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Writer").finish_non_exhaustive()
-    }
-}
+opaque_debug!(WriterThread);
 
 impl WriterThread {
     pub fn start(backend: Arc<dyn Backend>) -> Result<Self, StoreError> {

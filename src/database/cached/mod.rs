@@ -59,13 +59,7 @@ pub struct CachedDatabase {
     pages: PageCache,
 }
 
-impl std::fmt::Debug for CachedDatabase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CachedDatabase")
-            .field("counters", &self.counters())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(CachedDatabase);
 
 impl CachedDatabase {
     /// Creates a cache before `inner`.

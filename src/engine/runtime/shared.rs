@@ -47,13 +47,7 @@ pub struct EngineShared {
     pub(crate) started_ms: u64,
 }
 
-impl std::fmt::Debug for EngineShared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(EngineShared);
 
 impl EngineShared {
     /// Returns the time by the clock of the options.

@@ -123,14 +123,7 @@ pub struct DirectoryStream {
     pub failed_at: Option<u64>,
 }
 
-impl std::fmt::Debug for DirectoryStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DirectoryStream")
-            .field("before", &self.before)
-            .field("window", &self.window_len())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(DirectoryStream);
 
 impl DirectoryStream {
     /// Makes a stream at its beginning. `dot_inodes` are the inode numbers of "." and "..".

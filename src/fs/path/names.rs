@@ -198,13 +198,7 @@ pub fn entry_path(key: &EntryKey, form: TextForm) -> String {
 pub fn item_path(key: &Key) -> String {
     format!(
         "{ITEMS_NAME}/{}",
-        entry_path(
-            &EntryKey {
-                index: None,
-                base: key.clone()
-            },
-            TextForm::PlainJson
-        )
+        entry_path(&EntryKey::from(key.clone()), TextForm::PlainJson)
     )
 }
 

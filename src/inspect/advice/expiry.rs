@@ -40,10 +40,7 @@ pub fn items_over(
     attribute: &str,
     now_ms: u64,
 ) -> Result<u64, Error> {
-    let source = SourceName {
-        table: table.clone(),
-        index: None,
-    };
+    let source = SourceName::from(table.clone());
     let mut over = 0;
     each_record(database, &source, None, WALKED_MAX, &mut |record| {
         let value = record.attribute(attribute)?;

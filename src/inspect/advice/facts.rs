@@ -140,10 +140,7 @@ impl TableFacts {
                 });
             }
         }
-        let source = SourceName {
-            table: table.clone(),
-            index: None,
-        };
+        let source = SourceName::from(table.clone());
         let table = source_facts(database, &source, schema.key.sort.is_some())?;
         let sizes = item_sizes(database, &source)?;
         let sample_items = u32::try_from(SAMPLE_BYTES_MAX / table.mean_bytes().max(1))
@@ -295,10 +292,7 @@ fn read_growth(
     let Some(layout) = database.layout().filter(|_| has_local) else {
         return Ok(None);
     };
-    let source = SourceName {
-        table: schema.name.clone(),
-        index: None,
-    };
+    let source = SourceName::from(schema.name.clone());
     let Some(largest) = layout.big_collections(&source, 1)?.into_iter().next() else {
         return Ok(None);
     };

@@ -275,16 +275,7 @@ fn are(items: u64) -> String {
 
 fn item_path(facts: &TableFacts, key: &Key) -> String {
     let table = facts.name();
-    format!(
-        "{}.json",
-        item_stem(
-            table,
-            &EntryKey {
-                index: None,
-                base: key.clone()
-            }
-        )
-    )
+    format!("{}.json", item_stem(table, &EntryKey::from(key.clone())))
 }
 
 /// Returns the cost of a new item of mean size for the table and each index; an index costs nothing

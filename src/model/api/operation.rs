@@ -32,13 +32,13 @@ pub enum OperationKind {
 /// Calls `$with!` with the rows of all operations, which stand in the files of their families:
 ///
 /// ```text
-/// kind  remote  name     method    request            response           how it is served
-/// Read  Custom  GetItem  get_item (GetItemRequest) -> GetItemResponse   [parsed_by(RequestParser::Read)];
+/// kind  remote     name     method    request            response           how it is served
+/// Read  Completed  GetItem  get_item (GetItemRequest) -> GetItemResponse   [parsed_by(RequestParser::Read)];
 /// ```
 ///
 /// - An [`OperationKind`].
 /// - How a client requests it of another service: `Forwarded` as it is declared, `Charged` the same with `ReturnConsumedCapacity`, `Custom` by
-///   the function of the method's name in `database::remote::client::requests`, `LocalOnly` not at all.
+///   the function of the method's name in `database::remote::client::requests`, `Completed` by it with `ReturnConsumedCapacity`, `LocalOnly` not at all.
 /// - The API's name of it, and the name of the method that every `Database` and the engine have for it.
 /// - If it has any, the properties with which `protocol` serves it: methods of its `Operation` such as `long()`, or `unnamed`, which is not served
 ///   under this name.
@@ -185,13 +185,7 @@ impl std::fmt::Debug for Gathering {
     }
 }
 
-impl std::fmt::Debug for CallContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallContext")
-            .field("wait", &self.wait)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(CallContext);
 
 impl CallContext {
     /// Returns the context of a part of a bulk load.

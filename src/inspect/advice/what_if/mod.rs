@@ -123,10 +123,7 @@ pub fn try_on(
     let Some(description) = database.describe(table)? else {
         return Ok(None);
     };
-    let source = SourceName {
-        table: table.clone(),
-        index: None,
-    };
+    let source = SourceName::from(table.clone());
     let traffic = facts::read_traffic(database, &description)?;
     let spread = Spread::read(database, &source, traffic.as_ref(), description.at_ms)?;
     let mut designs = designs(&description.schema, change);
@@ -149,7 +146,7 @@ pub fn try_on(
             let (count, example) = design.unfit.entry(reason).or_default();
             *count += 1;
             if example.is_empty() {
-                let stem = |base| item_stem(table, &EntryKey { index: None, base });
+                let stem = |base| item_stem(table, &EntryKey::from(base));
                 let item = record.attributes(&|name| key.contains(name))?;
                 *example = item.key(key).map(stem).unwrap_or_default();
             }
