@@ -171,17 +171,15 @@ pub fn run_copy(
 ) -> Result<CommandResult, CliError> {
     warn(limits);
     let estimate = plan.estimate();
-    let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
+    let (items, bytes) = (items(estimate.items), HumanBytes(estimate.bytes));
     warn(format_args!(
-        "{action}: about {items} {}, {bytes}; {}",
-        noun(estimate.items, "item"),
+        "{action}: about {items}, {bytes}; {}",
         cost.text(&estimate.left)
     ));
     if let Some(earlier) = plan.earlier_counts() {
         warn(format_args!(
-            "goes on where it was stopped, after {} {}",
-            HumanCount(earlier.items),
-            noun(earlier.items, "item")
+            "goes on where it was stopped, after {}",
+            self::items(earlier.items)
         ));
     }
     if let Err(error) = &plan.ttl_attribute {
@@ -197,28 +195,36 @@ pub fn run_copy(
     let tally = tally(&bar, cost, || ())?;
     let outcome = with_bars(&bar, |report, watch| plan.run(&tally, report, watch));
     let counts = tally.counts();
-    let summary = format!(
-        "{} {} {past_action}; {}",
-        HumanCount(counts.items - counts.rejected),
-        noun(counts.items - counts.rejected, "item"),
-        cost.text(&counts)
-    );
+    let taken = self::items(counts.items - counts.rejected);
+    let summary = format!("{taken} {past_action}; {}", cost.text(&counts));
+    finish(outcome, &counts, summary)
+}
+
+/// Formats a count of items: `1,250 items`.
+pub fn items(count: u64) -> String {
+    format!("{} {}", HumanCount(count), noun(count, "item"))
+}
+
+/// Prints the end of a copy or sync.
+pub fn finish(
+    outcome: Result<CopyOutcome, CopyError>,
+    counts: &CopyCounts,
+    mut summary: String,
+) -> Result<CommandResult, CliError> {
     let goes_on = "the same command goes on from here";
-    let result = match outcome {
-        Ok(CopyOutcome::Whole) if counts.rejected == 0 => {
-            return print_text(&format!("{summary}\n")).map(|()| CommandResult::Done);
-        }
-        Ok(CopyOutcome::Whole) => format!(
-            "{summary}; the table does not take {} {}\n",
-            HumanCount(counts.rejected),
-            noun(counts.rejected, "item")
-        ),
-        Ok(CopyOutcome::Stopped) => format!("stopped: {summary}; {goes_on}\n"),
-        Err(error) if counts.items == 0 => return Err(error.into()),
+    if counts.rejected > 0 {
+        summary += &format!("; the table does not take {}", items(counts.rejected));
+    }
+    match outcome {
+        Ok(CopyOutcome::Whole) => print_text(&format!("{summary}\n"))?,
+        Ok(CopyOutcome::Stopped) => print_text(&format!("stopped: {summary}; {goes_on}\n"))?,
+        Err(error) if *counts == CopyCounts::default() => return Err(error.into()),
         Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
-    };
-    print_text(&result)?;
-    Ok(CommandResult::Failed)
+    }
+    Ok(match outcome {
+        Ok(CopyOutcome::Whole) if counts.rejected == 0 => CommandResult::Done,
+        _ => CommandResult::Failed,
+    })
 }
 
 /// Runs a copy or sync with a bar for the items and one for each index that is made after them.

@@ -5,16 +5,13 @@ use indicatif::HumanCount;
 
 use super::copy_commands::{self, CopyArgs};
 use super::data_dir::OpenData;
-use super::exit::{print_text, warn};
+use super::exit::warn;
 use super::load;
 use super::load_files::{self, InputFiles};
 use super::prelude::*;
 use super::progress::ProgressLine;
 use crate::codec::calendar;
-use crate::codec::count::noun;
-use crate::database::copies::copy::{
-    CopyOptions, CopyOutcome, CopyPlan, ExistingTargetMode, ExportedItems,
-};
+use crate::database::copies::copy::{CopyOptions, CopyPlan, ExistingTargetMode, ExportedItems};
 use crate::database::copies::journal::{self, CopyCounts};
 use crate::database::copies::origin::CopyOrigin;
 use crate::database::copies::sync::{SyncOptions, SyncPlan};
@@ -125,26 +122,9 @@ pub fn run(
         plan.run(args.segments, &tally, report, watch)
     });
     let counts = tally.counts();
-    let mut summary = format!(
-        "{} {} put, {} deleted; {}",
-        HumanCount(counts.put),
-        noun(counts.put, "item"),
-        HumanCount(counts.deleted),
-        cost.text(&counts)
-    );
-    if counts.rejected > 0 {
-        summary += &format!("; the table does not take {}", HumanCount(counts.rejected));
-    }
-    let goes_on = "the same command goes on";
-    match outcome {
-        Ok(CopyOutcome::Whole) => print_text(&format!("{summary}\n"))?,
-        Ok(CopyOutcome::Stopped) => print_text(&format!("stopped: {summary}; {goes_on}\n"))?,
-        Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
-    }
-    Ok(match outcome {
-        Ok(CopyOutcome::Whole) if counts.rejected == 0 => CommandResult::Done,
-        _ => CommandResult::Failed,
-    })
+    let (put, deleted) = (copy_commands::items(counts.put), HumanCount(counts.deleted));
+    let summary = format!("{put} put, {deleted} deleted; {}", cost.text(&counts));
+    copy_commands::finish(outcome, &counts, summary)
 }
 
 const PULL_HELP: &str = "\

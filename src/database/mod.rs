@@ -8,7 +8,7 @@
 //! local/    the embedded engine as both traits      entries  keys, ranges and counters of Browse     cancel       cancellation tokens, backoff
 //! remote/   a remote service as both traits         layout   trait Layout: metrics and partitions    thread_pool  a small thread pool
 //! cached/   a DAX-like cache before a Database      samples  the example tables                      lru_map      LRU maps
-//! copies/   copies and comparisons of tables        prelude  common imports
+//! copies/   copies and comparisons of tables        prelude  common imports                             ttl_map      maps of recent events
 //! ```
 
 pub mod cached;
@@ -23,6 +23,7 @@ pub mod prelude;
 pub mod remote;
 pub mod samples;
 pub mod thread_pool;
+pub mod ttl_map;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -84,11 +85,7 @@ impl DeferredCharge {
     }
 }
 
-impl std::fmt::Debug for DeferredCharge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DeferredCharge")
-    }
-}
+opaque_debug!(DeferredCharge);
 
 /// Generates a blocking method for each operation of the table.
 macro_rules! blocking_methods {
@@ -126,14 +123,10 @@ pub trait Database: Send + Sync {
 
     /// Returns the description of a table, or `None` if there is no such table.
     fn find_table(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
-        match self.describe_table(DescribeTableRequest {
+        let request = DescribeTableRequest {
             table_name: table.clone(),
-        }) {
-            Ok(response) => Ok(Some(response.table)),
-            Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => Ok(None),
-            Err(error) if error.exception() == "ResourceNotFoundException" => Ok(None),
-            Err(error) => Err(error),
-        }
+        };
+        found(self.describe_table(request).map(|response| response.table))
     }
 
     /// Reads items of several tables.
@@ -186,6 +179,16 @@ pub trait Database: Send + Sync {
     }
 }
 
+/// Takes the error of a table that does not exist for `None`.
+pub(crate) fn found<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => Ok(None),
+        Err(error) if error.exception() == "ResourceNotFoundException" => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// A function that reads a page and passes on its rows.
 type ReadPage<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<Page, Error> + 'a;
 
@@ -221,6 +224,28 @@ pub(crate) fn run_blocking<T: Send + 'static>(
     receiver
         .recv()
         .unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
+}
+
+/// Writes one item by a request of its own.
+pub(crate) fn write_alone(
+    database: &dyn Database,
+    context: CallContext,
+    table: &TableName,
+    write: WriteRequest,
+) -> Result<ConsumedCapacity, Error> {
+    let table = table.clone();
+    match write {
+        WriteRequest::Put(item) => {
+            let request = PutItemRequest::new(table, item);
+            let start = |done| database.start(Call::PutItem(request, done));
+            run_blocking(context, start).map(|response| response.consumed_capacity)
+        }
+        WriteRequest::Delete(key) => {
+            let request = DeleteItemRequest::new(table, key);
+            let start = |done| database.start(Call::DeleteItem(request, done));
+            run_blocking(context, start).map(|response| response.consumed_capacity)
+        }
+    }
 }
 
 /// The reads and changes of the filesystem view that are not operations. Every call is one
@@ -358,10 +383,14 @@ pub trait Browse: Database {
     /// recorded.
     fn absences(
         &self,
-        source: &SourceName,
-        only_refused: bool,
-        visit: &mut Visit<'_, AbsentEntry>,
-    ) -> Result<(), Error>;
+        _source: &SourceName,
+        _only_refused: bool,
+        _visit: &mut Visit<'_, AbsentEntry>,
+    ) -> Result<(), Error> {
+        Err(Error::Unavailable(
+            "which items an index leaves out is not told by the service; `ddbfs pull` the table and look there",
+        ))
+    }
 
     /// Checks if these requests to one table would succeed now, one after the other, without
     /// changing anything. Returns the index of the first that would fail, and its error. Succeeds
@@ -387,10 +416,21 @@ pub trait Browse: Database {
 
     /// Pauses or resumes the propagation of writes to a table's global indexes. Not an operation of
     /// DynamoDB.
-    fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
+    fn pause_index_propagation(&self, _table: &TableName, _is_paused: bool) -> Result<(), Error> {
+        if !self.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        Err(Error::Unavailable(
+            "a pause of indexes is not made through a remote mount; use the service's own tools for it",
+        ))
+    }
 
     /// Forgets the counted load of a table and its indexes, so that counting begins now.
-    fn count_from_now(&self, table: &TableName) -> Result<(), Error>;
+    fn count_from_now(&self, _table: &TableName) -> Result<(), Error> {
+        Err(Error::Unavailable(
+            "the counts of a remote mount begin with it and guard its budget; mount anew to begin from now",
+        ))
+    }
 
     /// Returns the saved queries of a table; empty if there is no such table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
@@ -443,7 +483,11 @@ pub trait Browse: Database {
 
     /// Returns the items of a table that expire first, at most `count`: milliseconds since the
     /// epoch, and key.
-    fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error>;
+    fn expiring(&self, _table: &TableName, _count: usize) -> Result<Vec<(u64, Key)>, Error> {
+        Err(Error::Unavailable(
+            "which items expire next is not told by the service without reading all of them; `ddbfs pull` the table and look there",
+        ))
+    }
 
     /// Waits until all writes that were acknowledged before they ended have ended; see
     /// [`Gathering::Behind`].

@@ -194,7 +194,7 @@ impl TableSchema {
     }
 
     /// Returns the indexes of one kind, in submitted order.
-    pub fn indexes_of(&self, kind: IndexKind) -> impl Iterator<Item = &IndexSchema> {
+    pub fn indexes_of(&self, kind: IndexKind) -> impl Iterator<Item = &IndexSchema> + Clone {
         self.indexes.iter().filter(move |index| index.kind == kind)
     }
 

@@ -4,13 +4,12 @@
 use std::sync::mpsc;
 
 use super::journal::CopyCounts;
-use super::scan::{ThrottleBackoff, is_throttled};
+use super::scan::ThrottleBackoff;
 use super::{CopyError, CopySide};
-use crate::database::run_blocking;
-use crate::model::api::common::ReturnConsumedCapacity;
+use crate::database::write_alone;
 use crate::model::api::{
-    BatchWriteItemRequest, BatchWriteItemResponse, Call, CallContext, Completion,
-    DeleteItemRequest, PutItemRequest, TableWrites, WriteRequest,
+    BatchWriteItemRequest, BatchWriteItemResponse, Call, CallContext, Completion, TableWrites,
+    WriteRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::error::exception::VALIDATION;
@@ -45,14 +44,7 @@ pub fn write_all(
     while !waiting.is_empty() {
         let before = waiting.len();
         waiting = write_once(side, waiting, &mut counts, on_rejected)?;
-        if waiting.len() < before {
-            patience.reset();
-        }
-        if !waiting.is_empty()
-            && !patience
-                .wait(&side.caller)
-                .map_err(|error| side.error(error))?
-        {
+        if !patience.wait_for_rest(side, before, waiting.len())? {
             // The first write alone yields the service's own error text.
             write_one(side, waiting.swap_remove(0), &mut counts, on_rejected)?;
         }
@@ -67,19 +59,15 @@ fn write_once(
     counts: &mut CopyCounts,
     on_rejected: &OnRejected<'_>,
 ) -> Result<Vec<WriteRequest>, CopyError> {
-    let batches = batches(writes);
     let mut waiting = Vec::new();
-    for (writes, outcome) in send_batches(side, batches) {
+    for (writes, outcome) in send_batches(side, batches(writes))? {
         match outcome {
             Ok(response) => {
-                counts.write_units += response
-                    .consumed_capacity
-                    .iter()
-                    .map(|of| of.total())
-                    .sum::<f64>();
+                let consumed = response.consumed_capacity.iter();
+                counts.write_units += consumed.map(|of| of.total()).sum::<f64>();
                 waiting.extend(response.unprocessed_items.into_iter().flatten());
             }
-            Err(error) if is_throttled(&error) => waiting.extend(writes),
+            Err(error) if error.is_throttled() => waiting.extend(writes),
             // One item of the batch is at fault; single writes tell which.
             Err(error) if is_item_error(&error) => {
                 writes
@@ -119,41 +107,34 @@ fn batches(writes: Vec<WriteRequest>) -> Vec<Vec<WriteRequest>> {
 }
 
 /// Sends all batches at once, so that they share commits; returns the outcome of each.
-fn send_batches(side: &CopySide, batches: Vec<Vec<WriteRequest>>) -> Vec<BatchOutcome> {
+fn send_batches(
+    side: &CopySide,
+    batches: Vec<Vec<WriteRequest>>,
+) -> Result<Vec<BatchOutcome>, CopyError> {
     let (sender, receiver) = mpsc::channel();
     let count = batches.len();
-    let mut kept: Vec<Option<Vec<WriteRequest>>> = Vec::with_capacity(count);
-    for (place, requests) in batches.into_iter().enumerate() {
-        kept.push(Some(requests.clone()));
+    for writes in batches {
         let request = BatchWriteItemRequest {
             request_items: vec![TableWrites {
                 table_name: side.table.clone(),
-                requests,
+                requests: writes.clone(),
             }],
-            return_consumed_capacity: ReturnConsumedCapacity::Indexes,
-            return_item_collection_metrics: false,
+            ..BatchWriteItemRequest::default()
         };
         let sender = sender.clone();
         // The receiver waits below, so it cannot be gone.
         let done = Completion::new(CallContext::bulk(), move |outcome| {
-            drop(sender.send((place, outcome)))
+            drop(sender.send((writes, outcome)))
         });
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);
-    let mut outcomes: Vec<BatchOutcome> = Vec::with_capacity(count);
-    for (place, outcome) in receiver {
-        let writes = kept.get_mut(place).and_then(Option::take);
-        debug_assert!(writes.is_some(), "one outcome for each batch");
-        outcomes.extend(writes.map(|writes| (writes, outcome)));
+    let outcomes: Vec<BatchOutcome> = receiver.into_iter().collect();
+    if outcomes.len() < count {
+        // The database dropped a callback without an answer.
+        return Err(side.error(StoreError::Closed));
     }
-    // The database dropped the callback without an answer.
-    outcomes.extend(
-        kept.into_iter()
-            .flatten()
-            .map(|writes| (writes, Err(StoreError::Closed.into()))),
-    );
-    outcomes
+    Ok(outcomes)
 }
 
 fn write_one(
@@ -162,28 +143,12 @@ fn write_one(
     counts: &mut CopyCounts,
     on_rejected: &OnRejected<'_>,
 ) -> Result<(), CopyError> {
-    let (table, context) = (side.table.clone(), CallContext::bulk);
-    let capacity = ReturnConsumedCapacity::Indexes;
-    let written = match &write {
-        WriteRequest::Put(item) => side.retry(|| {
-            let mut request = PutItemRequest::new(table.clone(), item.clone());
-            request.return_consumed_capacity = capacity;
-            run_blocking(context(), |done| {
-                side.database.start(Call::PutItem(request, done))
-            })
-            .map(|response| response.consumed_capacity.total())
-        }),
-        WriteRequest::Delete(key) => side.retry(|| {
-            let mut request = DeleteItemRequest::new(table.clone(), key.clone());
-            request.return_consumed_capacity = capacity;
-            run_blocking(context(), |done| {
-                side.database.start(Call::DeleteItem(request, done))
-            })
-            .map(|response| response.consumed_capacity.total())
-        }),
-    };
+    let written = side.retry(|| {
+        let context = CallContext::bulk();
+        write_alone(&*side.database, context, &side.table, write.clone())
+    });
     match written {
-        Ok(units) => counts.write_units += units,
+        Ok(consumed) => counts.write_units += consumed.total(),
         Err(CopyError::Database { error, .. }) if is_item_error(&error) => {
             let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = &write;
             counts.rejected += 1;

@@ -20,7 +20,6 @@ use crate::codec::digest::{Digest, digest};
 use crate::codec::key;
 use crate::codec::record::{self, Record, ResultRow};
 use crate::database::prelude::*;
-use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{BatchGetItemRequest, TableKeys};
 use crate::model::error::StoreError;
 use crate::model::limits::BATCH_GET_KEYS_MAX;
@@ -81,10 +80,7 @@ impl Comparison<'_> {
     /// # Errors
     /// Those of the services and of temporary files.
     pub fn run(&self, on_difference: &mut OnDifference<'_>) -> Result<(), CopyError> {
-        let sides = self
-            .sides
-            .clone()
-            .map(|side| side.for_caller(&self.progress.caller()));
+        let sides = self.sides.clone().map(|side| side.of(self.progress));
         let asking = Self {
             sides,
             key: self.key.clone(),
@@ -160,10 +156,9 @@ impl Comparison<'_> {
     }
 
     fn add_row(&self, side: &CopySide, row: ResultRow<'_>, spill: &Spill) -> Result<(), CopyError> {
-        let failed = |error: StoreError| side.error(error);
-        let key = row_key(&self.key, row).map_err(failed)?;
+        let key = side.check(row_key(&self.key, row))?;
         let key = key.ok_or_else(|| without_key(side))?;
-        let digest = content_digest(&self.key, row).map_err(failed)?;
+        let digest = side.check(content_digest(&self.key, row))?;
         spill.add(&key, &digest).map_err(io_failed)
     }
 
@@ -206,8 +201,7 @@ pub fn get_items(
         of_table.consistent_read = true;
         let request = BatchGetItemRequest {
             request_items: vec![of_table],
-            fault: None,
-            return_consumed_capacity: ReturnConsumedCapacity::Indexes,
+            ..BatchGetItemRequest::default()
         };
         let read = side.retry(|| side.database.batch_get_item(&request))?;
         let consumed = read.page.consumed_capacity.iter();
@@ -220,12 +214,7 @@ pub fn get_items(
             found.insert(key, item);
         }
         let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
-        if left.len() < waiting.len() {
-            patience.reset();
-        } else if !patience
-            .wait(&side.caller)
-            .map_err(|error| side.error(error))?
-        {
+        if !patience.wait_for_rest(side, waiting.len(), left.len())? {
             return Err(side.error(Error::Unavailable(
                 "the table gives no more items: it has no capacity left, or it is to end",
             )));

@@ -55,11 +55,7 @@ pub struct ExportedItems {
     pub load: LoadItems,
 }
 
-impl std::fmt::Debug for ExportedItems {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "an export of {}", self.exported_ms)
-    }
-}
+opaque_debug!(ExportedItems);
 
 /// An estimate of a copy, from the table's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -172,8 +168,9 @@ impl CopyPlan {
                 "the table is not the one that the copy was begun with; {restart_option} begins anew"
             )),
             // The earlier run ended before it recorded the table.
-            (None, Some(there)) if !state.head.makes => self.check_key(&there.schema.key),
-            (None, Some(there)) if there.item_count == 0 => self.check_key(&there.schema.key),
+            (None, Some(there)) if !state.head.makes || there.item_count == 0 => {
+                self.check_key(&there.schema.key)
+            }
             (None, Some(_)) => self.refuse(format!(
                 "a table was made since the copy was begun; {restart_option} begins anew"
             )),
@@ -195,7 +192,7 @@ impl CopyPlan {
                 // A read, not the counters, which may be hours old.
                 let mut request = ScanRequest::new(self.to.table.clone());
                 request.limit = Some(1);
-                let found = self.to.database.scan(&request).map_err(|error| self.to.error(error))?;
+                let found = self.to.check(self.to.database.scan(&request))?;
                 if found.page.scanned_count == 0 {
                     return Ok(());
                 }
@@ -273,12 +270,8 @@ impl CopyPlan {
         on_rejected: &OnRejected<'_>,
         watch: &mut OnIndexProgress<'_>,
     ) -> Result<CopyOutcome, CopyError> {
-        let caller = tally.caller();
-        let asking = Self {
-            from: self.from.for_caller(&caller),
-            to: self.to.for_caller(&caller),
-            ..self
-        };
+        let (from, to) = (self.from.of(tally), self.to.of(tally));
+        let asking = Self { from, to, ..self };
         CopyOutcome::of(tally.stop_on_error(|| asking.copy(tally, on_rejected, watch)))
     }
 
@@ -375,16 +368,10 @@ impl CopyPlan {
     }
 
     fn drop_target(&self) -> Result<(), CopyError> {
-        let failed = |error| self.to.error(error);
-        self.to
-            .database
-            .delete_table(DeleteTableRequest::new(self.to.table.clone()))
-            .map_err(failed)?;
-        while definition::describe(&self.to)?.is_some() {
-            self.to
-                .caller
-                .sleep(DELETED_POLL_INTERVAL)
-                .map_err(failed)?;
+        let (to, request) = (&self.to, DeleteTableRequest::new(self.to.table.clone()));
+        to.check(to.database.delete_table(request))?;
+        while definition::describe(to)?.is_some() {
+            to.check(to.caller.sleep(DELETED_POLL_INTERVAL))?;
         }
         Ok(())
     }

@@ -32,9 +32,7 @@ pub type OnIndexProgress<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
 /// # Errors
 /// An error of the service, with the side.
 pub fn describe(side: &CopySide) -> Result<Option<TableDescription>, CopyError> {
-    side.database
-        .find_table(&side.table)
-        .map_err(|error| side.error(error))
+    side.check(side.database.find_table(&side.table))
 }
 
 /// Returns the description of a table that exists.
@@ -102,11 +100,8 @@ pub fn create(
             .retain(|index| index.kind == IndexKind::Local);
         schema.settings.stream = None;
     }
-    let request = create_request(&schema).map_err(|error| target.error(error))?;
-    target
-        .database
-        .create_table(request)
-        .map_err(|error| target.error(error))?;
+    let request = target.check(create_request(&schema))?;
+    target.check(target.database.create_table(request))?;
     wait_active(target, &mut |_, _| ())
 }
 
@@ -132,9 +127,7 @@ fn wait_active(
             None if table.status == TableStatus::Active => return Ok(table),
             None => {}
         }
-        pauses
-            .wait(&target.caller)
-            .map_err(|error| target.error(error))?;
+        target.check(pauses.wait(&target.caller))?;
     }
 }
 
@@ -151,10 +144,8 @@ pub fn create_late_parts(
     let mut description = wait_active(target, watch)?;
     for index in schema.indexes_of(IndexKind::Global) {
         if description.schema.index(index.name.as_str()).is_none() {
-            update(
-                target,
-                index_request(&schema, index).map_err(|error| target.error(error))?,
-            )?;
+            let request = target.check(index_request(&schema, index))?;
+            target.check(target.database.update_table(request))?;
             description = wait_active(target, watch)?;
         }
     }
@@ -164,18 +155,10 @@ pub fn create_late_parts(
             enabled: true,
             view_type: Some(view_type),
         });
-        update(target, request)?;
+        target.check(target.database.update_table(request))?;
         wait_active(target, watch)?;
     }
     Ok(())
-}
-
-fn update(target: &CopySide, request: UpdateTableRequest) -> Result<(), CopyError> {
-    target
-        .database
-        .update_table(request)
-        .map(drop)
-        .map_err(|error| target.error(error))
 }
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
@@ -203,8 +186,7 @@ fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTabl
 /// # Errors
 /// An error of the service, with the side.
 pub fn enable_ttl(target: &CopySide, attribute_name: &str) -> Result<(), CopyError> {
-    let failed = |error| target.error(error);
-    if ttl_attribute(target).map_err(failed)?.as_deref() == Some(attribute_name) {
+    if target.check(ttl_attribute(target))?.as_deref() == Some(attribute_name) {
         return Ok(());
     }
     let specification = TimeToLiveSpecification {
@@ -215,9 +197,6 @@ pub fn enable_ttl(target: &CopySide, attribute_name: &str) -> Result<(), CopyErr
         table_name: target.table.clone(),
         specification,
     };
-    target
-        .database
-        .update_time_to_live(request)
-        .map(drop)
-        .map_err(failed)
+    let updated = target.database.update_time_to_live(request);
+    target.check(updated.map(drop))
 }

@@ -40,11 +40,7 @@ pub struct CopySide {
     pub caller: CancelToken,
 }
 
-impl std::fmt::Debug for CopySide {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name)
-    }
-}
+opaque_debug!(CopySide);
 
 /// The reason why a copy or comparison cannot go on: a sentence.
 #[derive(Debug, thiserror::Error)]
@@ -74,15 +70,9 @@ impl CopySide {
         }
     }
 
-    /// Returns the same side with cancellable waits.
-    #[must_use]
-    pub fn for_caller(self, caller: &CancelToken) -> Self {
-        let database = self.database.for_caller(caller).unwrap_or(self.database);
-        Self {
-            database,
-            caller: caller.clone(),
-            ..self
-        }
+    /// Attributes the error of an outcome to this side.
+    pub(super) fn check<T>(&self, outcome: Result<T, impl Into<Error>>) -> Result<T, CopyError> {
+        outcome.map_err(|error| self.error(error))
     }
 
     /// Attributes an error to this side.

@@ -136,9 +136,7 @@ impl CopyOrigin {
         let there = definition::existing(copy)?;
         self.to_id = Some(there.table_id);
         self.items = there.item_count;
-        self.item_version = local(copy)?
-            .last_version()
-            .map_err(|error| copy.error(error))?;
+        self.item_version = copy.check(local(copy)?.last_version())?;
         self.is_whole = true;
         Ok(())
     }
@@ -149,8 +147,8 @@ impl CopyOrigin {
     /// # Errors
     /// Those of the data directory.
     pub fn local_changes(&self, copy: &CopySide) -> Result<Option<String>, CopyError> {
-        let (local, failed) = (local(copy)?, |error| copy.error(error));
-        if local.last_version().map_err(failed)? == self.item_version {
+        let local = local(copy)?;
+        if copy.check(local.last_version())? == self.item_version {
             return Ok(None);
         }
         let table = entries(copy);
@@ -159,15 +157,14 @@ impl CopyOrigin {
             changed += u64::from(record.version() > self.item_version);
             ControlFlow::Continue(())
         };
-        let walked = local.records(&table, None, None, &mut count);
-        walked.map_err(failed)?;
+        copy.check(local.records(&table, None, None, &mut count))?;
         if changed > 0 {
             return Ok(Some(format!("{} put or changed", plural(changed, "item"))));
         }
         // A copy without a changed item lacks exactly those that were deleted.
-        let left = local.stats(&table).map_err(failed)?.entries;
+        let left = copy.check(local.stats(&table))?.entries;
         let deleted = self.items.saturating_sub(left);
-        let expires = definition::ttl_attribute(copy).map_err(failed)?.is_some();
+        let expires = copy.check(definition::ttl_attribute(copy))?.is_some();
         Ok((deleted > 0 && !expires).then(|| format!("{} deleted", plural(deleted, "item"))))
     }
 }
@@ -210,9 +207,9 @@ pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<String> 
 /// # Errors
 /// Those of the data directory.
 pub fn item_here(copy: &CopySide, base: Key) -> Result<Option<Item>, CopyError> {
-    let key = EntryKey { index: None, base };
+    let key = EntryKey::from(base);
     let text = local(copy)?.text(&entries(copy), &key, TextForm::DynamoDbJson);
-    let text = text.map_err(|error| copy.error(error))?;
+    let text = copy.check(text)?;
     let item = text.map(|(text, _)| dynamodb_json::parse(&text));
     item.transpose()
         .map_err(|_| copy.error(StoreError::Corrupt("the text of an item")))

@@ -9,7 +9,6 @@ use super::journal::{CopyCounts, SEGMENTS_MAX, SegmentPosition};
 use super::{CopyError, CopySide};
 use crate::database::cancel::{Backoff, CancelToken};
 use crate::database::prelude::*;
-use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
 
 /// The most items of a page: those of a megabyte of tiny items would take a hundred times as much.
@@ -67,7 +66,6 @@ fn read_segment(
     let mut request = ScanRequest::new(side.table.clone());
     request.segment = Some(segment);
     request.limit = Some(PAGE_ITEMS_MAX);
-    request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
     loop {
         request.exclusive_start_key = match position {
             SegmentPosition::Start => None,
@@ -87,14 +85,6 @@ fn read_segment(
     }
 }
 
-impl CopySide {
-    /// Calls until the request is not throttled, or the backoff ends; an error is attributed to this
-    /// side.
-    pub(super) fn retry<T>(&self, call: impl FnMut() -> Result<T, Error>) -> Result<T, CopyError> {
-        retry_throttled(&self.caller, call).map_err(|error| self.error(error))
-    }
-}
-
 /// The counts of all threads, and the flag that stops them.
 pub struct CopyProgress {
     counts: Mutex<CopyCounts>,
@@ -103,11 +93,7 @@ pub struct CopyProgress {
     on_change: Box<dyn Fn(&CopyCounts) + Send + Sync>,
 }
 
-impl std::fmt::Debug for CopyProgress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.counts.lock().fmt(f)
-    }
-}
+opaque_debug!(CopyProgress);
 
 impl CopyProgress {
     /// Creates a progress without counts. `watch` is called after every page; `stop` may be set at
@@ -179,10 +165,7 @@ impl Default for ThrottleBackoff {
 
 impl ThrottleBackoff {
     /// Sleeps for the next pause; returns false if the limit of repetitions is reached.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] if the caller has stopped waiting.
-    pub fn wait(&mut self, caller: &CancelToken) -> Result<bool, Error> {
+    fn wait(&mut self, caller: &CancelToken) -> Result<bool, Error> {
         self.retries += 1;
         if self.retries > RETRIES_MAX {
             Ok(false)
@@ -191,34 +174,49 @@ impl ThrottleBackoff {
         }
     }
 
-    /// Resets the backoff after progress.
-    pub fn reset(&mut self) {
-        *self = Self::default();
+    /// Waits before the `left` of `before` items are requested again, anew after progress; returns
+    /// false if the limit of repetitions is reached.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if the caller has stopped waiting.
+    pub fn wait_for_rest(
+        &mut self,
+        side: &CopySide,
+        before: usize,
+        left: usize,
+    ) -> Result<bool, CopyError> {
+        if left < before {
+            *self = Self::default();
+        }
+        Ok(left == 0 || side.check(self.wait(&side.caller))?)
     }
 }
 
-/// True if the request failed for lack of capacity.
-#[must_use]
-pub fn is_throttled(error: &Error) -> bool {
-    matches!(
-        error.exception(),
-        "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded"
-    )
-}
+impl CopySide {
+    /// Returns the same side with waits that end when this progress is stopped.
+    pub(super) fn of(&self, progress: &CopyProgress) -> Self {
+        let (caller, same) = (progress.caller(), self.clone());
+        let database = self.database.for_caller(&caller).unwrap_or(same.database);
+        Self {
+            database,
+            caller,
+            ..same
+        }
+    }
 
-/// Calls until the request is not throttled, or the backoff ends.
-///
-/// # Errors
-/// Those of the call; [`Error::Interrupted`] if the caller has stopped waiting.
-pub fn retry_throttled<T>(
-    caller: &CancelToken,
-    mut call: impl FnMut() -> Result<T, Error>,
-) -> Result<T, Error> {
-    let mut patience = ThrottleBackoff::default();
-    loop {
-        match call() {
-            Err(error) if is_throttled(&error) && patience.wait(caller)? => {}
-            ended => return ended,
+    /// Calls until the request is not throttled, or the backoff ends; an error is attributed to this
+    /// side.
+    pub(super) fn retry<T>(
+        &self,
+        mut call: impl FnMut() -> Result<T, Error>,
+    ) -> Result<T, CopyError> {
+        let mut patience = ThrottleBackoff::default();
+        loop {
+            match call() {
+                Err(error)
+                    if error.is_throttled() && self.check(patience.wait(&self.caller))? => {}
+                ended => return self.check(ended),
+            }
         }
     }
 }

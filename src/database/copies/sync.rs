@@ -109,7 +109,7 @@ impl SyncPlan {
         };
         // The service may have moved.
         origin.from.clone_from(there);
-        let expires = definition::ttl_attribute(&to).map_err(|error| to.error(error))?;
+        let expires = to.check(definition::ttl_attribute(&to))?;
         // Credentials that may scan need not read this.
         let ttl_attribute = definition::ttl_attribute(&from).unwrap_or_else(|_| expires.clone());
         let parts =
@@ -147,12 +147,8 @@ impl SyncPlan {
         on_rejected: &OnRejected<'_>,
         watch: &mut OnIndexProgress<'_>,
     ) -> Result<CopyOutcome, CopyError> {
-        let caller = tally.caller();
-        let asking = Self {
-            from: self.from.for_caller(&caller),
-            to: self.to.for_caller(&caller),
-            ..self
-        };
+        let (from, to) = (self.from.of(tally), self.to.of(tally));
+        let asking = Self { from, to, ..self };
         CopyOutcome::of(tally.stop_on_error(|| asking.sync(segments, tally, on_rejected, watch)))
     }
 

@@ -6,7 +6,6 @@
 
 mod requests;
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use super::transport::Transport;
@@ -44,13 +43,7 @@ struct ClientShared {
     arn_prefix: OnceLock<String>,
 }
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("home", &self.shared.arn_prefix)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Client);
 
 impl Client {
     #[must_use]
@@ -258,6 +251,11 @@ macro_rules! send {
         request.return_consumed_capacity = CAPACITY_DETAIL;
         $client.call_declared(stringify!($name), &request)
     }};
+    (@Completed $client:ident, $name:ident, $method:ident, $request:ident) => {{
+        let mut request = $request;
+        request.return_consumed_capacity = CAPACITY_DETAIL;
+        requests::$method($client, request)
+    }};
     (@Custom $client:ident, $name:ident, $method:ident, $request:ident) => { requests::$method($client, $request) };
     (@LocalOnly $client:ident, $name:ident, $method:ident, $request:ident) => {{
         let _ = $request;
@@ -333,12 +331,9 @@ impl Database for Client {
             _ => check_is_after(start, item),
         };
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
-            let exclusive_start_key = start.cloned();
-            let request = QueryRequest {
-                exclusive_start_key,
-                return_consumed_capacity: CAPACITY_DETAIL,
-                ..request.clone()
-            };
+            let mut request = request.clone();
+            request.exclusive_start_key = start.cloned();
+            request.return_consumed_capacity = CAPACITY_DETAIL;
             wire::encode_request(&request, out);
         };
         self.read_page("Query", write, start, |json| {
@@ -355,12 +350,9 @@ impl Database for Client {
         check_fault(fault.map(|fault| Box::new(fault.into())))?;
         let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
-            let exclusive_start_key = start.cloned();
-            let request = ScanRequest {
-                exclusive_start_key,
-                return_consumed_capacity: CAPACITY_DETAIL,
-                ..request.clone()
-            };
+            let mut request = request.clone();
+            request.exclusive_start_key = start.cloned();
+            request.return_consumed_capacity = CAPACITY_DETAIL;
             wire::encode_request(&request, out);
         };
         self.read_page("Scan", write, start, |json| {

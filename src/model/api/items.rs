@@ -11,14 +11,14 @@ use super::declare::{declare, operation_rows};
 use crate::model::{Error, Item, TableName};
 
 operation_rows! { $ item_operations
-    Read Custom GetItem get_item(GetItemRequest) -> GetItemResponse [parsed_by(RequestParser::Read)];
-    Write Custom PutItem put_item(PutItemRequest) -> PutItemResponse [parsed_by(RequestParser::Write)];
-    Write Custom UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse [parsed_by(RequestParser::Write)];
-    Write Custom DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse [parsed_by(RequestParser::Write)];
-    Write Custom BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
-    Read Custom TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse
+    Read Completed GetItem get_item(GetItemRequest) -> GetItemResponse [parsed_by(RequestParser::Read)];
+    Write Completed PutItem put_item(PutItemRequest) -> PutItemResponse [parsed_by(RequestParser::Write)];
+    Write Completed UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse [parsed_by(RequestParser::Write)];
+    Write Completed DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse [parsed_by(RequestParser::Write)];
+    Write Completed BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
+    Read Completed TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse
         [parsed_by(RequestParser::Transaction), long()];
-    Write Custom TransactWriteItems transact_write_items(TransactWriteItemsRequest) -> TransactWriteItemsResponse
+    Write Completed TransactWriteItems transact_write_items(TransactWriteItemsRequest) -> TransactWriteItemsResponse
         [parsed_by(RequestParser::Transaction)];
 }
 
@@ -192,6 +192,7 @@ impl TableKeys {
 }
 
 declare! { $ batches
+    #[derive(Default)]
     BatchGetItemRequest = "BatchGetItemInput" by check_get {
         /// By table, in the order sent; at most 100 keys in all.
         group request_items: Vec<TableKeys> as GetsByTable,
@@ -200,6 +201,7 @@ declare! { $ batches
         default return_consumed_capacity: ReturnConsumedCapacity,
     }
 
+    #[derive(Default)]
     BatchWriteItemRequest = "BatchWriteItemInput" by check_write {
         default return_consumed_capacity: ReturnConsumedCapacity,
         /// `ReturnItemCollectionMetrics` is SIZE.

@@ -11,7 +11,7 @@ use crate::model::{AttributeValue, Error, Item, TableName};
 
 operation_rows! { $ statement_operations
     Write Charged ExecuteStatement execute_statement(ExecuteStatementRequest) -> ExecuteStatementResponse [long()];
-    Write Custom BatchExecuteStatement batch_execute_statement(BatchExecuteStatementRequest) -> BatchExecuteStatementResponse [long()];
+    Write Completed BatchExecuteStatement batch_execute_statement(BatchExecuteStatementRequest) -> BatchExecuteStatementResponse [long()];
     Write Charged ExecuteTransaction execute_transaction(ExecuteTransactionRequest) -> ExecuteTransactionResponse [long()];
 }
 

@@ -6,7 +6,7 @@ use super::value::{INVALID, ValueError};
 use crate::model::attribute_value::AttributeType;
 
 /// An expression parameter of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExpressionParameter {
     Condition,
     Filter,

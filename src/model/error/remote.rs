@@ -1,6 +1,7 @@
 //! Errors of a remote DynamoDB, for a database that is its client (`database::remote`). They keep
 //! the service's own words; the only decision made from one is its errno.
 
+use super::Error;
 use super::exception::{INTERNAL, VALIDATION};
 
 /// A failure that another service reported, or the loss of its response.
@@ -79,6 +80,14 @@ pub const EXCEPTIONS: [(&str, RemoteCause); 34] = [
     ("InternalFailure", RemoteCause::Failed),
     (INTERNAL, RemoteCause::Failed),
 ];
+
+impl Error {
+    /// True if the request failed for lack of capacity: a retry may succeed.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        EXCEPTIONS.contains(&(self.exception(), RemoteCause::Throttled))
+    }
+}
 
 impl RemoteError {
     /// Returns the failure that a service reported under this exception name.

@@ -1,7 +1,7 @@
 //! The operations that the client cannot send and decode by their declarations alone (marked `Own`
 //! in the table of operations): one function each, under the name of its method in `Database`.
 
-use super::{CAPACITY_DETAIL, Client, check_fault};
+use super::{Client, check_fault};
 use crate::codec::json::document::Json;
 use crate::codec::json::edit;
 use crate::codec::wire::items::RETRIED;
@@ -98,10 +98,6 @@ pub fn delete_table(
 }
 
 pub fn get_item(client: &Client, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-    let request = GetItemRequest {
-        return_consumed_capacity: CAPACITY_DETAIL,
-        ..request
-    };
     let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
     let answer: GetItemResponse = client.call_declared("GetItem", &request)?;
     answer
@@ -120,7 +116,6 @@ pub fn delete_item(
     // The returned old attributes show if there was an item, and cost nothing.
     let request = DeleteItemRequest {
         return_values: ReturnValues::AllOld,
-        return_consumed_capacity: CAPACITY_DETAIL,
         ..request
     };
     let answer: DeleteItemResponse = client.call_declared("DeleteItem", &request)?;
@@ -135,10 +130,6 @@ pub fn update_item(
     request: UpdateItemRequest,
 ) -> Result<UpdateItemResponse, Error> {
     check_precondition(request.precondition)?;
-    let request = UpdateItemRequest {
-        return_consumed_capacity: CAPACITY_DETAIL,
-        ..request
-    };
     let is_whole = request.return_values == UpdateReturnValues::AllNew;
     let answer: UpdateItemResponse = client.call_declared("UpdateItem", &request)?;
     answer
@@ -152,10 +143,6 @@ pub fn batch_write_item(
     client: &Client,
     request: BatchWriteItemRequest,
 ) -> Result<BatchWriteItemResponse, Error> {
-    let request = BatchWriteItemRequest {
-        return_consumed_capacity: CAPACITY_DETAIL,
-        ..request
-    };
     client.call(
         "BatchWriteItem",
         |out| wire::encode_request(&request, out),
@@ -168,10 +155,6 @@ pub fn transact_get_items(
     request: TransactGetItemsRequest,
 ) -> Result<TransactGetItemsResponse, Error> {
     check_fault(request.fault.clone())?;
-    let request = TransactGetItemsRequest {
-        return_consumed_capacity: CAPACITY_DETAIL,
-        ..request
-    };
     let answer: TransactGetItemsResponse = client.call_declared("TransactGetItems", &request)?;
     // Responses have no keys of their own when an item is missing: only their order relates them to
     // the request.
@@ -197,10 +180,6 @@ pub fn transact_write_items(
         .transact_items
         .iter()
         .try_for_each(|write| check_precondition(write.precondition))?;
-    let request = TransactWriteItemsRequest {
-        return_consumed_capacity: CAPACITY_DETAIL,
-        ..request
-    };
     client.call_declared("TransactWriteItems", &request)
 }
 
@@ -275,7 +254,7 @@ pub fn batch_execute_statement(
         .collect();
     let request = BatchExecuteStatementRequest {
         statements,
-        return_consumed_capacity: CAPACITY_DETAIL,
+        ..request
     };
     let answer = match request.statements.len() {
         // The service refuses an empty list of statements, so nothing is sent.
@@ -357,13 +336,7 @@ fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
 
 pub fn put_item(client: &Client, request: PutItemRequest) -> Result<PutItemResponse, Error> {
     check_precondition(request.precondition)?;
-    client.call_declared(
-        "PutItem",
-        &PutItemRequest {
-            return_consumed_capacity: CAPACITY_DETAIL,
-            ..request
-        },
-    )
+    client.call_declared("PutItem", &request)
 }
 
 pub fn get_records(

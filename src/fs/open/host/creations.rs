@@ -69,14 +69,12 @@ impl Creations {
     /// and closed files so before, each before the next.
     pub fn begin_copy(&self, process: u32) -> bool {
         let mut copying = self.copying.lock();
-        let mut progress = copying.remove(&process).unwrap_or_default();
+        let progress = copying.or_default(process, now_ms());
         if progress.is_open {
             progress.files = 0;
         }
         progress.is_open = true;
-        let is_copying = progress.files >= COPIED_MIN;
-        copying.insert(process, progress, now_ms());
-        is_copying
+        progress.files >= COPIED_MIN
     }
 
     /// Notes that a process closed a file with its text.
