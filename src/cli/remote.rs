@@ -320,7 +320,7 @@ pub fn open(
         is_writable,
         ..defaults
     };
-    let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
+    let layout = RemoteLayout::new(meter);
     Ok(OpenRemote {
         limits,
         database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)),

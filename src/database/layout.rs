@@ -2,9 +2,6 @@
 //! metrics, capacity, partitions and heat. `local::layout` implements it by measurement and model,
 //! `remote::budget` by its own counts.
 
-use std::sync::Arc;
-
-use super::cancel::CancelToken;
 use super::entries::{EntryKey, SourceName};
 use crate::model::Error;
 use crate::model::TableName;
@@ -21,11 +18,6 @@ pub const PARTITIONS_UNAVAILABLE: Error = Error::Unavailable(
 /// Metrics and the physical layout: the real one where the database knows it, otherwise a model of
 /// DynamoDB's. A database that knows neither refuses.
 pub trait Layout: Send + Sync {
-    /// Returns the same layout with cancellable waits, as [`super::Database::for_caller`] does.
-    fn for_caller(&self, _caller: &CancelToken) -> Option<Arc<dyn Layout>> {
-        None
-    }
-
     /// Returns the metrics of these tables, in this order, without tables that do not exist.
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error>;
 

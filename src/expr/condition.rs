@@ -38,7 +38,7 @@ pub(super) const LANGUAGE: Language = Language {
 };
 
 /// An operand.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operand {
     Path(DocumentPath),
     Value(AttributeValue),
@@ -49,7 +49,7 @@ pub enum Operand {
 }
 
 /// A condition that can be evaluated.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// A predicate with its number of operands.
     Test(Predicate, Vec<Operand>),

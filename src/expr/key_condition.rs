@@ -19,7 +19,7 @@ use crate::model::{
 const CONDITIONS_MAX: usize = 2;
 
 /// A comparison of one key attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SortRange {
     Equal(AttributeValue),
     Less(AttributeValue),
@@ -94,7 +94,7 @@ impl SortRange {
 }
 
 /// The condition on one attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct AttributeCondition {
     name: String,
     /// `None`: an operator of KeyConditions that finds no key.
@@ -111,7 +111,7 @@ impl AttributeCondition {
 }
 
 /// A key condition of legal shape: one condition on each of some top-level attributes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyConditionShape {
     conditions: Vec<AttributeCondition>,
 }

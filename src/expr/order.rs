@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::model::AttributeValue;
 
 /// A comparator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparator {
     Equal,
     NotEqual,

@@ -49,13 +49,13 @@ pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
 
 /// A tree of paths. None is a prefix of another, and no position is a map for one and a list for
 /// another.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct PathTree {
     pub(super) roots: BTreeMap<String, PathNode>,
 }
 
 /// A place in a document that at least one path goes through.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PathNode {
     /// Number of the path that came here first.
     pub first: usize,

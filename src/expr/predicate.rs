@@ -6,7 +6,7 @@ use super::order::Comparator;
 use crate::model::AttributeType;
 
 /// A test of a condition's operands; the first operand is its subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Predicate {
     /// Two operands.
     Compare(Comparator),

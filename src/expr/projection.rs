@@ -13,7 +13,7 @@ use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{DocumentPath, Error, Item};
 
 /// The document paths of a projection: at least one, free of overlap and conflict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProjectionPaths {
     paths: Vec<DocumentPath>,
     tree: PathTree,

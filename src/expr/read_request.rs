@@ -9,7 +9,7 @@ use crate::model::api::{Segment, Select};
 use crate::model::{IndexName, Item, TableName};
 
 /// The request of one page. The next page is the same request with another start.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReadRequest {
     pub table_name: TableName,
     pub index_name: Option<IndexName>,
@@ -43,7 +43,7 @@ impl ReadRequest {
 }
 
 /// The entries that are evaluated, and their order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ReadRange {
     /// The entries of a key condition, by sort key.
     Query {
@@ -55,7 +55,7 @@ pub enum ReadRange {
 }
 
 /// The condition on the evaluated items that are returned.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReadFilter {
     pub condition: Condition,
     /// The parameter of the condition, as error texts name it.

@@ -273,8 +273,7 @@ fn failed_conditions_cost_and_throttled_requests_are_counted() {
 
 #[test]
 fn what_was_spent_is_told_by_table_and_index() {
-    let engine = http::engine();
-    let server = server_of(Arc::clone(&engine));
+    let server = server_of(http::engine());
     let limits = SpendLimits {
         reads: RateOption::Units(1_000.0),
         money: Some(2.0),
@@ -303,7 +302,7 @@ fn what_was_spent_is_told_by_table_and_index() {
         "ReturnConsumedCapacity": "INDEXES",
     });
     ok(&*meter, "Query", &query);
-    let layout = RemoteLayout::new(Arc::clone(&meter), engine);
+    let layout = RemoteLayout::new(Arc::clone(&meter));
     let metrics = layout
         .metrics(&[
             TableName::new("Pots").unwrap(),

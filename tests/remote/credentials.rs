@@ -533,6 +533,10 @@ fn certificates_of_a_bundle_are_trusted_in_the_place_of_the_machines() {
             "not opened: AWS_CA_BUNDLE or ca_bundle names",
         );
     }
+    check(
+        &[("AWS_CA_BUNDLE", &bundle("empty.pem"))],
+        "PEM: it has no certificate",
+    );
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Server {
             prices::built_in(),
         ));
         let client = Arc::new(Client::new(Arc::clone(&meter) as _));
-        let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
+        let layout = RemoteLayout::new(meter);
         let options = RemoteOptions {
             is_writable: true,
             ..RemoteOptions::default()

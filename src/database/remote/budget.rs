@@ -18,11 +18,12 @@ use parking_lot::Condvar;
 
 use super::consumption::{CapacityKind, Consumption, MeteredRequest, RequestUnits};
 use super::ledger::{DayAdmission, DayReservation, SpendLedger};
-use super::rates::{RateLimit, RateOption, RateScope, TableRates, TokenBucket, shares};
+use super::rates::{self, RateLimit, RateOption, RateScope, TokenBucket, shares};
 use super::transport::{AnswerBody, Transport, is_free};
+use crate::codec::wire::{response, table_description};
 use crate::database::cancel::{CancelToken, POLL_INTERVAL};
-use crate::database::layout;
 use crate::database::prelude::*;
+use crate::database::{found, layout};
 use crate::engine::meter::OperationOutcome;
 use crate::engine::meter::sums::{SumSlots, count_operation};
 use crate::model::IndexName;
@@ -33,7 +34,7 @@ use crate::model::metrics::{
     Billing, MeteredOperation, Metrics, Period, SourceMetrics, TableMetrics, TimeSpan,
 };
 use crate::model::prices::{BudgetPeriod, MountBudget, MountSpending, PriceTable};
-use crate::model::schema::{IndexKind, ProvisionedThroughput};
+use crate::model::schema::{IndexKind, IndexSchema, ProvisionedThroughput};
 
 /// The limits of spending.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,20 +99,13 @@ pub struct MeteredTransport {
     request_ended: Condvar,
 }
 
-impl std::fmt::Debug for MeteredTransport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Meter")
-            .field("limits", &self.limits)
-            .field("spent", &self.spent())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(MeteredTransport);
 
 #[derive(Default)]
 struct MeterState {
     buckets: BTreeMap<(CapacityKind, RateScope), TokenBucket>,
-    /// The rates by table, each with the time at which it was described.
-    rates: HashMap<TableName, (Instant, Arc<TableRates>)>,
+    /// The tables as they were last described, each with the time of that.
+    described: HashMap<TableName, (Instant, Arc<TableDescription>)>,
     throttles: u64,
     tables: BTreeMap<TableName, TableUsage>,
 }
@@ -288,51 +282,56 @@ impl MeteredTransport {
                 per_second,
             }],
             RateOption::Default => {
-                let mut limits = Vec::new();
                 let tables = charged.tables();
-                let is_unknown = tables.is_empty();
-                for table in tables {
-                    match self.table_rates(caller, &table) {
-                        Some(rates) => limits.extend(rates.limits(&table, charged)),
-                        None => limits.extend(RateLimit::unknown(charged.kind)),
-                    }
+                let of_table = |table| match self.describe(caller, table, RATES_AGE) {
+                    Ok(Some(described)) => rates::limits(&described.schema, charged),
+                    _ => RateLimit::unknown(charged.kind),
+                };
+                if tables.is_empty() {
+                    RateLimit::unknown(charged.kind)
+                } else {
+                    tables.iter().flat_map(of_table).collect()
                 }
-                if is_unknown {
-                    limits.extend(RateLimit::unknown(charged.kind));
-                }
-                limits
             }
         }
     }
 
-    /// Returns the rates of a table, and has it described if it was not yet.
-    fn table_rates(&self, caller: &CancelToken, table: &TableName) -> Option<Arc<TableRates>> {
-        let known = || {
-            let state = self.state.lock();
-            let (at, rates) = state.rates.get(table)?;
-            (at.elapsed() < RATES_TTL).then(|| Arc::clone(rates))
-        };
-        known().or_else(|| {
-            let body = serde_json::json!({ "TableName": table.as_str() }).to_string();
-            let answer = self.inner.call(caller, DESCRIBE_TABLE, body.as_bytes());
-            self.learn_rates(DESCRIBE_TABLE, &mut answer.ok()?);
-            known()
-        })
+    /// Returns the description of a table, no older than `age`; `None` if there is no such table.
+    fn describe(
+        &self,
+        caller: &CancelToken,
+        table: &TableName,
+        age: Duration,
+    ) -> Result<Option<Arc<TableDescription>>, Error> {
+        if let Some((at, described)) = self.state.lock().described.get(table)
+            && at.elapsed() < age
+        {
+            return Ok(Some(Arc::clone(described)));
+        }
+        let body = serde_json::json!({ "TableName": table.as_str() }).to_string();
+        let answer = self.inner.call(caller, DESCRIBE_TABLE, body.as_bytes());
+        let answer = found(answer)?;
+        Ok(answer.and_then(|mut answer| self.learn(DESCRIBE_TABLE, &mut answer)))
     }
 
-    /// Reads the provisioned units in the answer of DescribeTable. Other operations on tables may
-    /// change them.
-    fn learn_rates(&self, operation: &str, answer: &mut AnswerBody) {
-        let is_default = [self.limits.reads, self.limits.writes].contains(&RateOption::Default);
-        if !is_default || !operation.ends_with("Table") {
-            return;
-        }
+    /// Keeps the table in the answer of DescribeTable. Other operations on tables may change them.
+    fn learn(&self, operation: &str, answer: &mut AnswerBody) -> Option<Arc<TableDescription>> {
         if operation != DESCRIBE_TABLE {
-            self.state.lock().rates.clear();
-        } else if let Some((table, rates)) = answer.json().ok().and_then(TableRates::of_answer) {
-            let described = (Instant::now(), Arc::new(rates));
-            self.state.lock().rates.insert(table, described);
+            if operation.ends_with("Table") {
+                self.state.lock().described.clear();
+            }
+            return None;
         }
+        let members = response::members(answer.json().ok()?).ok()?;
+        let described = response::structure(members, "Table").ok()?;
+        let described = Arc::new(table_description::read(described).ok()?);
+        let (now, mut state) = (Instant::now(), self.state.lock());
+        // The map stays as small as the set of tables in use.
+        let is_in_use = |at: Instant| now.duration_since(at) < RATES_AGE;
+        state.described.retain(|_, (at, _)| is_in_use(*at));
+        let kept = (now, Arc::clone(&described));
+        state.described.insert(described.schema.name.clone(), kept);
+        Some(described)
     }
 
     /// Waits until a request may begin, and reserves its maximal consumption.
@@ -558,7 +557,7 @@ impl Transport for MeteredTransport {
                 self.reserve_day(0.0)?;
             }
             let mut answer = self.inner.call(caller, operation, body)?;
-            self.learn_rates(operation, &mut answer);
+            self.learn(operation, &mut answer);
             return Ok(answer);
         };
         let mut reservation = self
@@ -587,64 +586,35 @@ impl Transport for MeteredTransport {
 }
 
 const DESCRIBE_TABLE: &str = "DescribeTable";
-/// The time for which the provisioned units of a table are cached: other programs may change them.
-const RATES_TTL: Duration = Duration::from_secs(60);
-
-/// The time for which a description is cached: its counters change every six hours, its units
-/// rarely.
-const DESCRIPTION_TTL: Duration = Duration::from_secs(10);
-
-/// Cached descriptions with the time of their arrival.
-type DescriptionCache = HashMap<TableName, (Instant, Arc<TableDescription>)>;
+/// The age of the provisioned units of a table: other programs may change them.
+const RATES_AGE: Duration = Duration::from_secs(60);
+/// The age of its counters, which change every six hours.
+const COUNTERS_AGE: Duration = Duration::from_secs(10);
 
 /// The metrics of a remote service: the consumption of this mount itself.
 pub struct RemoteLayout {
     meter: Arc<MeteredTransport>,
-    /// The database that describes the tables.
-    database: Arc<dyn Database>,
-    descriptions: Arc<Mutex<DescriptionCache>>,
+    caller: CancelToken,
 }
 
-impl std::fmt::Debug for RemoteLayout {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemoteLayout")
-            .field("meter", &self.meter)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(RemoteLayout);
 
 impl RemoteLayout {
     #[must_use]
-    pub fn new(meter: Arc<MeteredTransport>, database: Arc<dyn Database>) -> Self {
-        Self {
-            meter,
-            database,
-            descriptions: Arc::default(),
-        }
+    pub fn new(meter: Arc<MeteredTransport>) -> Self {
+        let caller = CancelToken::default();
+        Self { meter, caller }
     }
 
-    /// Returns a description that may be some seconds old.
-    fn describe(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
-        if let Some((_, described)) = self
-            .descriptions
-            .lock()
-            .get(table)
-            .filter(|(at, _)| at.elapsed() < DESCRIPTION_TTL)
-        {
-            return Ok(Some(Arc::clone(described)));
-        }
-        let Some(described) = self.database.find_table(table)?.map(Arc::new) else {
-            return Ok(None);
-        };
-        let mut known = self.descriptions.lock();
-        // Expired descriptions go, so that the map stays as small as the set of tables in use.
-        known.retain(|_, (at, _)| at.elapsed() < DESCRIPTION_TTL);
-        known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));
-        Ok(Some(described))
+    /// Returns the same metrics with cancellable waits.
+    pub(super) fn for_caller(&self, caller: &CancelToken) -> Self {
+        let (meter, caller) = (Arc::clone(&self.meter), caller.clone());
+        Self { meter, caller }
     }
 
     fn table_metrics(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
-        let Some(described) = self.describe(table)? else {
+        let described = self.meter.describe(&self.caller, table, COUNTERS_AGE)?;
+        let Some(described) = described else {
             return Ok(None);
         };
         let (state, nothing) = (self.meter.state.lock(), TableUsage::default());
@@ -670,36 +640,16 @@ fn all_sources(
     now_ms: u64,
 ) -> Vec<SourceMetrics> {
     let schema = &described.schema;
-    let base = (
-        None,
-        schema.throughput,
-        false,
-        (described.item_count, described.table_size_bytes),
-    );
-    let indexes = schema
-        .indexes
-        .iter()
-        .zip(&described.indexes)
-        .map(|(index, of)| {
-            let throughput = schema.throughput.and(index.throughput);
-            (
-                Some(&index.name),
-                throughput,
-                index.kind == IndexKind::Local,
-                (of.item_count, of.index_size_bytes),
-            )
-        });
-    let of_source = |(index, throughput, is_local, (entries, billed_bytes)): (
-        _,
-        Option<ProvisionedThroughput>,
-        bool,
-        (u64, u64),
-    )| {
-        let index: Option<&IndexName> = index;
+    let source = |index: Option<&IndexSchema>,
+                  throughput: Option<ProvisionedThroughput>,
+                  entries: u64,
+                  billed_bytes: u64| {
+        let name = index.map(|index| index.name.clone());
         let history = counted
-            .get(&index.cloned())
+            .get(&name)
             .map(SumSlots::history)
             .unwrap_or_default();
+        let is_local = index.is_some_and(|index| index.kind == IndexKind::Local);
         // A local index consumes its table's units; an index without a throughput of its own is
         // billed with the table too.
         let billing = match (schema.throughput, throughput) {
@@ -708,7 +658,7 @@ fn all_sources(
             (Some(_), _) => Billing::WithTable,
         };
         SourceMetrics {
-            index: index.cloned(),
+            index: name,
             usage: history.series(now_ms, |sums| sums.usage),
             windows: Period::ALL.map(|window| history.within(window, now_ms).usage),
             is_local,
@@ -718,22 +668,22 @@ fn all_sources(
             backfill: None,
         }
     };
-    std::iter::once(base)
+    let indexes = schema.indexes.iter().zip(&described.indexes);
+    let indexes = indexes.map(|(index, of)| {
+        source(
+            Some(index),
+            index.throughput,
+            of.item_count,
+            of.index_size_bytes,
+        )
+    });
+    let (entries, bytes) = (described.item_count, described.table_size_bytes);
+    std::iter::once(source(None, schema.throughput, entries, bytes))
         .chain(indexes)
-        .map(of_source)
         .collect()
 }
 
 impl layout::Layout for RemoteLayout {
-    fn for_caller(&self, caller: &CancelToken) -> Option<Arc<dyn layout::Layout>> {
-        let database = self.database.for_caller(caller)?;
-        Some(Arc::new(Self {
-            meter: Arc::clone(&self.meter),
-            database,
-            descriptions: Arc::clone(&self.descriptions),
-        }))
-    }
-
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
         let now_ms = SystemClock.now_ms();
         let tables = tables

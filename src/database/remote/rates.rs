@@ -3,17 +3,13 @@
 //! application behind it keeps nine; reads of a table on demand have `ON_DEMAND_READS`. Writes on
 //! demand take nothing from others, so only the budget limits them.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::consumption::{CapacityKind, Consumption, MeteredRequest, RequestUnits};
-use crate::codec::json::document::Json;
-use crate::codec::wire::{response, table_description};
 use crate::database::prelude::*;
-use crate::model::IndexName;
-use crate::model::api::TableDescription;
 pub use crate::model::prices::RateOption;
-use crate::model::schema::{IndexKind, ProvisionedThroughput};
+use crate::model::schema::IndexKind;
+use crate::model::{IndexName, TableSchema};
 
 /// The part of provisioned units that a meter takes by default.
 const PROVISIONED_PART: f64 = 0.1;
@@ -37,75 +33,48 @@ pub struct RateLimit {
     pub per_second: f64,
 }
 
-/// The provisioned units of a table and its global indexes; none on demand.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct TableRates(BTreeMap<Option<IndexName>, ProvisionedThroughput>);
-
-impl TableRates {
-    fn new(described: &TableDescription) -> Self {
-        let schema = &described.schema;
-        let Some(own) = schema.throughput.filter(|own| own.read_capacity_units > 0) else {
-            return Self::default();
-        };
-        let global = schema
-            .indexes
-            .iter()
-            .filter(|index| index.kind == IndexKind::Global);
-        let indexes =
-            global.filter_map(|index| Some((Some(index.name.clone()), index.throughput?)));
-        Self(indexes.chain([(None, own)]).collect())
-    }
-
-    /// Reads the answer of DescribeTable; returns its table too.
-    pub fn of_answer(answer: Json<'_>) -> Option<(TableName, Self)> {
-        let described = response::structure(response::members(answer).ok()?, "Table").ok()?;
-        let described = table_description::read(described).ok()?;
-        Some((described.schema.name.clone(), Self::new(&described)))
-    }
-
-    /// Returns the limits of a request on this table.
-    pub fn limits(&self, table: &TableName, request: &MeteredRequest) -> Vec<RateLimit> {
-        let limit = |index: Option<&IndexName>, units: &ProvisionedThroughput| {
-            let units = match request.kind {
-                CapacityKind::Read => units.read_capacity_units,
-                CapacityKind::Write => units.write_capacity_units,
-            };
-            RateLimit {
-                scope: RateScope::Source(table.clone(), index.cloned()),
-                per_second: units as f64 * PROVISIONED_PART,
-            }
-        };
-        match request.kind {
-            // A write goes to the table and to all of its indexes.
-            CapacityKind::Write => self
-                .0
-                .iter()
-                .map(|(index, units)| limit(index.as_ref(), units))
-                .collect(),
-            CapacityKind::Read => {
-                // A local index takes the units of its table.
-                let index = request
-                    .index()
-                    .filter(|of| self.0.contains_key(&Some(of.clone())));
-                vec![self.0.get(&index).map_or_else(
-                    || RateLimit {
-                        scope: RateScope::Source(table.clone(), None),
-                        per_second: ON_DEMAND_READS,
-                    },
-                    |units| limit(index.as_ref(), units),
-                )]
-            }
+/// Returns the limits of a request on a table.
+pub fn limits(schema: &TableSchema, request: &MeteredRequest) -> Vec<RateLimit> {
+    let own = schema.throughput.filter(|own| own.read_capacity_units > 0);
+    let indexes = schema.indexes_of(IndexKind::Global);
+    let provisioned = own.into_iter().flat_map(|own| {
+        let indexes = indexes.clone();
+        let of_indexes = indexes.filter_map(|index| Some((Some(&index.name), index.throughput?)));
+        std::iter::once((None, own)).chain(of_indexes)
+    });
+    let limit = |index: Option<&IndexName>, per_second: f64| RateLimit {
+        scope: RateScope::Source(schema.name.clone(), index.cloned()),
+        per_second,
+    };
+    match request.kind {
+        // A write goes to the table and to all of its indexes.
+        CapacityKind::Write => provisioned
+            .map(|(index, units)| {
+                limit(index, units.write_capacity_units as f64 * PROVISIONED_PART)
+            })
+            .collect(),
+        CapacityKind::Read => {
+            // A local index takes the units of its table, which comes first.
+            let asked = request.index();
+            let of_request = provisioned
+                .filter(|(index, _)| index.is_none() || *index == asked.as_ref())
+                .last();
+            vec![of_request.map_or_else(
+                || limit(None, ON_DEMAND_READS),
+                |(index, units)| limit(index, units.read_capacity_units as f64 * PROVISIONED_PART),
+            )]
         }
     }
 }
 
 impl RateLimit {
     /// Returns the limit of a request whose table is not known.
-    pub fn unknown(kind: CapacityKind) -> Option<Self> {
-        (kind == CapacityKind::Read).then_some(Self {
+    pub fn unknown(kind: CapacityKind) -> Vec<Self> {
+        let reads = (kind == CapacityKind::Read).then_some(Self {
             scope: RateScope::Unknown,
             per_second: ON_DEMAND_READS,
-        })
+        });
+        reads.into_iter().collect()
     }
 
     /// Returns the limit as an error names it, for instance `--max-rcu 25`.

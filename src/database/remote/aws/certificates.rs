@@ -23,6 +23,7 @@ pub fn read_roots(path: &Path) -> Result<RootCertStore, AwsOpenError> {
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let why = match found.map(|found| roots.add_parsable_certificates(found)) {
         Ok((1.., 0)) => return Ok(roots),
+        Ok((0, 0)) => "it has no certificate".to_owned(),
         Ok((_, bad)) => format!("{bad} of its certificates are damaged"),
         Err(error) => error.to_string(),
     };

@@ -22,7 +22,8 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use super::endpoint::AwsEndpoint;
-use super::open_error::AwsOpenError;
+use super::open_error::{AwsOpenError, with_causes};
+use crate::codec::json::edit;
 use crate::database::remote::transport;
 use crate::model::limits::{BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX};
 
@@ -153,7 +154,7 @@ impl ConnectionPool {
             .await
             .map_err(|_| self.timeout_error())?;
         let response = answered.map_err(|error| {
-            let why = with_cause(&error);
+            let why = with_causes(&error);
             // Without a connection the service cannot have seen the request; any later failure
             // leaves that open.
             if error.is_connect() {
@@ -213,7 +214,7 @@ impl ConnectionPool {
                 ))
             })?;
             let Some(frame) = frame else { return Ok(body) };
-            let frame = frame.map_err(|error| SendError::Lost(with_cause(&error)))?;
+            let frame = frame.map_err(|error| SendError::Lost(with_causes(&error)))?;
             // A frame of trailers.
             let Some(bytes) = frame.data_ref() else {
                 continue;
@@ -255,39 +256,18 @@ fn server_time(headers: &HeaderMap) -> Option<SystemTime> {
 fn with_error_name(header: Option<&str>, body: Vec<u8>) -> Vec<u8> {
     let name = header
         .and_then(|header| header.split(':').next()?.rsplit('#').next())
-        .map_or("", str::trim);
-    let members = members(&body);
-    if name.is_empty()
-        || members
-            .as_ref()
-            .is_some_and(|members| members.contains_key("__type"))
-    {
-        return body;
-    }
-    let text = || {
-        [(
-            "message".to_owned(),
-            String::from_utf8_lossy(&body).trim().into(),
-        )]
-        .into_iter()
-        .collect()
-    };
-    let mut members = members.unwrap_or_else(text);
-    members.insert("__type".to_owned(), name.into());
-    Value::Object(members).to_string().into_bytes()
-}
-
-/// Returns hyper's message with its innermost cause, which says more.
-fn with_cause(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(cause) = innermost.source() {
-        innermost = cause;
-    }
-    let (outer, inner) = (error.to_string(), innermost.to_string());
-    if outer == inner {
-        outer
-    } else {
-        format!("{outer}: {inner}")
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && !name.contains(['"', '\\']));
+    match (name, members(&body)) {
+        (Some(name), None) => {
+            let text = String::from_utf8_lossy(&body);
+            let refusal = serde_json::json!({ "__type": name, "message": text.trim() });
+            refusal.to_string().into_bytes()
+        }
+        (Some(name), Some(members)) if !members.contains_key("__type") => {
+            edit::with_member(&body, "__type", name).unwrap_or(body)
+        }
+        _ => body,
     }
 }
 
@@ -360,13 +340,13 @@ impl AwsRequest {
         // The token is made once per request, so that its retries carry the same one.
         let is_transaction = matches!(operation, "TransactWriteItems" | "ExecuteTransaction");
         let tokened = if is_transaction {
-            with_member(body, IDEMPOTENCY_TOKEN, || new_token().into())
+            edit::with_member(body, IDEMPOTENCY_TOKEN, &new_token())
         } else {
             None
         };
         Self {
             operation,
-            body: tokened.unwrap_or_else(|| Bytes::copy_from_slice(body)),
+            body: tokened.unwrap_or_else(|| body.to_vec()).into(),
         }
     }
 
@@ -410,24 +390,14 @@ impl AwsRequest {
         if !matches!(self.operation, "PutItem" | "DeleteItem") || !is_conditional() {
             return false;
         }
-        let shown = with_member(&self.body, RETURN_ON_FAILURE, || "ALL_OLD".into());
-        shown.map(|body| self.body = body).is_some()
+        let shown = edit::with_member(&self.body, RETURN_ON_FAILURE, "ALL_OLD");
+        shown.map(|body| self.body = body.into()).is_some()
     }
 }
 
 /// Parses the members of a body.
 pub fn members(body: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(body).ok()
-}
-
-/// Returns the body with one member added; `None` if it has that member already.
-fn with_member(body: &[u8], name: &str, value: impl FnOnce() -> Value) -> Option<Bytes> {
-    let mut members = members(body)?;
-    if members.contains_key(name) {
-        return None;
-    }
-    members.insert(name.to_owned(), value());
-    Some(Value::Object(members).to_string().into())
 }
 
 /// Returns a unique token: 128 random bits of the system.

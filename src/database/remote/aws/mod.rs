@@ -26,7 +26,6 @@ mod open_error;
 mod retry;
 mod settings;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -40,7 +39,9 @@ use super::transport::{AnswerBody as Body, Transport, is_read};
 use crate::codec::digest::{Digest, digest};
 use crate::codec::wire::response;
 use crate::database::cancel::CancelToken;
+use crate::database::ttl_map::TtlMap;
 use crate::model::Error;
+use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::error::RemoteError;
 use endpoint::{AwsEndpoint, CredentialCache};
 pub use endpoint::{AwsOptions, TIMEOUT};
@@ -158,13 +159,14 @@ impl Transport for AwsTransport {
         let Some(runtime) = &self.runtime else {
             return Err(shutting_down());
         };
-        let retry_key = RecentTimeouts::key(caller, operation, body);
-        // Fails at once if the same thread just waited in vain for the same request.
-        if let Some(error) = retry_key
-            .as_ref()
-            .and_then(|retry_key| self.shared.recent_timeouts.take(retry_key))
-        {
-            return Err(error);
+        let retry_key = thread_request(caller, operation, body);
+        // Fails at once, and once, if the same thread just waited in vain for the same request.
+        if let Some(key) = &retry_key {
+            let mut recent = self.shared.recent_timeouts.lock();
+            recent.drop_expired(SystemClock.now_ms());
+            if let Some(error) = recent.remove(key) {
+                return Err(error);
+            }
         }
         let begun = Instant::now();
         let (request, shared) = (AwsRequest::new(operation, body), Arc::clone(&self.shared));
@@ -180,7 +182,8 @@ impl Transport for AwsTransport {
         if let (Some(retry_key), Err(error)) = (retry_key, &answer)
             && begun.elapsed() >= self.shared.timeout / 2
         {
-            self.shared.recent_timeouts.insert(retry_key, error.clone());
+            let mut recent = self.shared.recent_timeouts.lock();
+            recent.insert(retry_key, error.clone(), SystemClock.now_ms());
         }
         answer.map(Body::from)
     }
@@ -255,52 +258,21 @@ impl AwsShared {
     }
 }
 
-/// The time within which a repeated request comes from the kernel, not from a program that tries
-/// again.
-const KERNEL_RETRY_WINDOW: Duration = Duration::from_secs(3);
+/// The time in milliseconds within which a repeated request comes from the kernel, not from a
+/// program that tries again.
+const KERNEL_RETRY_MS: u64 = 3_000;
 /// The limit of remembered failures, one for each waiting thread.
 const TIMEOUTS_MAX: usize = 64;
 
-/// A request of a thread.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ThreadRequest {
-    thread: u32,
-    request: Digest,
-}
+/// Requests that timed out a moment ago, by thread, with their errors.
+type RecentTimeouts = Mutex<TtlMap<(u32, Digest), Error, TIMEOUTS_MAX, KERNEL_RETRY_MS>>;
 
-/// Requests that timed out a moment ago, with their errors.
-#[derive(Debug, Default)]
-pub struct RecentTimeouts(Mutex<VecDeque<(ThreadRequest, Instant, Error)>>);
-
-impl RecentTimeouts {
-    /// Returns the identity of a request, if it reads and a thread of a program waits for it.
-    pub fn key(caller: &CancelToken, operation: &str, body: &[u8]) -> Option<ThreadRequest> {
-        let CancelToken::Thread { id, .. } = caller else {
-            return None;
-        };
-        is_read(operation).then(|| ThreadRequest {
-            thread: *id,
-            request: digest(&[operation.as_bytes(), body].concat()),
-        })
-    }
-
-    /// Remembers the error of a request that was waited for.
-    pub fn insert(&self, request: ThreadRequest, error: Error) {
-        let mut noted = self.0.lock();
-        noted.push_back((request, Instant::now(), error));
-        if noted.len() > TIMEOUTS_MAX {
-            noted.pop_front();
-        }
-    }
-
-    /// Returns the error of the same request a moment ago, once.
-    pub fn take(&self, of: &ThreadRequest) -> Option<Error> {
-        let mut noted = self.0.lock();
-        // An older entry belongs to a system call that has ended.
-        noted.retain(|(_, at, _)| at.elapsed() < KERNEL_RETRY_WINDOW);
-        let at = noted.iter().position(|(noted, ..)| noted == of)?;
-        noted.remove(at).map(|(.., error)| error)
-    }
+/// Returns the identity of a request, if it reads and a thread of a program waits for it.
+fn thread_request(caller: &CancelToken, operation: &str, body: &[u8]) -> Option<(u32, Digest)> {
+    let CancelToken::Thread { id, .. } = caller else {
+        return None;
+    };
+    is_read(operation).then(|| (*id, digest(&[operation.as_bytes(), body].concat())))
 }
 
 /// The minimum interval of log messages about throttling.
@@ -309,15 +281,9 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// Rate-limited log messages about throttling, and a counter of retries.
 #[derive(Debug, Default)]
 pub struct ThrottleLog {
-    state: Mutex<ThrottleLogState>,
+    /// The time of the last message, and the throttled requests since.
+    logged: Mutex<(Option<Instant>, u64)>,
     retries: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct ThrottleLogState {
-    at: Option<Instant>,
-    /// The throttled requests since the last message.
-    count: u64,
 }
 
 impl ThrottleLog {
@@ -337,13 +303,13 @@ impl ThrottleLog {
         let Some(exception) = reason.throttled() else {
             return;
         };
-        let mut logged = self.state.lock();
-        logged.count += 1;
-        if logged.at.is_some_and(|at| at.elapsed() < LOG_INTERVAL) {
+        let mut logged = self.logged.lock();
+        let (at, count) = (logged.0, logged.1 + 1);
+        if at.is_some_and(|at| at.elapsed() < LOG_INTERVAL) {
+            logged.1 = count;
             return;
         }
-        let count = std::mem::take(&mut logged.count);
-        logged.at = Some(Instant::now());
+        *logged = (Some(Instant::now()), 0);
         drop(logged);
         log::warn!(
             "{endpoint} throttles ({} times since the last such message): {exception} to {}; the request is repeated",

@@ -12,19 +12,18 @@
 use std::ops::ControlFlow;
 
 use super::RemoteDatabase;
-use super::cache::{CachedRecord, EntryPlace, RangeRead, ReadStart};
+use super::cache::{CachedRecord, EntryPlace, RangeRead};
+use super::prefetch::NameReads;
 use super::snapshots::SnapshotTime;
 use super::source::{self, ReadableSource, decode_position};
 use super::walks::{
     EVENTUAL_READ_UNITS, KeptRows, ListRow, ListSubject, ListWalk, NextPage, PageFetcher, ScanCost,
-    SuspendedWalk,
 };
 use crate::codec::metrics::prices;
 use crate::database::prelude::*;
 use crate::database::{EntryRange, ListPosition};
 use crate::expr::SortRange;
 use crate::expr::read_request::ReadRequest;
-use crate::model::Key;
 use crate::model::limits::READ_UNIT_BYTES;
 
 impl RemoteDatabase {
@@ -41,8 +40,10 @@ impl RemoteDatabase {
             self.settle()?;
         }
         let waiting = after.and_then(|after| {
-            let now_ms = self.options.clock.now_ms();
-            self.walks.take(&source.source, subject, after, now_ms)
+            let place = (source.source.clone(), subject.clone(), after.0.clone());
+            let mut walks = self.walks.lock();
+            walks.drop_expired(self.options.clock.now_ms());
+            walks.remove(&place)
         });
         let is_going_on = waiting.is_some();
         let fetcher = PageFetcher {
@@ -62,8 +63,8 @@ impl RemoteDatabase {
             // are paid for.
             let may_go_on = self.check_scan_cost(&fetcher.source, walk.cost);
             // Only a reader that came for more than one page gets a prefetch.
-            if self.options.prefetches && may_go_on.is_ok() && (is_going_on || walk.pages > 1) {
-                walk.prefetch(&fetcher, &self.prefetch_service, &self.walks.prefetches);
+            if may_go_on.is_ok() && (is_going_on || walk.pages > 1) {
+                walk.prefetch(&fetcher, &self.prefetch_service, &self.fetches);
             }
             while let Some(row) = walk.rows.pop_front() {
                 // The scan returns every item; the folder of a collection is shown once.
@@ -100,20 +101,15 @@ impl RemoteDatabase {
         walk: ListWalk,
     ) -> Result<(), Error> {
         if let Some(after) = after {
-            let at_ms = self.options.clock.now_ms();
             // The scan cost outlives the walk, for a reader that returns too late.
             self.scan_costs.insert(
                 &fetcher.request,
                 &decode_position(&ListPosition(after.clone()))?,
                 walk.cost,
             );
-            self.walks.put(SuspendedWalk {
-                source: fetcher.source.source,
-                listed: subject.clone(),
-                after,
-                at_ms,
-                walk,
-            });
+            let place = (fetcher.source.source, subject.clone(), after);
+            let now_ms = self.options.clock.now_ms();
+            self.walks.lock().insert(place, walk, now_ms);
         }
         Ok(())
     }
@@ -196,123 +192,92 @@ impl RemoteDatabase {
     }
 }
 
-/// The limit of items in one prefetch.
-const PREFETCH_ITEMS_MAX: u32 = 1000;
+/// The limit of items that are read ahead.
+const AHEAD_MAX: u32 = 1000;
+/// The files in order before the first read ahead.
+const IN_ORDER_MIN: u32 = 8;
+/// The absent names of a table without sort key before all of a small one is read.
+const MISSED_MIN: u32 = 3;
+/// The bytes of the items that are read in place of one that is probably absent.
+const MISSED_BYTES: u64 = 64 * 1024;
 
 impl RemoteDatabase {
-    /// Returns how many items from this one on are worth a prefetch, if it is one of many that were
-    /// listed and are read in order.
-    pub(super) fn prefetch_size(&self, place: &EntryPlace) -> Option<u32> {
-        let worth = self
-            .file_prefetch
-            .record_read(place, self.options.clock.now_ms());
+    /// Returns how many items from this one on are worth reading in its place: it is one of many
+    /// that were listed and are read in order, or probably absent as others in its folder just
+    /// before. Of a table without sort key it is all of them, if they are few.
+    pub(super) fn items_ahead(&self, source: &ReadableSource, place: &EntryPlace) -> u32 {
+        let now_ms = self.options.clock.now_ms();
+        let Some(NameReads {
+            in_order, missed, ..
+        }) = self.folder_reads.record(place, now_ms)
+        else {
+            return 0;
+        };
+        // A file that was never listed is not part of a sequence.
+        let was_listed = || self.cache.last_known(place).is_some();
         // At most as many again as were read: a reader that stops here has cost at most twice its
         // reads.
-        (self.options.prefetches && worth > 0).then(|| worth.min(PREFETCH_ITEMS_MAX))
-    }
-
-    /// Reads an item, and caches the items after it.
-    pub(super) fn item_with_prefetch(
-        &self,
-        table: &ReadableSource,
-        key: &Key,
-        items: u32,
-    ) -> Result<Option<Item>, Error> {
-        let found = self.read_range(table, &key.partition, key.sort.as_ref(), items)?;
-        Ok(found
-            .into_iter()
-            .find(|item| item.key(&table.described.schema.key).as_ref() == Some(key)))
-    }
-
-    /// Reads an item that is probably absent with others: with those after it in its folder, or
-    /// with the whole table if that has no more than `items`.
-    pub(super) fn item_beside_others(
-        &self,
-        table: &ReadableSource,
-        key: &Key,
-        items: u32,
-    ) -> Result<Option<Item>, Error> {
-        if key.sort.is_some() {
-            return self.item_with_prefetch(table, key, items);
-        }
-        let request = ReadRequest {
-            limit: Some(items),
-            consistent_read: true,
-            ..table.scan()
-        };
-        let (began, mut found, mut count) = (self.cache.begin(), None, 0);
-        let page = source::read_items(&*self.service, &request, &mut |item| {
-            let of = self.cache_item(began, table, &item)?;
-            count += 1;
-            if of == *key {
-                found = Some(item);
+        match place.1.base.sort {
+            _ if self.options.ttl.is_zero() => 0,
+            Some(_) if in_order >= IN_ORDER_MIN && was_listed() => in_order.min(AHEAD_MAX),
+            Some(_) => source.items_in(MISSED_BYTES).unwrap_or(1).min(missed),
+            None => {
+                let all = missed.saturating_mul(2).min(AHEAD_MAX);
+                let is_small = source.counters().0 <= u64::from(all);
+                if missed >= MISSED_MIN && is_small {
+                    all
+                } else {
+                    0
+                }
             }
-            Ok(())
-        })?;
-        if found.is_none() && page.last_evaluated_key.is_some() {
-            // The table has more than the service counted.
-            return self.item(table, key);
         }
-        if page.last_evaluated_key.is_none() {
-            self.cache.learn_range(
-                began,
-                RangeRead {
-                    source: &table.source,
-                    partition: None,
-                    from: None,
-                    to: None,
-                    items: count,
-                },
-            );
-        }
-        Ok(found)
     }
 
-    /// Reads up to `limit` items of a folder, from a sort key on, and caches them, and that there
-    /// are no others up to the last.
+    /// Reads up to `limit` items of a folder, from a sort key on, or of a table without one, and
+    /// caches them, and that there are no others up to the last.
     pub(super) fn read_range(
         &self,
         table: &ReadableSource,
         partition: &AttributeValue,
         from: Option<&AttributeValue>,
         limit: u32,
-    ) -> Result<Vec<Item>, Error> {
+    ) -> Result<usize, Error> {
+        let has_sort = !table.sort().is_empty();
         let from_key = from.cloned().map(SortRange::GreaterOrEqual);
+        let all = if has_sort {
+            table.query(&vec![partition.clone()], from_key)
+        } else {
+            table.scan()
+        };
         let request = ReadRequest {
             limit: Some(limit),
-            ..table.query(&vec![partition.clone()], from_key)
+            consistent_read: true,
+            ..all
         };
-        let (began, mut found, mut last) = (self.cache.begin(), Vec::new(), None);
+        let (began, mut items, mut last) = (self.cache.begin(), 0, None);
         let page = source::read_items(&*self.service, &request, &mut |item| {
-            last = self.cache_item(began, table, &item)?.sort;
-            found.push(item);
+            last = table
+                .keep_item(&self.cache, began, &item, true)?
+                .0
+                .base
+                .sort;
+            items += 1;
             Ok(())
         })?;
-        self.cache.learn_range(
-            began,
-            RangeRead {
-                source: &table.source,
-                partition: Some(partition),
-                from: from.cloned(),
-                to: page.last_evaluated_key.and(last),
-                items: found.len(),
-            },
-        );
-        Ok(found)
-    }
-
-    /// Caches an item that a consistent read returned; returns its key.
-    fn cache_item(
-        &self,
-        began: ReadStart,
-        table: &ReadableSource,
-        item: &Item,
-    ) -> Result<Key, Error> {
-        let of = table.key_of(item)?;
-        let (key, record) = (of.base.clone(), self.cache.record(item, &table.key_names()));
-        self.cache
-            .insert(began, (table.source.clone(), of), Some(record), true);
-        Ok(key)
+        // A table without sort key may have more than the service counted, in any order.
+        if has_sort || page.last_evaluated_key.is_none() {
+            self.cache.learn_range(
+                began,
+                RangeRead {
+                    source: &table.source,
+                    partition: Some(partition).filter(|_| has_sort),
+                    from: from.cloned(),
+                    to: page.last_evaluated_key.and(last),
+                    items,
+                },
+            );
+        }
+        Ok(items)
     }
 }
 

@@ -5,16 +5,19 @@ use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
+use crate::database::ttl_map::TtlMap;
 use crate::database::{PartitionKey, Visit};
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::table_control::{
     SavedQueries, SavedQueryChange, SavedQueryOutcome, TrashChange, TrashKey, TrashStat,
 };
 use crate::model::error::StoreError;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The limit of cached example reads.
 const EXAMPLES_MAX: usize = 32;
+/// Their time to live in milliseconds: texts with examples are made again at every look.
+const EXAMPLE_MS: u64 = 10_000;
 /// The size limit of the trash, in bytes.
 const TRASH_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The limit of remembered partition keys.
@@ -25,12 +28,16 @@ const SHORTENED_BYTES_MIN: usize = 40;
 /// The result of an example read.
 type ExampleRead = (Vec<Item>, Page);
 
+/// The place of a file in the order of the trash: table, folder, name.
+type TrashPlace = (TableName, Option<Digest>, String);
+/// A file in the trash, with its content.
+type TrashedFile = (TrashStat, Arc<[u8]>);
+
 /// The local state of a remote mount; see the module.
 #[derive(Debug, Default)]
 pub struct LocalState {
-    /// Example reads with the time of their request, in milliseconds since the epoch.
-    examples: Mutex<Vec<(ReadRequest, u64, ExampleRead)>>,
-    trash: Mutex<Vec<(TrashStat, Arc<[u8]>)>>,
+    pub examples: Mutex<TtlMap<ReadRequest, ExampleRead, EXAMPLES_MAX, EXAMPLE_MS>>,
+    trash: Mutex<BTreeMap<TrashPlace, TrashedFile>>,
     saved_queries: Mutex<HashMap<TableName, Arc<SavedQueries>>>,
     keys: Mutex<LruMap<(SourceName, Digest), PartitionKey, KEYS_MAX>>,
 }
@@ -51,68 +58,38 @@ impl LocalState {
         self.keys.lock().get(&(source.clone(), digest)).cloned()
     }
 
-    /// Returns an example read that was requested after `since_ms`.
-    pub fn example(&self, request: &ReadRequest, since_ms: u64) -> Option<ExampleRead> {
-        let mut glances = self.examples.lock();
-        glances.retain(|(_, at_ms, _)| *at_ms > since_ms);
-        glances
-            .iter()
-            .find(|(of, ..)| of == request)
-            .map(|(_, _, glance)| glance.clone())
-    }
-
-    pub fn keep_example(&self, request: &ReadRequest, at_ms: u64, example: ExampleRead) {
-        let mut glances = self.examples.lock();
-        if glances.len() >= EXAMPLES_MAX {
-            glances.remove(0);
-        }
-        glances.push((request.clone(), at_ms, example));
-    }
-
     /// Puts a file into the trash, in place of one at the same place.
     ///
     /// # Errors
     /// `NoSpace` if the trash has no room for the content.
     pub fn put_in_trash(&self, key: TrashKey, content: &[u8], now_ms: u64) -> Result<(), Error> {
         let mut trash = self.trash.lock();
-        trash.retain(|(stat, _)| stat.key != key && now_ms < stat.expires_ms());
+        trash.retain(|_, (stat, _)| stat.key != key && now_ms < stat.expires_ms());
         // A file is never evicted for another: the trash may be its only copy.
-        if trash
-            .iter()
-            .map(|(_, content)| content.len())
-            .sum::<usize>()
-            + content.len()
-            > TRASH_BYTES_MAX
-        {
+        let held: usize = trash.values().map(|(_, content)| content.len()).sum();
+        if held + content.len() > TRASH_BYTES_MAX {
             return Err(StoreError::NoSpace.into());
         }
+        let place = trash_place(&key);
         let stat = TrashStat {
             key,
             bytes: content.len() as u64,
             trashed_ms: now_ms,
             is_in_folder: true,
         };
-        trash.push((stat, content.into()));
-        trash.sort_by_cached_key(|(stat, _)| trash_order(&stat.key));
+        trash.insert(place, (stat, content.into()));
         Ok(())
     }
 
     pub fn trashed_at(&self, key: &TrashKey, now_ms: u64) -> Option<(TrashStat, Vec<u8>)> {
         let trash = self.trash.lock();
-        let (stat, content) = trash
-            .iter()
-            .find(|(stat, _)| stat.key == *key && now_ms < stat.expires_ms())?;
-        Some((stat.clone(), content.to_vec()))
+        let (stat, content) = trash.get(&trash_place(key))?;
+        (now_ms < stat.expires_ms()).then(|| (stat.clone(), content.to_vec()))
     }
 
     pub fn tables_with_trash(&self) -> Vec<TableName> {
-        let mut tables: Vec<TableName> = self
-            .trash
-            .lock()
-            .iter()
-            .map(|(stat, _)| stat.key.table.clone())
-            .collect();
-        tables.sort();
+        let trash = self.trash.lock();
+        let mut tables: Vec<TableName> = trash.keys().map(|(table, ..)| table.clone()).collect();
         tables.dedup();
         tables
     }
@@ -130,42 +107,30 @@ impl LocalState {
                 && now_ms < stat.expires_ms()
         };
         // Copied, so that `visit` runs without the lock.
-        let trash: Vec<TrashStat> = self
-            .trash
-            .lock()
-            .iter()
-            .map(|(stat, _)| stat)
-            .filter(|stat| is_meant(stat))
-            .cloned()
-            .collect();
-        let _ = trash.into_iter().try_for_each(visit);
+        let trash = self.trash.lock();
+        let stats = trash.values().map(|(stat, _)| stat);
+        let meant: Vec<TrashStat> = stats.filter(|stat| is_meant(stat)).cloned().collect();
+        drop(trash);
+        let _ = meant.into_iter().try_for_each(visit);
     }
 
     /// Changes the trash; returns true if there was something to change.
     pub fn change_trash(&self, change: TrashChange) -> bool {
         let mut trash = self.trash.lock();
         match change {
-            TrashChange::Remove(place) => {
-                let before = trash.len();
-                trash.retain(|(stat, _)| stat.key != place);
-                trash.len() < before
-            }
+            TrashChange::Remove(key) => trash.remove(&trash_place(&key)).is_some(),
             TrashChange::Move { from, to } => {
-                let Some(at) = trash.iter().position(|(stat, _)| stat.key == from) else {
+                let Some((stat, content)) = trash.remove(&trash_place(&from)) else {
                     return false;
                 };
-                let (stat, content) = trash.remove(at);
+                let place = trash_place(&to);
+                let stat = TrashStat {
+                    key: to,
+                    is_in_folder: true,
+                    ..stat
+                };
                 // As in rename(2), a file at the target is replaced.
-                trash.retain(|(stat, _)| stat.key != to);
-                trash.push((
-                    TrashStat {
-                        key: to,
-                        is_in_folder: true,
-                        ..stat
-                    },
-                    content,
-                ));
-                trash.sort_by_cached_key(|(stat, _)| trash_order(&stat.key));
+                trash.insert(place, (stat, content));
                 true
             }
             TrashChange::Detach { table, folder } => {
@@ -173,7 +138,7 @@ impl LocalState {
                     stat.key.table == table && stat.key.folder == folder && stat.is_in_folder
                 };
                 let left = trash
-                    .iter_mut()
+                    .values_mut()
                     .filter(|(stat, _)| is_meant(stat))
                     .map(|(stat, _)| stat.is_in_folder = false);
                 left.count() > 0
@@ -204,19 +169,13 @@ impl LocalState {
 
     /// Removes the state of a deleted table.
     pub fn remove_table(&self, table: &TableName) {
-        self.trash
-            .lock()
-            .retain(|(stat, _)| stat.key.table != *table);
+        self.trash.lock().retain(|(of, ..), _| of != table);
         self.saved_queries.lock().remove(table);
     }
 }
 
-/// Returns the sort order of a file: folder, then name.
-fn trash_order(key: &TrashKey) -> (Option<Digest>, String) {
-    (
-        key.folder
-            .as_ref()
-            .map(|folder| partition_digest(&[folder])),
-        key.name.clone(),
-    )
+fn trash_place(key: &TrashKey) -> TrashPlace {
+    let folder = key.folder.as_ref();
+    let folder = folder.map(|folder| partition_digest(&[folder]));
+    (key.table.clone(), folder, key.name.clone())
 }

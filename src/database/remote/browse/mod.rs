@@ -6,7 +6,7 @@
 //! operations  impl Database                    own_writes   own writes: conditions, and their effect on the cache
 //! cache       cache of entries, single flight, count of own writes
 //! tables      cache of definitions             walks        pages of listings under way, their scan cost
-//! source      keys, reads as requests          prefetch     detection of sequential readers
+//! source      keys, reads as requests          prefetch     reads of names, threads that fetch ahead
 //! local_state state of the mount in memory     snapshots    whole sources, for the walk of a program
 //! write_queue gathers writes into batches      known        ranges of names whose items were all read
 //! ```
@@ -29,14 +29,15 @@ mod write_queue;
 use crate::database::prelude::*;
 use cache::{EntryCache, RemoteCommits};
 use local_state::LocalState;
-use prefetch::{FilePrefetch, MissedNames};
+use prefetch::{FolderReads, fetch_threads};
 use snapshots::Snapshots;
 use tables::{ServiceHandle, TableCache};
 use walks::{ScanCosts, SuspendedWalks};
 use write_queue::WriteQueue;
 
 use crate::database::cancel::CancelToken;
-use crate::database::layout::Layout;
+use crate::database::remote::budget::RemoteLayout;
+use crate::database::thread_pool::ThreadPool;
 use crate::model::clock::{Clock, SystemClock};
 use std::ops::Deref;
 
@@ -59,8 +60,6 @@ pub struct RemoteOptions {
     pub tables: Vec<String>,
     /// True if writes are allowed.
     pub is_writable: bool,
-    /// True if pages and files are prefetched.
-    pub prefetches: bool,
     pub cache_bytes: usize,
     pub clock: Arc<dyn Clock>,
 }
@@ -72,7 +71,6 @@ impl Default for RemoteOptions {
             scan_limit: SCAN_LIMIT_DEFAULT,
             tables: Vec::new(),
             is_writable: false,
-            prefetches: true,
             cache_bytes: CACHE_BYTES_DEFAULT,
             clock: Arc::new(SystemClock),
         }
@@ -85,7 +83,7 @@ pub struct RemoteDatabase {
     /// The service, with waits that the caller can cancel.
     service: Arc<dyn Database>,
     caller: CancelToken,
-    layout: Option<Arc<dyn Layout>>,
+    layout: Option<RemoteLayout>,
 }
 
 /// The state that the handles of different callers share.
@@ -95,10 +93,11 @@ pub struct RemoteShared {
     options: RemoteOptions,
     tables: Arc<TableCache>,
     cache: Arc<EntryCache>,
-    walks: SuspendedWalks,
+    walks: Mutex<SuspendedWalks>,
     scan_costs: ScanCosts,
-    file_prefetch: FilePrefetch,
-    missed_names: MissedNames,
+    folder_reads: FolderReads,
+    /// The threads that fetch pages and definitions ahead.
+    fetches: Arc<ThreadPool>,
     snapshots: Snapshots,
     local_state: Arc<LocalState>,
     commits: Arc<RemoteCommits>,
@@ -113,22 +112,9 @@ impl Deref for RemoteDatabase {
     }
 }
 
-impl std::fmt::Debug for RemoteDatabase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemoteDatabase")
-            .field("shared", &self.shared)
-            .field("caller", &self.caller)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(RemoteDatabase);
 
-impl std::fmt::Debug for RemoteShared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(RemoteShared);
 
 impl RemoteDatabase {
     /// Creates a view of a service.
@@ -136,6 +122,7 @@ impl RemoteDatabase {
     pub fn new(service: Arc<dyn Database>, options: RemoteOptions) -> Self {
         let clock = || Arc::clone(&options.clock);
         let commits = Arc::new(RemoteCommits::new(options.ttl, clock()));
+        let fetches = fetch_threads();
         let shared = RemoteShared {
             tables: Arc::new(TableCache::new(
                 options.tables.clone(),
@@ -143,16 +130,17 @@ impl RemoteDatabase {
                 clock(),
                 Arc::clone(&commits),
                 Arc::clone(&service),
+                Arc::clone(&fetches),
             )),
             cache: Arc::new(EntryCache::new(options.ttl, options.cache_bytes, clock())),
-            walks: SuspendedWalks::default(),
+            walks: Mutex::default(),
             scan_costs: ScanCosts::default(),
-            file_prefetch: FilePrefetch::default(),
-            missed_names: MissedNames::default(),
+            folder_reads: FolderReads::default(),
             snapshots: Snapshots::default(),
             local_state: Arc::default(),
             writes: WriteQueue::new(Arc::clone(&service)),
             commits,
+            fetches,
             // A prefetch has no caller, so nothing cancels it.
             prefetch_service: Arc::clone(&service),
             options,
@@ -174,11 +162,7 @@ impl RemoteDatabase {
                 .for_caller(caller)
                 .unwrap_or_else(|| Arc::clone(&self.service)),
             caller: caller.clone(),
-            layout: self.layout.as_ref().map(|layout| {
-                layout
-                    .for_caller(caller)
-                    .unwrap_or_else(|| Arc::clone(layout))
-            }),
+            layout: self.layout.as_ref().map(|of| of.for_caller(caller)),
         }
     }
 
@@ -197,7 +181,7 @@ impl RemoteDatabase {
 
     /// Sets the source of metrics and spending.
     #[must_use]
-    pub fn with_layout(self, layout: Arc<dyn Layout>) -> Self {
+    pub fn with_layout(self, layout: RemoteLayout) -> Self {
         Self {
             layout: Some(layout),
             ..self

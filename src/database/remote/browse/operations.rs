@@ -95,7 +95,7 @@ impl Database for RemoteDatabase {
     }
 
     fn layout(&self) -> Option<&dyn Layout> {
-        self.layout.as_deref()
+        self.layout.as_ref().map(|layout| layout as _)
     }
 }
 

@@ -5,18 +5,18 @@ use super::RemoteDatabase;
 use super::cache::{
     CachedRecord, EntryCache, EntryPlace, RemoteCommits, WriteResult, collection_place,
 };
-use super::source::{ReadableSource, base_entry};
+use super::source::ReadableSource;
 use super::write_queue::{ItemPlace, QueuedRequest};
 use crate::codec::record::Record;
-use crate::database::Completion;
 use crate::database::prelude::*;
+use crate::database::{Completion, EntryKey};
 use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::order::Comparator;
 use crate::expr::write::ExpressionWriter;
 use crate::expr::{PlaceholderScope, Predicate};
 use crate::model::api::{
-    Call, ConditionParameter, Gathering, GetItemRequest, ItemAccess, ItemEffect, Placeholders,
-    Precondition, Version, WriteListener,
+    Call, ConditionParameter, Gathering, ItemAccess, ItemEffect, Placeholders, Precondition,
+    Version, WriteListener,
 };
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Key, KeySchema};
@@ -38,7 +38,7 @@ impl WriteTarget {
     fn places(&self) -> [EntryPlace; 2] {
         let source = &self.table.source;
         [
-            (source.clone(), base_entry(self.key.clone())),
+            (source.clone(), EntryKey::from(self.key.clone())),
             collection_place(source, &vec![self.key.partition.clone()]),
         ]
     }
@@ -191,13 +191,6 @@ fn version_left(left: &WriteResult<CachedRecord>) -> Option<Version> {
     }
 }
 
-/// The present item, compared with a version.
-enum VersionMatch {
-    Same(Item),
-    Other(Item),
-    None,
-}
-
 impl RemoteDatabase {
     /// Checks that the mount is writable; `ReadOnly` otherwise.
     pub(super) fn check_writable(&self) -> Result<(), Error> {
@@ -214,14 +207,8 @@ impl RemoteDatabase {
             .tables
             .table(self.service_handle(), table)?
             .ok_or(Error::ResourceNotFound)?;
-        ReadableSource::new(
-            &SourceName {
-                table: table.clone(),
-                index: None,
-            },
-            described,
-        )?
-        .ok_or(Error::ResourceNotFound)
+        ReadableSource::new(&SourceName::from(table.clone()), described)?
+            .ok_or(Error::ResourceNotFound)
     }
 
     /// Creates the target of a write; `None` if it only checks the item, or if the item's keys are
@@ -351,23 +338,22 @@ impl RemoteDatabase {
         let failed = |item: Option<Item>| Error::ConditionalCheckFailed {
             item: item.filter(|_| returns_old).map(Box::new),
         };
-        let ours = match precondition {
-            Precondition::Absent => is_absent(schema),
-            Precondition::Version(version) => match self.item_at_version(table, key, version)? {
-                VersionMatch::Same(item) => is_unchanged(&item, schema),
-                VersionMatch::Other(item) => return Err(failed(Some(item))),
-                VersionMatch::None => return Err(failed(None)),
-            },
-            Precondition::VersionOrAbsent(version) => {
-                match self.item_at_version(table, key, version)? {
-                    VersionMatch::Same(item) => {
-                        Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)])
-                    }
-                    VersionMatch::Other(item) => return Err(failed(Some(item))),
-                    // There is no item now; the condition makes sure that none was made in between.
-                    VersionMatch::None => is_absent(schema),
-                }
+        let present = match precondition {
+            Precondition::Absent => None,
+            Precondition::Version(version) | Precondition::VersionOrAbsent(version) => {
+                self.item_at_version(table, key, version)?
             }
+        };
+        let may_be_absent = !matches!(precondition, Precondition::Version(_));
+        let ours = match present {
+            Some((item, false)) => return Err(failed(Some(item))),
+            Some((item, true)) if may_be_absent => {
+                Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)])
+            }
+            Some((item, true)) => is_unchanged(&item, schema),
+            // There is no item now; the condition makes sure that none was made in between.
+            None if may_be_absent => is_absent(schema),
+            None => return Err(failed(None)),
         };
         let all = match condition {
             ConditionParameter::None => ours,
@@ -407,49 +393,37 @@ impl RemoteDatabase {
         Ok(())
     }
 
-    /// Returns the item of a version as it was read here; reads it again if it is not cached, or if
-    /// it has too many attributes for a condition.
+    /// Returns the present item, and true if it has this version: as it was read here, or read again
+    /// if it is not cached, or if it has too many attributes for a condition.
     fn item_at_version(
         &self,
         table: &ReadableSource,
         key: &Item,
         version: Version,
-    ) -> Result<VersionMatch, Error> {
+    ) -> Result<Option<(Item, bool)>, Error> {
         let key_values = key
             .key(&table.described.schema.key)
             .ok_or(Error::ResourceNotFound)?;
-        let place = (table.source.clone(), base_entry(key_values.clone()));
-        let of = |record: &Record<'_>| -> Result<VersionMatch, Error> {
-            let item = record.to_item()?;
-            Ok(if record.version() == version {
-                VersionMatch::Same(item)
-            } else {
-                VersionMatch::Other(item)
-            })
+        let place = (table.source.clone(), EntryKey::from(key_values.clone()));
+        let of = |record: &[u8]| -> Result<(Item, bool), Error> {
+            let record = Record::parse(record)?;
+            Ok((record.to_item()?, record.version() == version))
         };
         // The version that a reader saw may be cached, which saves a read.
         if let Some(record) = self.cache.last_known(&place)
-            && let VersionMatch::Same(item) = of(&Record::parse(&record)?)?
+            && let (item, true) = of(&record)?
             && item.0.len() <= COMPARED_MAX
         {
-            return Ok(VersionMatch::Same(item));
+            return Ok(Some((item, true)));
         }
         // Begun before the request: an own write meanwhile keeps this record out of the cache.
         let began = self.cache.begin();
-        let key = key_values.to_item(&table.described.schema.key);
-        let request = GetItemRequest {
-            consistent_read: true,
-            ..GetItemRequest::new(table.source.table.clone(), key)
+        let Some(item) = self.item(table, &key_values)? else {
+            self.cache.insert(began, place, None, true);
+            return Ok(None);
         };
-        let record = self
-            .service
-            .get_item(request)?
-            .item
-            .map(|item| self.cache.record(&item, &table.key_names()));
-        self.cache.insert(began, place, record.clone(), true);
-        record.map_or(Ok(VersionMatch::None), |record| {
-            of(&Record::parse(&record)?)
-        })
+        let (_, record) = table.keep_item(&self.cache, began, &item, true)?;
+        of(&record).map(Some)
     }
 }
 

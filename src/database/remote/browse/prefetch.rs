@@ -1,173 +1,79 @@
-//! Detection of sequential reads, as for a kernel's read-ahead: files read in key order in a folder.
-//! `listing` prefetches by it. Also the threads that fetch ahead.
+//! Reads of names, by folder: files that are read in key order, as for a kernel's read-ahead, and
+//! names that were absent. `listing` reads ahead by it. Also the threads that fetch ahead.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cmp::Ordering;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::cache::EntryPlace;
-use super::known::Folder;
-use crate::database::lru_map::LruMap;
+use super::known::{EntryPlace, folder_of};
 use crate::database::prelude::*;
+use crate::database::remote::browse::known::Folder;
+use crate::database::thread_pool::{SpawnFailure, ThreadPool};
+use crate::database::ttl_map::TtlMap;
 use crate::expr::order::compare;
 
-/// The limit of folders with tracked readers.
-const FOLDERS_FOLLOWED_MAX: usize = 256;
-/// The number of files in order before the first prefetch.
-const FILES_IN_ORDER_MIN: u32 = 8;
+/// The limit of folders with tracked reads.
+const FOLDERS_MAX: usize = 256;
 /// The pause in milliseconds that ends a sequence.
 const PAUSE_MS: u64 = 2_000;
 
-/// The number of files of a folder from which it counts for the next one.
-const FOLDER_FILES_MIN: u32 = 2;
-
-#[derive(Debug)]
-struct FileReader {
-    last: AttributeValue,
-    at_ms: u64,
-    /// Files read in key order without a pause, in this folder and those before it.
-    in_order: u32,
-    in_folder: u32,
-    /// The files read in order in the previous folder.
-    in_previous: u32,
+/// The reads of the names of a folder, without a pause.
+#[derive(Debug, Default, Clone)]
+pub struct NameReads {
+    last: Option<AttributeValue>,
+    /// The names in key order up to this one.
+    pub in_order: u32,
+    /// The names that were absent: a program makes files there.
+    pub missed: u32,
 }
 
-/// The sequential readers of files, by folder.
+/// The reads of names, by folder.
 #[derive(Debug, Default)]
-pub struct FilePrefetch(
-    Mutex<LruMap<(SourceName, AttributeValue), FileReader, FOLDERS_FOLLOWED_MAX>>,
-);
+pub struct FolderReads(Mutex<TtlMap<Folder, NameReads, FOLDERS_MAX, PAUSE_MS>>);
 
-impl FileReader {
-    fn is_continued(&self, now_ms: u64) -> bool {
-        now_ms <= self.at_ms.saturating_add(PAUSE_MS)
-    }
-
-    /// Creates the reader of a new folder, which continues the sequence of the one read just
-    /// before.
-    fn continue_from(in_previous: Option<&Self>, last: AttributeValue, at_ms: u64) -> Self {
-        let (in_order, in_previous) = in_previous.map_or((0, 0), |in_previous| {
-            (in_previous.in_order, in_previous.in_folder)
-        });
-        Self {
-            last,
-            at_ms,
-            in_order,
-            in_folder: 0,
-            in_previous,
-        }
-    }
-
-    fn follow(&mut self, sort: &AttributeValue, now_ms: u64) {
-        match compare(sort, &self.last) {
-            Some(std::cmp::Ordering::Greater) => {
-                (self.in_order, self.in_folder) = (self.in_order + 1, self.in_folder + 1)
+impl FolderReads {
+    /// Records a read of a name; returns the reads of its folder.
+    pub fn record(&self, place: &EntryPlace, now_ms: u64) -> Option<NameReads> {
+        let (folder, sort) = folder_of(place)?;
+        let mut all = self.0.lock();
+        let reads = all.or_default(folder, now_ms);
+        if let Some(sort) = sort {
+            let before = reads.last.replace(sort.clone());
+            match before.and_then(|before| compare(sort, &before)) {
+                Some(Ordering::Equal) => {}
+                Some(Ordering::Greater) => reads.in_order += 1,
+                // The first, another reader, or one in another order.
+                Some(Ordering::Less) | None => reads.in_order = 0,
             }
-            Some(std::cmp::Ordering::Equal) => {}
-            // Another reader, or one in another order.
-            _ => (self.in_order, self.in_folder, self.in_previous) = (0, 0, 0),
         }
-        (self.last, self.at_ms) = (sort.clone(), now_ms);
+        Some(reads.clone())
     }
-}
 
-impl FilePrefetch {
-    /// Records a read of an item; returns how many from it on are worth a prefetch: as many again
-    /// as were read of this folder in order, or twice as many as of the one before; 0 while too few
-    /// were.
-    pub fn record_read(&self, place: &EntryPlace, now_ms: u64) -> u32 {
-        let (source, key) = place;
-        let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else {
-            return 0;
-        };
-        let mut readers = self.0.lock();
-        let folder = (source.clone(), key.base.partition.clone());
-        if !readers
-            .peek(&folder)
-            .is_some_and(|reader| reader.is_continued(now_ms))
-        {
-            // The map iterates from the most recently used entry: the folder that was read just
-            // before.
-            let latest = readers
-                .iter()
-                .next()
-                .filter(|((of, _), reader)| of == source && reader.is_continued(now_ms));
-            let before = latest
-                .map(|(_, reader)| reader)
-                .filter(|reader| reader.in_folder >= FOLDER_FILES_MIN);
-            let reader = FileReader::continue_from(before, sort.clone(), now_ms);
-            readers.put(folder.clone(), reader);
-        }
-        let Some(reader) = readers.get_mut(&folder) else {
-            return 0;
-        };
-        reader.follow(sort, now_ms);
-        if reader.in_order < FILES_IN_ORDER_MIN {
-            0
-        } else {
-            reader.in_folder.max(reader.in_previous.saturating_mul(2))
+    /// Records that a name was absent.
+    pub fn record_absent(&self, place: &EntryPlace, now_ms: u64) {
+        if let Some((folder, _)) = folder_of(place) {
+            self.0.lock().or_default(folder, now_ms).missed += 1;
         }
     }
 }
 
-/// The names of each folder that were asked for and were absent, without a pause: a program makes
-/// files there. Names of the last one are counted with the time.
-#[derive(Debug, Default)]
-pub struct MissedNames(Mutex<LruMap<Folder, (u32, u64), FOLDERS_FOLLOWED_MAX>>);
+/// The limit of concurrent fetches.
+const FETCHES_MAX: usize = 16;
 
-impl MissedNames {
-    /// Returns the number of names of the folder that were absent, up to now.
-    pub fn count(&self, folder: &Folder, now_ms: u64) -> u32 {
-        let missed = self.0.lock();
-        missed
-            .peek(folder)
-            .filter(|(_, at_ms)| now_ms <= at_ms.saturating_add(PAUSE_MS))
-            .map_or(0, |(count, _)| *count)
-    }
-
-    /// Records an absent name.
-    pub fn record(&self, folder: Folder, now_ms: u64) {
-        let count = self.count(&folder, now_ms);
-        self.0.lock().put(folder, (count + 1, now_ms));
-    }
+/// Returns the threads that fetch ahead. Without a thread a fetch ends without a result.
+pub fn fetch_threads() -> Arc<ThreadPool> {
+    let pool = ThreadPool::new("ddbfs-prefetch", FETCHES_MAX, SpawnFailure::Drop);
+    Arc::new(pool)
 }
 
-/// The limit of concurrent prefetches.
-const PREFETCHES_MAX: usize = 16;
-
-/// Counts a thread until it ends, also by a panic.
-struct PrefetchThread(Arc<AtomicUsize>);
-
-impl Drop for PrefetchThread {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Fetches on a thread of its own; `None` if no thread is available.
+/// Fetches on another thread.
 pub fn spawn_fetch<T: Send + 'static>(
-    prefetches: &Arc<AtomicUsize>,
+    threads: &ThreadPool,
     fetch: impl FnOnce() -> T + Send + 'static,
-) -> Option<Receiver<T>> {
-    // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
-    // together.
-    let is_full = prefetches.fetch_add(1, Ordering::AcqRel) >= PREFETCHES_MAX;
-    let counted = PrefetchThread(Arc::clone(prefetches));
-    if is_full {
-        return None;
-    }
+) -> Receiver<T> {
     let (sender, fetched) = sync_channel(1);
-    let work = move || {
-        let page = fetch();
-        // Before the page is sent: its reader may want the next prefetch at once.
-        drop(counted);
-        // The receiver is gone if the reader has given up.
-        let _ = sender.send(page);
-    };
-    std::thread::Builder::new()
-        .name("ddbfs-prefetch".to_owned())
-        .spawn(work)
-        .ok()?;
-    Some(fetched)
+    // The receiver is gone if the reader has given up.
+    threads.run(Box::new(move || drop(sender.send(fetch()))));
+    fetched
 }
 
 #[cfg(test)]
@@ -176,33 +82,28 @@ mod tests {
     use crate::database::EntryKey;
     use crate::model::{Key, TableName};
 
-    fn read(readers: &FilePrefetch, folder: &str, file: u32, now_ms: u64) -> u32 {
-        let source = SourceName {
-            table: TableName::new("Pets").unwrap(),
-            index: None,
-        };
-        let base = Key {
-            partition: AttributeValue::S(folder.to_owned()),
-            sort: Some(AttributeValue::S(format!("{file:04}"))),
-        };
-        readers.record_read(&(source, EntryKey { index: None, base }), now_ms)
-    }
-
     #[test]
-    fn as_many_again_and_in_the_next_folder_twice_as_many() {
-        let readers = FilePrefetch::default();
-        let worth = |folder: &str, files: std::ops::Range<u32>, now_ms| -> Vec<u32> {
-            files
-                .map(|file| read(&readers, folder, file, now_ms))
-                .collect()
+    fn names_in_order_are_counted_by_folder_until_a_pause() {
+        let reads = FolderReads::default();
+        let in_order = |folder: &str, files: std::ops::Range<u32>, now_ms| -> Vec<u32> {
+            let read = |file: u32| {
+                let source = SourceName {
+                    table: TableName::new("Pets").unwrap(),
+                    index: None,
+                };
+                let base = Key {
+                    partition: AttributeValue::S(folder.to_owned()),
+                    sort: Some(AttributeValue::S(format!("{file:04}"))),
+                };
+                let place = (source, EntryKey { index: None, base });
+                reads.record(&place, now_ms).unwrap().in_order
+            };
+            files.map(read).collect()
         };
-        assert_eq!(worth("a", 0..10, 0), [0, 0, 0, 0, 0, 0, 0, 0, 8, 9]);
-        assert_eq!(worth("b", 0..3, 0), [18, 18, 18]);
-        // Few files of that folder were read.
-        assert_eq!(worth("c", 0..1, 0), [4]);
-        assert_eq!(worth("d", 0..1, 0), [0]);
-        assert_eq!(worth("a", 5..6, 0), [0]);
-        assert_eq!(worth("e", 0..9, 1_000).last(), Some(&8));
-        assert_eq!(worth("f", 0..1, 9_000), [0]);
+        assert_eq!(in_order("a", 1..5, 0), [0, 1, 2, 3]);
+        assert_eq!(in_order("b", 1..3, 0), [0, 1]);
+        assert_eq!(in_order("a", 4..6, 1_000), [3, 4]);
+        assert_eq!(in_order("a", 2..4, 1_000), [0, 1]);
+        assert_eq!(in_order("b", 3..4, 2_000), [0]);
     }
 }

@@ -2,10 +2,9 @@
 //! listings, `local::browse` is the counterpart for the local engine.
 
 use super::RemoteDatabase;
-use super::cache::{CachedRecord, EntryPlace, collection_place};
-use super::known::folder_of;
+use super::cache::{CachedRecord, collection_place};
 use super::source;
-use super::source::{ReadableSource, base_entry, decode_position, encode_position};
+use super::source::{ReadableSource, decode_position, encode_position};
 use super::walks::ListSubject;
 use super::walks::ScanCost;
 use crate::codec::digest::Digest;
@@ -25,7 +24,6 @@ use crate::model::api::table_control::{
     SavedQueries, SavedQueryChange, SavedQueryOutcome, TrashChange, TrashKey, TrashRequest,
     TrashStat,
 };
-use crate::model::api::tables::AbsentEntry;
 use crate::model::api::{
     Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest,
 };
@@ -38,21 +36,15 @@ use std::ops::ControlFlow;
 
 /// The free space that `df` shows, of a service that grows with its data.
 const FREE_BYTES: u64 = 1 << 50;
-/// The limits of an example read: its items, its time to live and its approximate size. Texts with
-/// examples are made again at every look.
+/// The limits of an example read: its items and its approximate size.
 const EXAMPLE_ITEMS: u32 = 16;
 /// The items of an example read of a table that the service has not counted: their length is
 /// unknown.
 const EXAMPLE_ITEMS_UNCOUNTED: u32 = 2;
-const EXAMPLE_MS: u64 = 10_000;
 const EXAMPLE_BYTES: u64 = 64 * 1024;
-/// The absent names of a table without sort key before all of a small one is read.
-const MISSED_MIN: u32 = 3;
 /// The records of one page of a sample.
 const SAMPLE_ITEMS: u32 = 1000;
 
-const NO_ABSENCES: &str = "which items an index leaves out is not told by the service; `ddbfs pull` the table and look there";
-const NO_EXPIRING: &str = "which items expire next is not told by the service without reading all of them; `ddbfs pull` the table and look there";
 const NO_PLACES: &str = "the partitions of a service elsewhere are not to be seen; `ddbfs pull` the table and look at the model of them there";
 const NO_ALIAS: &str = "this shortened name says its key only after the mount listed it, and --scan-limit forbids that: name the key in a query path";
 
@@ -63,6 +55,14 @@ impl RemoteDatabase {
             .table(self.service_handle(), &source.table)?
             .ok_or(Error::ResourceNotFound)?;
         ReadableSource::new(source, described)
+    }
+
+    /// Finds the source that a request reads.
+    fn find_requested(&self, request: &ReadRequest) -> Result<Option<ReadableSource>, Error> {
+        self.find_source(&SourceName {
+            table: request.table_name.clone(),
+            index: request.index_name.clone(),
+        })
     }
 
     /// Returns the record of an entry, from the cache or the service.
@@ -85,17 +85,16 @@ impl RemoteDatabase {
         if let Some(found) = self.walked(&place, is_content) {
             return Ok(found);
         }
-        let worth = self.prefetch_size(&place);
+        let ahead = self.items_ahead(&readable, &place);
         let found = self.cache.get(&place, &self.caller, || {
-            // A file that was never listed is not part of a sequence.
-            let was_listed = self.cache.last_known(&place).is_some();
+            if ahead > 0 {
+                let Key { partition, sort } = &key.base;
+                self.read_range(&readable, partition, sort.as_ref(), ahead)?;
+                if let Some(found) = self.cache.get_valid(&place) {
+                    return Ok(found);
+                }
+            }
             let item = match &key.index {
-                None if let Some(items) = worth.filter(|_| was_listed) => {
-                    self.item_with_prefetch(&readable, &key.base, items)?
-                }
-                None if let Some(items) = self.unread_neighbours(&readable, &place) => {
-                    self.item_beside_others(&readable, &key.base, items)?
-                }
                 None => self.item(&readable, &key.base)?,
                 Some((partition, _)) if readable.sort().is_empty() => {
                     self.projected(&readable, key, partition)?
@@ -104,9 +103,9 @@ impl RemoteDatabase {
             };
             Ok(item.map(|item| self.cache.record(&item, &readable.key_names())))
         })?;
-        if let (None, Some((folder, _))) = (&found, folder_of(&place)) {
-            self.missed_names
-                .record(folder, self.options.clock.now_ms());
+        if found.is_none() {
+            let now_ms = self.options.clock.now_ms();
+            self.folder_reads.record_absent(&place, now_ms);
         }
         Ok(found)
     }
@@ -184,11 +183,11 @@ impl RemoteDatabase {
         }
         let found = self.cache.get(&place, &self.caller, || {
             self.settle()?;
-            let few = items_in(source, READ_UNIT_BYTES as u64);
+            let few = source.items_in(READ_UNIT_BYTES as u64);
             if let (Some(few @ 2..), None, Some(value)) = (few, source.index(), partition.first()) {
                 // The items of one unit cost no more than the first: one of them may be wanted
                 // next.
-                let count = self.read_range(source, value, None, few)?.len();
+                let count = self.read_range(source, value, None, few)?;
                 return Ok((count > 0).then(CachedRecord::default));
             }
             let mut count = 0;
@@ -218,12 +217,8 @@ impl RemoteDatabase {
 
     /// Reads a page for inspection; the pages of a scan must stay below the limit.
     fn peek(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
-        let source = SourceName {
-            table: request.table_name.clone(),
-            index: request.index_name.clone(),
-        };
-        let Some(readable) = self.find_source(&source)? else {
-            return Ok(Page::empty(source.table));
+        let Some(readable) = self.find_requested(request)? else {
+            return Ok(Page::empty(request.table_name.clone()));
         };
         self.settle()?;
         let cost = self.scan_costs.before(request);
@@ -235,16 +230,10 @@ impl RemoteDatabase {
         let is_whole = request.projection.is_none() && request.select.is_none();
         let began = self.cache.begin();
         let page = source::read_page(&*self.service, request, &mut |row| {
-            if let (true, Ok(item)) = (is_whole, row.to_item())
-                && let Ok(key) = readable.key_of(&item)
-            {
-                let record = self.cache.record(&item, &readable.key_names());
-                self.cache.insert(
-                    began,
-                    (source.clone(), key),
-                    Some(record),
-                    request.consistent_read,
-                );
+            if let (true, Ok(item)) = (is_whole, row.to_item()) {
+                let is_consistent = request.consistent_read;
+                // An item without its keys is the reader's to refuse.
+                let _ = readable.keep_item(&self.cache, began, &item, is_consistent);
             }
             rows(row);
         })?;
@@ -256,45 +245,14 @@ impl RemoteDatabase {
     }
 }
 
-/// Returns the number of items that are so many bytes long, by their mean size; `None` if the
-/// service has not counted them.
-fn items_in(source: &ReadableSource, bytes: u64) -> Option<u32> {
-    let (count, of_all) = source.counters();
-    let few = bytes.saturating_mul(count).checked_div(of_all)?;
-    Some(u32::try_from(few.clamp(1, u64::from(SAMPLE_ITEMS))).unwrap_or(SAMPLE_ITEMS))
-}
-
 impl RemoteDatabase {
-    /// Returns how many items are worth reading in place of one that is probably absent, as others
-    /// in its folder just before: those after it, or all of a small table without sort key.
-    fn unread_neighbours(&self, source: &ReadableSource, place: &EntryPlace) -> Option<u32> {
-        let (folder, sort) = folder_of(place)?;
-        let missed = self
-            .missed_names
-            .count(&folder, self.options.clock.now_ms());
-        if missed == 0 || self.options.ttl.is_zero() || !self.options.prefetches {
-            return None;
-        }
-        if sort.is_some() {
-            // As many as were asked for, and of a few units.
-            return Some(items_in(source, EXAMPLE_BYTES).unwrap_or(1).min(missed));
-        }
-        // As many again as were asked for.
-        let all = missed.saturating_mul(2).min(SAMPLE_ITEMS);
-        (missed >= MISSED_MIN && source.counters().0 <= u64::from(all)).then_some(all)
-    }
-
     /// Limits a request to the items that a few read units show, by their mean size.
     fn limited(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
-        let source = SourceName {
-            table: request.table_name.clone(),
-            index: request.index_name.clone(),
-        };
         // A table that the service has not counted yet has no bytes: then a fixed number of items
         // is read.
         let few = self
-            .find_source(&source)?
-            .and_then(|readable| items_in(&readable, EXAMPLE_BYTES))
+            .find_requested(request)?
+            .and_then(|readable| readable.items_in(EXAMPLE_BYTES))
             .unwrap_or(EXAMPLE_ITEMS_UNCOUNTED);
         Ok(ReadRequest {
             limit: request.limit.map(|limit| limit.min(few)),
@@ -312,16 +270,15 @@ impl RemoteDatabase {
     fn peek_example(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {
         let request = &self.limited(request)?;
         let now_ms = self.options.clock.now_ms();
-        let held = self
-            .local_state
-            .example(request, now_ms.saturating_sub(EXAMPLE_MS));
+        let examples = &self.local_state.examples;
+        let held = examples.lock().get(request, now_ms).cloned();
         let (items, page) = match held {
             Some(held) => held,
             None => {
-                let (items, page) = collect_page(&mut |rows| self.peek_to_end(request, rows))?;
-                self.local_state
-                    .keep_example(request, now_ms, (items.clone(), page.clone()));
-                (items, page)
+                let read = collect_page(&mut |rows| self.peek_to_end(request, rows))?;
+                let mut examples = examples.lock();
+                examples.insert(request.clone(), read.clone(), now_ms);
+                read
             }
         };
         items.iter().for_each(|item| rows(ResultRow::Item(item)));
@@ -344,7 +301,7 @@ impl Browse for RemoteDatabase {
     fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         Ok(self
             .tables
-            .current_table(self.service_handle(), table)?
+            .described(self.service_handle(), table, 0)?
             .map(|described| described.table.clone()))
     }
 
@@ -353,24 +310,25 @@ impl Browse for RemoteDatabase {
     }
 
     fn stats(&self, source: &SourceName) -> Result<SourceStats, Error> {
+        let own_writes = self.commits.own_writes();
         let described = self
             .tables
-            .table_after_writes(self.service_handle(), &source.table)?
+            .described(self.service_handle(), &source.table, own_writes)?
             .ok_or(Error::ResourceNotFound)?;
-        let place = source.index.as_ref().map(|name| {
-            described
-                .schema
-                .indexes
-                .iter()
-                .position(|index| index.name == *name)
-        });
-        let table = &described.table;
         // The overhead that the service bills for each item may or may not be part of its counters.
-        let (entries, bytes, partition_keys) = match place {
-            None => (table.item_count, table.table_size_bytes, 0),
-            Some(place) => {
-                let index = place
-                    .and_then(|place| table.indexes.get(place))
+        let (entries, bytes, partition_keys) = match &source.index {
+            None => {
+                let table = &described.table;
+                (table.item_count, table.table_size_bytes, 0)
+            }
+            Some(name) => {
+                let mut indexes = described
+                    .schema
+                    .indexes
+                    .iter()
+                    .zip(&described.table.indexes);
+                let (_, index) = indexes
+                    .find(|(index, _)| index.name == *name)
                     .ok_or(Error::ResourceNotFound)?;
                 (
                     index.item_count,
@@ -416,11 +374,7 @@ impl Browse for RemoteDatabase {
     }
 
     fn check_read_to_end(&self, request: &ReadRequest) -> Result<(), Error> {
-        let source = SourceName {
-            table: request.table_name.clone(),
-            index: request.index_name.clone(),
-        };
-        match (&request.range, self.find_source(&source)?) {
+        match (&request.range, self.find_requested(request)?) {
             (ReadRange::Scan { .. }, Some(readable)) => {
                 self.check_scan_limit(&readable, request.limit)
             }
@@ -458,7 +412,7 @@ impl Browse for RemoteDatabase {
             let Some(value) = partition.first() else {
                 return Ok(None);
             };
-            let key = base_entry(Key {
+            let key = EntryKey::from(Key {
                 partition: value.clone(),
                 sort: None,
             });
@@ -647,30 +601,8 @@ impl Browse for RemoteDatabase {
         }
     }
 
-    fn absences(
-        &self,
-        _: &SourceName,
-        _: bool,
-        _: &mut Visit<'_, AbsentEntry>,
-    ) -> Result<(), Error> {
-        Err(Error::Unavailable(NO_ABSENCES))
-    }
-
     fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
         self.check_writable().map_err(|error| (0, error))
-    }
-
-    fn pause_index_propagation(&self, _table: &TableName, _is_paused: bool) -> Result<(), Error> {
-        self.check_writable()?;
-        Err(Error::Unavailable(
-            "a pause of indexes is not made through a remote mount; use the service's own tools for it",
-        ))
-    }
-
-    fn count_from_now(&self, _table: &TableName) -> Result<(), Error> {
-        Err(Error::Unavailable(
-            "the counts of a remote mount begin with it and guard its budget; mount anew to begin from now",
-        ))
     }
 
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
@@ -747,10 +679,6 @@ impl Browse for RemoteDatabase {
 
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
         Ok(self.commits.wait(after, timeout))
-    }
-
-    fn expiring(&self, _table: &TableName, _count: usize) -> Result<Vec<(u64, Key)>, Error> {
-        Err(Error::Unavailable(NO_EXPIRING))
     }
 
     fn store_info(&self) -> StoreInfo {

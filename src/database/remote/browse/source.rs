@@ -1,6 +1,7 @@
 //! The keys of a table or an index, and its reads (a collection, an entry, everything) as Query and
 //! Scan requests of the API.
 
+use super::cache::{CachedRecord, EntryCache, ReadStart};
 use super::tables::DescribedTable;
 use crate::codec::record::{Record, encode};
 use crate::database::prelude::*;
@@ -14,7 +15,10 @@ use crate::model::api::{
     ConditionParameter, QueryRequest, ReturnConsumedCapacity, ScanRequest, TableStatus,
 };
 use crate::model::error::StoreError;
-use crate::model::{DocumentPath, IndexKind, IndexSchema, Key, KeyAttribute};
+use crate::model::{DocumentPath, IndexKind, IndexSchema, KeyAttribute};
+
+/// The most items that are taken for few.
+const ITEMS_AHEAD_MAX: u64 = 1000;
 
 /// A source that can be read, with its definition.
 #[derive(Debug, Clone)]
@@ -72,6 +76,14 @@ impl ReadableSource {
             ),
             |index| (index.item_count, index.index_size_bytes),
         )
+    }
+
+    /// Returns the number of items that are so many bytes long, by their mean size; `None` if the
+    /// service has not counted them.
+    pub fn items_in(&self, bytes: u64) -> Option<u32> {
+        let (count, of_all) = self.counters();
+        let few = bytes.saturating_mul(count).checked_div(of_all)?;
+        u32::try_from(few.clamp(1, ITEMS_AHEAD_MAX)).ok()
     }
 
     /// True if the source has consistent reads.
@@ -161,6 +173,24 @@ impl ReadableSource {
         Ok(EntryKey { index, base })
     }
 
+    /// Caches an item of the source that a read returned.
+    ///
+    /// # Errors
+    /// `Corrupt` if the item lacks a key attribute.
+    pub fn keep_item(
+        &self,
+        cache: &EntryCache,
+        began: ReadStart,
+        item: &Item,
+        is_consistent: bool,
+    ) -> Result<(EntryKey, CachedRecord), Error> {
+        let key = self.key_of(item)?;
+        let record = cache.record(item, &self.key_names());
+        let place = (self.source.clone(), key.clone());
+        cache.insert(began, place, Some(Arc::clone(&record)), is_consistent);
+        Ok((key, record))
+    }
+
     /// Returns the key attributes of an entry, as the start key of the page after it.
     pub fn start_key(&self, item: &Item) -> Item {
         let names = self.key_names();
@@ -241,14 +271,6 @@ pub fn encode_position(keys: &Item) -> Box<[u8]> {
 /// `Corrupt` if the bytes are not a position of this database.
 pub fn decode_position(position: &ListPosition) -> Result<Item, Error> {
     Ok(Record::parse(&position.0).and_then(|record| record.to_item())?)
-}
-
-/// Returns the entry key of an item in its table.
-pub fn base_entry(key: Key) -> EntryKey {
-    EntryKey {
-        index: None,
-        base: key,
-    }
 }
 
 /// Reads one page, and passes its items to `each` until that fails.

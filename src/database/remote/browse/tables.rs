@@ -7,25 +7,22 @@
 
 use crate::database::cancel::CancelToken;
 use crate::database::prelude::*;
+use crate::database::thread_pool::ThreadPool;
 use crate::model::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::AtomicUsize;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cache::RemoteCommits;
 use super::cache::SingleFlight;
-use super::prefetch::spawn_fetch;
 use crate::model::TableSchema;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
 };
-use crate::model::error::{RemoteError, StoreError};
+use crate::model::error::RemoteError;
 
 /// The limit of listed tables: ten times that of an AWS account.
 const TABLES_MAX: usize = 100_000;
-
-/// The error of a broken cache, which must not look like an account without tables.
-const WRONG_CACHE_ENTRY: Error =
-    Error::Store(StoreError::Corrupt("the cached definitions of tables"));
 
 /// A service with the caller that asks it.
 #[derive(Clone, Copy)]
@@ -43,13 +40,6 @@ pub struct DescribedTable {
     pub table: TableDescription,
 }
 
-#[derive(Debug, Clone)]
-enum CachedAnswer {
-    Names(Arc<Vec<TableName>>),
-    Table(Option<Arc<DescribedTable>>),
-    TimeToLive(DescribeTimeToLiveResponse),
-}
-
 /// The time for which a definition is cached at least: it changes rarely.
 const DEFINITION_MS_MIN: u64 = 1_000;
 /// The time after that for which readers go on with a definition while it is refreshed. One that was
@@ -58,30 +48,41 @@ const REFRESH_MS: u64 = 10_000;
 /// The number of own writes by which requests under way tell a refresh apart.
 const REFRESH: u64 = u64::MAX;
 
-/// The cache key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum TableCacheKey {
-    Names,
-    Table(TableName),
-    TimeToLive(TableName),
+/// The answers to one kind of request, by its subject.
+#[derive(Debug)]
+struct Answers<K, V> {
+    /// Each with the time of its request in milliseconds since the epoch, and the number of own
+    /// writes before it.
+    known: Mutex<HashMap<K, (u64, u64, V)>>,
+    /// Requests under way, by subject and the number of own writes that the answer must reflect.
+    flights: SingleFlight<(K, u64), V>,
 }
 
-#[derive(Debug, Default)]
-struct TableCacheState {
-    /// Cached answers, each with the time of its request in milliseconds since the epoch, and the
-    /// number of own writes before it.
-    answers: HashMap<TableCacheKey, (u64, u64, CachedAnswer)>,
-    /// The number of own changes so far. The answer to a request that was sent before a change is
-    /// not cached after it.
-    changes: u64,
+impl<K: Eq + Hash + Clone, V: Clone> Answers<K, V> {
+    fn new() -> Self {
+        Self {
+            known: Mutex::default(),
+            flights: SingleFlight::default(),
+        }
+    }
+
+    /// Invalidates all answers, which stay: new schemas are compared with theirs.
+    fn invalidate(&self) {
+        let mut known = self.known.lock();
+        known.values_mut().for_each(|(asked_ms, ..)| *asked_ms = 0);
+        self.flights.detach_where(|_| true);
+    }
 }
 
 /// The cache; see the module.
 #[allow(missing_debug_implementations)]
 pub struct TableCache {
-    state: Mutex<TableCacheState>,
-    /// Requests under way, by cache key and the number of own writes that the answer must reflect.
-    flights: SingleFlight<(TableCacheKey, u64), CachedAnswer>,
+    names: Answers<(), Arc<Vec<TableName>>>,
+    tables: Answers<TableName, Option<Arc<DescribedTable>>>,
+    times_to_live: Answers<TableName, DescribeTimeToLiveResponse>,
+    /// The number of own changes so far. The answer to a request that was sent before a change is
+    /// not cached after it.
+    changes: AtomicU64,
     commits: Arc<RemoteCommits>,
     /// Patterns of the visible tables, in which `*` stands for any characters; all tables are
     /// visible if there are none.
@@ -90,7 +91,7 @@ pub struct TableCache {
     clock: Arc<dyn Clock>,
     /// The service for refreshes, which no caller waits for.
     refresh_service: Arc<dyn Database>,
-    refreshes: Arc<AtomicUsize>,
+    refreshes: Arc<ThreadPool>,
 }
 
 impl TableCache {
@@ -100,17 +101,20 @@ impl TableCache {
         clock: Arc<dyn Clock>,
         commits: Arc<RemoteCommits>,
         refresh_service: Arc<dyn Database>,
+        refreshes: Arc<ThreadPool>,
     ) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
         Self {
-            state: Mutex::default(),
-            flights: SingleFlight::default(),
+            names: Answers::new(),
+            tables: Answers::new(),
+            times_to_live: Answers::new(),
+            changes: AtomicU64::new(0),
             commits,
             patterns,
             ttl_ms,
             clock,
             refresh_service,
-            refreshes: Arc::default(),
+            refreshes,
         }
     }
 
@@ -121,12 +125,9 @@ impl TableCache {
 
     /// Returns the names of the visible tables in byte order.
     pub fn names(&self, service: ServiceHandle<'_>) -> Result<Arc<Vec<TableName>>, Error> {
-        match self.cached(service.caller, TableCacheKey::Names, 0, || {
-            Ok(CachedAnswer::Names(Arc::new(self.list(service)?)))
-        })? {
-            CachedAnswer::Names(names) => Ok(names),
-            CachedAnswer::Table(_) | CachedAnswer::TimeToLive(_) => Err(WRONG_CACHE_ENTRY),
-        }
+        self.cached(service.caller, &self.names, (), 0, || {
+            Ok(Arc::new(self.list(service)?))
+        })
     }
 
     fn list(&self, service: ServiceHandle<'_>) -> Result<Vec<TableName>, Error> {
@@ -172,11 +173,8 @@ impl TableCache {
     /// Returns the cached definition of a table that was asked for a while ago, and has it
     /// refreshed if nothing else does.
     fn aging(self: &Arc<Self>, table: &TableName) -> Option<Option<Arc<DescribedTable>>> {
-        let key = TableCacheKey::Table(table.clone());
-        let (asked_ms, known) = match self.state.lock().answers.get(&key)? {
-            (asked_ms, _, CachedAnswer::Table(known)) => (*asked_ms, known.clone()?),
-            _ => return None,
-        };
+        let (asked_ms, _, known) = self.tables.known.lock().get(table).cloned()?;
+        let known = known?;
         let age_ms = self.clock.now_ms().saturating_sub(asked_ms);
         let valid_ms = self.ttl_ms.max(DEFINITION_MS_MIN);
         if age_ms < valid_ms {
@@ -186,37 +184,20 @@ impl TableCache {
             return None;
         }
         // No reader waits for a refresh: the service may be silent for long.
-        let flight = (key, REFRESH);
-        if let Ok(owner) = self.flights.begin(&flight) {
+        if let Ok(owner) = self.tables.flights.begin(&(table.clone(), REFRESH)) {
             let (cache, table) = (Arc::clone(self), table.clone());
-            // Without a thread the flight ends, and the reader asks.
-            spawn_fetch(&self.refreshes, move || {
+            self.refreshes.run(Box::new(move || {
                 let service = &*cache.refresh_service;
-                owner.finish(cache.ask(&flight.0, || cache.describe(service, &table)));
-            })?;
+                let ask = || cache.describe(service, &table);
+                owner.finish(cache.ask(&cache.tables, &table, ask));
+            }));
         }
         Some(Some(known))
     }
 
-    /// Returns a table as it was within the time to live.
-    pub fn current_table(
-        &self,
-        service: ServiceHandle<'_>,
-        table: &TableName,
-    ) -> Result<Option<Arc<DescribedTable>>, Error> {
-        self.described(service, table, 0)
-    }
-
-    /// Returns a table with counters that the service reported after the last own write.
-    pub fn table_after_writes(
-        &self,
-        service: ServiceHandle<'_>,
-        table: &TableName,
-    ) -> Result<Option<Arc<DescribedTable>>, Error> {
-        self.described(service, table, self.commits.own_writes())
-    }
-
-    fn described(
+    /// Returns a table as it was within the time to live, with counters that the service reported
+    /// after so many own writes.
+    pub fn described(
         &self,
         service: ServiceHandle<'_>,
         table: &TableName,
@@ -225,27 +206,25 @@ impl TableCache {
         if !self.is_visible(table.as_str()) {
             return Ok(None);
         }
-        let about = TableCacheKey::Table(table.clone());
-        let known = self.cached(service.caller, about, own_writes, || {
-            self.describe(service.service, table)
-        })?;
-        match known {
-            CachedAnswer::Table(table) => Ok(table),
-            CachedAnswer::Names(_) | CachedAnswer::TimeToLive(_) => Err(WRONG_CACHE_ENTRY),
-        }
+        self.cached(
+            service.caller,
+            &self.tables,
+            table.clone(),
+            own_writes,
+            || self.describe(service.service, table),
+        )
     }
 
-    fn describe(&self, service: &dyn Database, table: &TableName) -> Result<CachedAnswer, Error> {
-        let about = TableCacheKey::Table(table.clone());
+    fn describe(
+        &self,
+        service: &dyn Database,
+        table: &TableName,
+    ) -> Result<Option<Arc<DescribedTable>>, Error> {
         // The former schema keeps its `Arc` if nothing changed.
-        let before = match self.state.lock().answers.get(&about) {
-            Some((.., CachedAnswer::Table(Some(before)))) => Some(Arc::clone(before)),
-            _ => None,
-        };
+        let before = self.tables.known.lock().get(table).cloned();
+        let before = before.and_then(|(.., before)| before);
         let table = service.find_table(table)?;
-        Ok(CachedAnswer::Table(table.map(|table| {
-            Arc::new(described(table, before.as_deref()))
-        })))
+        Ok(table.map(|table| Arc::new(described(table, before.as_deref()))))
     }
 
     pub fn time_to_live(
@@ -253,75 +232,63 @@ impl TableCache {
         service: ServiceHandle<'_>,
         request: DescribeTimeToLiveRequest,
     ) -> Result<DescribeTimeToLiveResponse, Error> {
-        let about = TableCacheKey::TimeToLive(request.table_name.clone());
-        match self.cached(service.caller, about, 0, || {
-            service
-                .service
-                .describe_time_to_live(request.clone())
-                .map(CachedAnswer::TimeToLive)
-        })? {
-            CachedAnswer::TimeToLive(response) => Ok(response),
-            CachedAnswer::Names(_) | CachedAnswer::Table(_) => Err(WRONG_CACHE_ENTRY),
-        }
+        let table = request.table_name.clone();
+        self.cached(service.caller, &self.times_to_live, table, 0, || {
+            service.service.describe_time_to_live(request)
+        })
     }
 
     /// Invalidates all answers after an own change.
     pub fn invalidate(&self) {
-        let mut state = self.state.lock();
-        state.changes += 1;
-        // The expired entries stay, because new schemas are compared with theirs.
-        state
-            .answers
-            .values_mut()
-            .for_each(|(asked_ms, ..)| *asked_ms = 0);
-        self.flights.detach_where(|_| true);
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        self.names.invalidate();
+        self.tables.invalidate();
+        self.times_to_live.invalidate();
     }
 
-    fn cached(
+    fn cached<K: Eq + Hash + Clone, V: Clone>(
         &self,
         caller: &CancelToken,
-        key: TableCacheKey,
+        answers: &Answers<K, V>,
+        subject: K,
         own_writes: u64,
-        ask: impl FnOnce() -> Result<CachedAnswer, Error>,
-    ) -> Result<CachedAnswer, Error> {
-        if let Some(known) = self.get_valid(&key, own_writes) {
-            return Ok(known);
+        ask: impl FnOnce() -> Result<V, Error>,
+    ) -> Result<V, Error> {
+        let now_ms = self.clock.now_ms();
+        // The counters of a table must reflect the own writes that the reader knows of.
+        if let Some((asked_ms, seen, known)) = answers.known.lock().get(&subject)
+            && *seen >= own_writes
+            && now_ms < asked_ms.saturating_add(self.ttl_ms)
+        {
+            return Ok(known.clone());
         }
-        let flight = (key, own_writes);
-        self.flights
-            .run(&flight, caller, || self.ask(&flight.0, ask))
+        let flight = (subject, own_writes);
+        answers
+            .flights
+            .run(&flight, caller, || self.ask(answers, &flight.0, ask))
     }
 
     /// Asks the service, and caches the answer.
-    fn ask(
+    fn ask<K: Eq + Hash + Clone, V: Clone>(
         &self,
-        key: &TableCacheKey,
-        ask: impl FnOnce() -> Result<CachedAnswer, Error>,
-    ) -> Result<CachedAnswer, Error> {
+        answers: &Answers<K, V>,
+        subject: &K,
+        ask: impl FnOnce() -> Result<V, Error>,
+    ) -> Result<V, Error> {
         // Read before the request: what happens while it is under way is not in its answer.
         let (asked_ms, own_writes, changes) = (
             self.clock.now_ms(),
             self.commits.own_writes(),
-            self.state.lock().changes,
+            self.changes.load(Ordering::SeqCst),
         );
-        let known = ask()?;
-        let mut state = self.state.lock();
-        // A change during the request makes the answer stale.
-        if state.changes == changes {
-            state
-                .answers
-                .insert(key.clone(), (asked_ms, own_writes, known.clone()));
+        let answer = ask()?;
+        let mut known = answers.known.lock();
+        // A change during the request makes the answer stale. One after this check waits for the
+        // lock, and invalidates it.
+        if self.changes.load(Ordering::SeqCst) == changes {
+            known.insert(subject.clone(), (asked_ms, own_writes, answer.clone()));
         }
-        Ok(known)
-    }
-
-    fn get_valid(&self, key: &TableCacheKey, own_writes: u64) -> Option<CachedAnswer> {
-        let now_ms = self.clock.now_ms();
-        let state = self.state.lock();
-        let (asked_ms, seen, known) = state.answers.get(key)?;
-        // The counters of a table must reflect the own writes that the reader knows of.
-        (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms))
-            .then(|| known.clone())
+        Ok(answer)
     }
 }
 

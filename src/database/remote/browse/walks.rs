@@ -3,10 +3,9 @@
 //! `listing` drives them, `snapshots` keeps the rows of whole sources.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::Receiver;
 
-use super::cache::{EntryCache, RangeRead};
+use super::cache::{EntryCache, RangeRead, ReadStart};
 use super::prefetch::spawn_fetch;
 use super::source::{self, ReadableSource, encode_position};
 use crate::codec::digest::Digest;
@@ -15,9 +14,10 @@ use crate::codec::record::Record;
 use crate::database::cancel::CancelToken;
 use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
-use crate::database::{EntryKey, EntryRange, EntryStat, ListPosition};
+use crate::database::thread_pool::ThreadPool;
+use crate::database::ttl_map::TtlMap;
+use crate::database::{EntryKey, EntryRange, EntryStat};
 use crate::expr::read_request::ReadRequest;
-use crate::model::error::StoreError;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
 
 /// The limit of listings that wait for their readers.
@@ -29,7 +29,7 @@ const SUSPENDED_MS: u64 = 10_000;
 const COLLECTIONS_SEEN_MAX: usize = 10_000;
 
 /// The subject of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ListSubject {
     Entries(EntryRange),
     Collections,
@@ -64,7 +64,8 @@ pub type FetchedPage = Result<(VecDeque<ListRow>, Option<Item>, ScanCost), Error
 #[derive(Debug, Default)]
 pub enum NextPage {
     From(Option<Item>),
-    Prefetched(Receiver<FetchedPage>),
+    /// The page after this start, once it is there.
+    Prefetched(Option<Item>, Receiver<FetchedPage>),
     #[default]
     Done,
 }
@@ -81,55 +82,11 @@ pub struct ListWalk {
     pub kept: Option<KeptRows>,
 }
 
-/// A suspended listing that waits for its reader to continue after a position; `at_ms` is the time
-/// since when it waits, by the clock.
-#[derive(Debug)]
-pub struct SuspendedWalk {
-    pub source: SourceName,
-    pub listed: ListSubject,
-    /// The last row read.
-    pub after: Box<[u8]>,
-    pub at_ms: u64,
-    pub walk: ListWalk,
-}
+/// The place at which a reader goes on: the source, the subject, and the last row read.
+pub type ListPlace = (SourceName, ListSubject, Box<[u8]>);
 
-/// The listings that wait for their readers, the oldest first.
-#[derive(Debug, Default)]
-pub struct SuspendedWalks {
-    waiting: Mutex<VecDeque<SuspendedWalk>>,
-    pub prefetches: Arc<AtomicUsize>,
-}
-
-impl SuspendedWalks {
-    pub fn take(
-        &self,
-        source: &SourceName,
-        subject: &ListSubject,
-        after: &ListPosition,
-        now_ms: u64,
-    ) -> Option<ListWalk> {
-        let mut waiting = self.waiting.lock();
-        waiting.retain(|one| now_ms < one.at_ms.saturating_add(SUSPENDED_MS));
-        let is_it = |one: &SuspendedWalk| {
-            one.after == after.0 && one.source == *source && one.listed == *subject
-        };
-        let at = waiting.iter().position(is_it)?;
-        waiting.remove(at).map(|one| one.walk)
-    }
-
-    pub fn put(&self, walk: SuspendedWalk) {
-        let mut waiting = self.waiting.lock();
-        waiting.push_back(walk);
-        // Dropped after the lock: a prefetched page may be large.
-        let oldest = if waiting.len() > WALKS_MAX {
-            waiting.pop_front()
-        } else {
-            None
-        };
-        drop(waiting);
-        drop(oldest);
-    }
-}
+/// The listings that wait for their readers.
+pub type SuspendedWalks = TtlMap<ListPlace, ListWalk, WALKS_MAX, SUSPENDED_MS>;
 
 /// A reader of pages.
 #[derive(Clone)]
@@ -173,35 +130,24 @@ impl PageFetcher {
 
     /// Converts an item to a row, and caches it if it is whole. Returns `None` for an item that
     /// this mount deleted and an eventually consistent read still shows.
-    fn row(
-        &self,
-        began: crate::database::remote::browse::cache::ReadStart,
-        item: &Item,
-    ) -> Result<Option<ListRow>, Error> {
-        let key = self.source.key_of(item)?;
+    fn row(&self, began: ReadStart, item: &Item) -> Result<Option<ListRow>, Error> {
         let place = encode_position(&self.source.start_key(item));
         // A projected row has only its key: it has no size or time to show, and is not cached.
         if self.request.projection.is_some() {
-            return Ok(Some(ListRow {
-                key,
-                stat: None,
-                place,
-            }));
+            let (key, stat) = (self.source.key_of(item)?, None);
+            return Ok(Some(ListRow { key, stat, place }));
         }
-        let held_at = (self.source.source.clone(), key);
-        if !self.request.consistent_read && self.cache.is_just_deleted(&held_at) {
+        let is_consistent = self.request.consistent_read;
+        let held_at = (self.source.source.clone(), self.source.key_of(item)?);
+        if !is_consistent && self.cache.is_just_deleted(&held_at) {
             return Ok(None);
         }
-        let record = self.cache.record(item, &self.source.key_names());
-        let stat = EntryStat::from(&Record::parse(&record)?);
-        let key = held_at.1.clone();
-        self.cache
-            .insert(began, held_at, Some(record), self.request.consistent_read);
-        Ok(Some(ListRow {
-            key,
-            stat: Some(stat),
-            place,
-        }))
+        let cached = self
+            .source
+            .keep_item(&self.cache, began, item, is_consistent);
+        let (key, record) = cached?;
+        let stat = Some(EntryStat::from(&Record::parse(&record)?));
+        Ok(Some(ListRow { key, stat, place }))
     }
 }
 
@@ -215,10 +161,10 @@ impl ListWalk {
         let fetched = match std::mem::replace(&mut self.next, NextPage::Done) {
             NextPage::Done => return Ok(false),
             NextPage::From(start) => fetcher.clone().fetch(start),
-            // No message means that the thread panicked.
-            NextPage::Prefetched(fetched) => caller
+            // No message means that there was no thread.
+            NextPage::Prefetched(start, fetched) => caller
                 .receive(&fetched)?
-                .unwrap_or_else(|| Err(StoreError::Closed.into())),
+                .unwrap_or_else(|| fetcher.clone().fetch(start)),
         };
         let (rows, last, cost) = fetched?;
         if let Some(kept) = &mut self.kept {
@@ -229,26 +175,23 @@ impl ListWalk {
         Ok(true)
     }
 
-    /// Prefetches the next page, if a thread is available.
+    /// Prefetches the next page.
     pub fn prefetch(
         &mut self,
         fetcher: &PageFetcher,
         service: &Arc<dyn Database>,
-        prefetches: &Arc<AtomicUsize>,
+        threads: &ThreadPool,
     ) {
         let NextPage::From(start) = &self.next else {
             return;
         };
-        let (fetcher, start) = (
-            PageFetcher {
-                service: Arc::clone(service),
-                ..fetcher.clone()
-            },
-            start.clone(),
-        );
-        if let Some(fetched) = spawn_fetch(prefetches, move || fetcher.fetch(start)) {
-            self.next = NextPage::Prefetched(fetched);
-        }
+        let (start, after) = (start.clone(), start.clone());
+        let fetcher = PageFetcher {
+            service: Arc::clone(service),
+            ..fetcher.clone()
+        };
+        let fetched = spawn_fetch(threads, move || fetcher.fetch(after));
+        self.next = NextPage::Prefetched(start, fetched);
     }
 
     /// True if this is the first key of its collection in this listing.
@@ -347,9 +290,9 @@ impl ScanCost {
     }
 }
 
-/// The cost of continuable reads, by their next page; the oldest first.
+/// The cost of continuable reads, by their next page.
 #[derive(Debug, Default)]
-pub struct ScanCosts(Mutex<VecDeque<(ReadRequest, ScanCost)>>);
+pub struct ScanCosts(Mutex<LruMap<ReadRequest, ScanCost, SCAN_COSTS_MAX>>);
 
 impl ScanCosts {
     /// Returns the cost of a read before this page.
@@ -363,13 +306,11 @@ impl ScanCosts {
 
     /// Remembers the cost of a read that continues after these keys.
     pub fn insert(&self, request: &ReadRequest, last: &Item, cost: ScanCost) {
-        self.put(
-            ReadRequest {
-                exclusive_start_key: Some(last.clone()),
-                ..request.clone()
-            },
-            cost,
-        );
+        let next = ReadRequest {
+            exclusive_start_key: Some(last.clone()),
+            ..request.clone()
+        };
+        self.0.lock().put(next, cost);
     }
 
     /// Returns the cost of the sample that is being taken of a table in many reads.
@@ -378,25 +319,11 @@ impl ScanCosts {
     }
 
     pub fn keep_sample(&self, table: &TableName, cost: ScanCost) {
-        self.put(sample_key(table), cost);
+        self.0.lock().put(sample_key(table), cost);
     }
 
     fn find(&self, read: &ReadRequest) -> ScanCost {
-        self.0
-            .lock()
-            .iter()
-            .find(|(of, _)| of == read)
-            .map(|(_, cost)| *cost)
-            .unwrap_or_default()
-    }
-
-    fn put(&self, read: ReadRequest, cost: ScanCost) {
-        let mut tolls = self.0.lock();
-        tolls.retain(|(of, _)| *of != read);
-        tolls.push_back((read, cost));
-        if tolls.len() > SCAN_COSTS_MAX {
-            tolls.pop_front();
-        }
+        self.0.lock().get(read).copied().unwrap_or_default()
     }
 }
 

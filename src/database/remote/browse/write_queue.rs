@@ -16,10 +16,10 @@ use parking_lot::Condvar;
 use crate::database::cancel::{Backoff, CancelToken, POLL_INTERVAL};
 use crate::database::prelude::*;
 use crate::database::thread_pool::{SpawnFailure, ThreadPool};
+use crate::database::write_alone;
 use crate::model::Key;
-use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{
-    BatchWriteItemRequest, DeleteItemRequest, PutItemRequest, TableWrites, WriteRequest,
+    BatchWriteItemRequest, CallContext, PutItemRequest, TableWrites, WriteRequest,
 };
 use crate::model::error::RemoteCause;
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
@@ -85,6 +85,7 @@ struct QueueShared {
     service: Arc<dyn Database>,
     state: Mutex<QueueState>,
     changed: Condvar,
+    gatherer: ThreadPool,
     workers: ThreadPool,
 }
 
@@ -97,6 +98,7 @@ impl WriteQueue {
             service,
             state: Mutex::default(),
             changed: Condvar::new(),
+            gatherer: ThreadPool::new("ddbfs-gather", 1, SpawnFailure::RunInline),
             workers: ThreadPool::new("ddbfs-batches", REQUESTS_MAX, SpawnFailure::RunInline),
         }))
     }
@@ -147,13 +149,8 @@ impl WriteQueue {
         self.0.changed.notify_all();
         if must_start {
             let shared = Arc::clone(&self.0);
-            let started = std::thread::Builder::new()
-                .name("ddbfs-gather".to_owned())
-                .spawn(move || shared.gather());
-            if let Err(error) = started {
-                log::warn!("cannot start the thread that gathers writes: {error}");
-                self.0.send_inline();
-            }
+            // Without a thread, this one sends what is here.
+            self.0.gatherer.run(Box::new(move || shared.gather()));
         }
     }
 
@@ -265,21 +262,6 @@ impl QueueShared {
         }
     }
 
-    /// Sends the waiting writes on this thread.
-    fn send_inline(&self) {
-        let mut state = self.state.lock();
-        state.has_thread = false;
-        loop {
-            let batch = state.take_batch();
-            if batch.is_empty() {
-                return;
-            }
-            drop(state);
-            self.send(batch);
-            state = self.state.lock();
-        }
-    }
-
     /// Sends a batch until each of its writes has ended.
     fn send(&self, mut left: Vec<QueuedWrite>) {
         let (mut pauses, mut since) = (Backoff::new(PAUSE_MIN, PAUSE_MAX), Instant::now());
@@ -295,7 +277,7 @@ impl QueueShared {
                     done.into_iter().for_each(|one| self.end(one, Ok(())));
                     again
                 }
-                Err(error) if is_throttled(&error) => left,
+                Err(error) if error.is_throttled() => left,
                 Err(error) if may_be_of_one(&error) => {
                     self.state.lock().is_single |= is_refused(&error);
                     break;
@@ -325,16 +307,11 @@ impl QueueShared {
     }
 
     fn send_one(&self, one: &QueuedWrite) -> Result<(), Error> {
-        let table = one.place.0.clone();
         match one.request.clone() {
-            QueuedRequest::Plain(WriteRequest::Put(item)) => self
-                .service
-                .put_item(PutItemRequest::new(table, item))
-                .map(drop),
-            QueuedRequest::Plain(WriteRequest::Delete(key)) => self
-                .service
-                .delete_item(DeleteItemRequest::new(table, key))
-                .map(drop),
+            QueuedRequest::Plain(write) => {
+                let context = CallContext::default();
+                write_alone(&*self.service, context, &one.place.0, write).map(drop)
+            }
             QueuedRequest::Put(request) => self.service.put_item(*request).map(drop),
         }
     }
@@ -397,13 +374,8 @@ fn batch_request(batch: &[QueuedWrite]) -> BatchWriteItemRequest {
     }
     BatchWriteItemRequest {
         request_items,
-        return_consumed_capacity: ReturnConsumedCapacity::Indexes,
-        return_item_collection_metrics: false,
+        ..BatchWriteItemRequest::default()
     }
-}
-
-fn is_throttled(error: &Error) -> bool {
-    matches!(error, Error::Remote(error) if error.cause() == RemoteCause::Throttled)
 }
 
 /// True if the service takes no batches from us.
