@@ -103,14 +103,14 @@
 // `cli::exit` prints: a reader that ends early is no failure, and no control characters reach a terminal.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-/// Implements `Debug` by the name alone, for a type that holds functions, services or secrets.
+/// Implements `Debug` by the name alone, for types that hold functions, services or secrets.
 macro_rules! opaque_debug {
-    ($type:ident) => {
-        impl std::fmt::Debug for $type {
+    ($($type:ident),+) => {
+        $(impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(stringify!($type))
             }
-        }
+        })+
     };
 }
 

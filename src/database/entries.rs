@@ -20,12 +20,6 @@ impl From<TableName> for SourceName {
     }
 }
 
-impl From<Key> for EntryKey {
-    fn from(base: Key) -> Self {
-        Self { index: None, base }
-    }
-}
-
 /// The partition key of a table (one value) or index (one to four).
 pub type PartitionKey = Vec<AttributeValue>;
 

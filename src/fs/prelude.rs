@@ -22,18 +22,6 @@ pub use std::{
 /// The result of an operation that may fail with an [`FsError`].
 pub type Result<T, E = FsError> = std::result::Result<T, E>;
 
-/// Shows values of types that hold closures by the name of the type.
-macro_rules! opaque_debug {
-    ($($name:ty),+) => {
-        $(impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        })+
-    };
-}
-pub(in crate::fs) use opaque_debug;
-
 /// Returns the value of a result; an error is the answer of the call.
 macro_rules! or_reply {
     ($reply:expr, $result:expr) => {
