@@ -69,9 +69,12 @@ impl Deref for Mount {
     }
 }
 
-/// A function that finds the fault of a name; `None` when the name exists by now.
+/// Finds the fault of a name; `None` when the name exists by now.
+type FindFault = dyn Fn(&Mount) -> Option<FailedCall> + Send + Sync;
+
+/// A function that finds the fault of a name.
 #[derive(Clone)]
-pub struct ExplainLookup(pub Arc<dyn Fn(&Mount) -> Option<FailedCall> + Send + Sync>);
+pub struct ExplainLookup(pub Arc<FindFault>);
 
 opaque_debug!(ExplainLookup);
 

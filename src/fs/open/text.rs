@@ -220,9 +220,12 @@ pub fn action(act: impl FnOnce(&Host, u32, VersionReply) + Send + 'static) -> Co
     }
 }
 
+/// Reads what a text asks for.
+type ReadText = dyn Fn(&[u8]) -> Result<Commit<TextAction>> + Send + Sync;
+
 /// A file that takes a text and is no item.
 pub struct TextFile {
-    read: Box<dyn Fn(&[u8]) -> Result<Commit<TextAction>> + Send + Sync>,
+    read: Box<ReadText>,
     check: Box<dyn Fn() -> Box<dyn TextCheck> + Send + Sync>,
     is_statement: bool,
     unchanged: &'static str,
