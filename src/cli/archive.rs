@@ -4,6 +4,7 @@
 //! ```text
 //! DIR/<Table>-<time>/data/0.json.gz     a line {"Item":{…}} for each, as exports have it: ImportTable reads it
 //! DIR/<Table>-<time>/manifest.json      table, range, items, bytes
+//! DIR/<Table>-<time>/access.expected    the expected access patterns of the table, if it has some
 //! ```
 //! An item is deleted only in the version that was written, after all files are durable.
 
@@ -17,9 +18,11 @@ use serde_json::json;
 
 use super::exit::print_line;
 use super::load::InFlight;
+use super::load_files;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::database::{EntryKey, EntryRange, ListPosition, SourceName, TextForm};
+use crate::inspect::expected;
 use crate::inspect::violations::value;
 use crate::model::api::{Call, Completion, DeleteItemRequest, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
@@ -113,9 +116,7 @@ impl ArchiveRange {
 
 fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResult, CliError> {
     let table = data_dir::existing_table(&*database, &args.table)?;
-    let schema = database
-        .schema(&table)?
-        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let schema = data_dir::existing_schema(&*database, &table)?;
     let range = ArchiveRange::new(args, &schema.key)?;
     let now = calendar::iso(SystemClock.now_ms());
     let dir = args
@@ -123,12 +124,15 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
         .join(format!("{table}-{}", now.replace([':', '.'], "-")));
     fs::create_dir_all(dir.join("data")).map_err(CliError::at(&dir))?;
     let written = write(&*database, &table, &range, &dir.join("data/0.json.gz"))?;
+    if let Some((patterns, _)) = expected::stored(&*database, &table)? {
+        write_file(&dir.join(load_files::EXPECTED), patterns.as_bytes())?;
+    }
     let manifest = json!({
         "table": table.as_str(), "time": now, "pk": args.pk, "sk_ge": args.sk_ge, "sk_lt": args.sk_lt,
         "items": written.versions.len(), "item_bytes": written.item_bytes,
     });
     write_file(
-        &dir.join("manifest.json"),
+        &dir.join(load_files::ARCHIVE_MANIFEST),
         format!("{manifest:#}\n").as_bytes(),
     )?;
     sync_dirs(&[&dir.join("data"), &dir, &args.to])?;

@@ -10,7 +10,7 @@ use super::exit::{CliError, warn};
 use crate::database::Browse;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
-use crate::model::{Error, TableName};
+use crate::model::{Error, TableName, TableSchema};
 use crate::store::lmdb::{LmdbOptions, LmdbStore, OfflineStore, holds_store};
 use crate::store::{Durability, Store, StoreError};
 
@@ -250,6 +250,15 @@ pub fn existing_table(database: &dyn Browse, name: &str) -> Result<TableName, Cl
     let table = find_table(database, name)?;
     warn_unfinished(database, &table)?;
     Ok(table)
+}
+
+/// Returns the definition of a table.
+pub fn existing_schema(
+    database: &dyn Browse,
+    table: &TableName,
+) -> Result<Arc<TableSchema>, CliError> {
+    let schema = database.schema(table)?;
+    Ok(schema.ok_or_else(|| Error::TableNotFound(table.to_string()))?)
 }
 
 /// Warns if a table is incomplete.

@@ -10,6 +10,7 @@ use crate::codec::definitions::{self, Definitions, Parameters, TIME_TO_LIVE, Tab
 use crate::codec::{dynamodb_json, json::document::Document, wire};
 use crate::database::local::LocalDatabase;
 use crate::database::{Browse as _, Database as _, run_blocking};
+use crate::inspect::expected;
 use crate::model::TableName;
 use crate::model::api::{
     Call, CallContext, CreateTableRequest, PutItemRequest, TimeToLiveSpecification,
@@ -208,7 +209,24 @@ fn create(database: &LocalDatabase, table: PlannedTable) -> Result<CommandResult
             specification,
         })?;
     }
+    keep_patterns(database, &name, &table.definition)?;
     put_items(database, &name, &table.definition.items)
+}
+
+/// Keeps the access patterns of a model as those that are expected of its table.
+fn keep_patterns(
+    database: &LocalDatabase,
+    name: &TableName,
+    definition: &TableDefinition,
+) -> Result<(), CliError> {
+    let schema = data_dir::existing_schema(database, name)?;
+    let lines = expected::of_model(&definition.patterns, &schema);
+    if !lines.is_empty()
+        && let Err(why) = expected::keep(database, &schema, &lines)
+    {
+        warn(format_args!("{name}: its access patterns: {why}"));
+    }
+    Ok(())
 }
 
 fn put_items(

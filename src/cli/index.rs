@@ -103,9 +103,7 @@ fn perform(database: &dyn Browse, command: IndexCommand) -> Result<CommandResult
             words,
             no_wait,
         } => {
-            let schema = database
-                .schema(&table)?
-                .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+            let schema = data_dir::existing_schema(database, &table)?;
             let words: Vec<&str> = std::iter::once(index.as_str())
                 .chain(words.iter().map(String::as_str))
                 .collect();

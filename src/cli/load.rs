@@ -2,14 +2,15 @@
 //! that they share commits (group commit); `load_files` finds the files. `ddbfs dump TABLE`: prints
 //! every item, one JSON object a line, in the table's key order.
 
-use std::io::{BufWriter, ErrorKind, Write};
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Read as _, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::args::DurabilityArgs;
-use super::exit::print_line;
-use super::load_files::{InputFile, InputFiles, OpenFile, cause};
+use super::exit::{print_line, warn};
+use super::load_files::{EXPECTED, InputFile, InputFiles, OpenFile, cause};
 use super::prelude::*;
 use super::progress::ProgressLine;
 use crate::codec::count::plural;
@@ -17,9 +18,11 @@ use crate::codec::item_files::form::FileForm;
 use crate::codec::item_files::rows::{Columns, CsvRows};
 use crate::codec::item_files::{EntryPlace, FileEntry, FileError, items};
 use crate::engine::EngineOptions;
+use crate::inspect::expected;
 use crate::model::api::{
     Call, CallContext, Completion, DeleteItemRequest, PutItemRequest, ScanRequest,
 };
+use crate::model::limits::SAVED_REQUEST_BYTES_MAX;
 use crate::model::{Error, Item, TableName, TableSchema};
 
 /// The most puts in flight: enough to fill the next group commit while one is in progress.
@@ -64,10 +67,7 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
         args.durability.durability,
     )?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let schema = opened
-        .database
-        .schema(&table)?
-        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let schema = data_dir::existing_schema(&*opened.database, &table)?;
     let paths = if args.files.is_empty() {
         vec![PathBuf::from("-")]
     } else {
@@ -75,6 +75,9 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     };
     let found = InputFiles::find(&paths, &schema)?;
     let (tally, files_bad) = load_files(opened.database.clone(), table, &schema, found);
+    for path in &paths {
+        keep_patterns(&*opened.database, &schema, &path.join(EXPECTED));
+    }
     drop(opened);
     let mut said = format!("{} loaded", plural(tally.stored, "item"));
     if tally.deleted > 0 {
@@ -94,6 +97,19 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
     } else {
         CommandResult::Failed
     })
+}
+
+/// Keeps the expected access patterns of an archive with a table that has none.
+fn keep_patterns(database: &dyn Browse, schema: &TableSchema, path: &Path) {
+    if !path.is_file() {
+        return;
+    }
+    let (mut text, limit) = (String::new(), SAVED_REQUEST_BYTES_MAX as u64 + 1);
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
+    let read = read.map_err(|error| error.to_string());
+    if let Err(why) = read.and_then(|_| expected::keep(database, schema, &text)) {
+        warn(format_args!("{}: {why}", path.display()));
+    }
 }
 
 /// Loads the files into the table; returns the counts, and the number of files of which something
@@ -392,9 +408,7 @@ fn write_items(
     typed: bool,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let schema = database
-        .schema(&table)?
-        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let schema = data_dir::existing_schema(database, &table)?;
     let first = schema.key.names();
     let mut request = ScanRequest::new(table);
     loop {

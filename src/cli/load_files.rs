@@ -21,6 +21,10 @@ const DEPTH_MAX: usize = 16;
 /// The longest manifest of an export, and the longest line of its list of files.
 const MANIFEST_BYTES_MAX: u64 = 1024 * 1024;
 const MANIFEST: &str = "manifest-summary.json";
+/// The description of an archive, beside its data.
+pub const ARCHIVE_MANIFEST: &str = "manifest.json";
+/// The expected access patterns that an archive has of its table.
+pub const EXPECTED: &str = "access.expected";
 
 /// A file to load.
 pub struct InputFile {
@@ -258,8 +262,11 @@ fn walk(
         let kind = entry.file_type().map_err(CliError::at(&path))?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        // Hidden files, markers such as `_started`, and checksums.
+        // Hidden files, markers such as `_started`, checksums, and an archive's patterns.
         let is_beside = name.starts_with(['.', '_'])
+            || name == EXPECTED
+            // Its members may be named as the table's key.
+            || name == ARCHIVE_MANIFEST && directory.join("data").is_dir()
             || path
                 .extension()
                 .is_some_and(|of| of == "checksum" || of == "md5");

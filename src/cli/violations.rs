@@ -14,7 +14,7 @@ use crate::inspect::violations::correction::{
 };
 use crate::inspect::violations::{IndexKey, IndexViolation, TableWriter};
 use crate::model::schema::{IndexKind, KeyAttributeType};
-use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
+use crate::model::{KeyAttribute, KeySchema, KeyType, TableName};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -159,9 +159,7 @@ impl<'a> ViolationRun<'a> {
             CliError::Message("name the table, here or as tableName in the configuration".into())
         })?;
         let table = data_dir::existing_table(database, name)?;
-        let schema = database
-            .schema(&table)?
-            .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+        let schema = data_dir::existing_schema(database, &table)?;
         let index = match (&settings.index, &settings.hash_key) {
             (Some(name), _) => {
                 let found = schema

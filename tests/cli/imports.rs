@@ -400,6 +400,46 @@ fn the_items_of_facets_are_items_of_the_table() {
         "{}",
         text(&done.stderr)
     );
+    // They are the expected access patterns of the table too, which an archive has and load brings back.
+    let to = tempfile::tempdir().unwrap();
+    let to = to.path().to_str().unwrap();
+    let archived = ddbfs(&["archive", "--data", data, "Zoo", "--pk", "a", to], "");
+    assert!(archived.status.success(), "{}", text(&archived.stderr));
+    let archive = std::fs::read_dir(to)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let patterns = std::fs::read_to_string(archive.join("access.expected")).unwrap();
+    assert_eq!(
+        patterns,
+        "facet cats: Query WHERE pk = ?\nfacet none: Query WHERE pk = ?\n"
+    );
+    let (other, again) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (other, again) = (
+        other.path().to_str().unwrap(),
+        again.path().to_str().unwrap(),
+    );
+    let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}]);
+    let definitions = json!([{"AttributeName": "pk", "AttributeType": "S"}]);
+    let table = json!({"TableName": "Zoo", "KeySchema": key, "AttributeDefinitions": definitions, "BillingMode": "PAY_PER_REQUEST"});
+    ddbfs(&["import", "--data", other, "-"], &table.to_string());
+    let archive = archive.to_str().unwrap();
+    let loaded = ddbfs(&["load", "--data", other, "Zoo", archive], "");
+    assert_eq!(
+        (text(&loaded.stdout), text(&loaded.stderr)),
+        ("1 item loaded, 0 bad lines\n".to_owned(), String::new())
+    );
+    ddbfs(&["archive", "--data", other, "Zoo", "--pk", "a", again], "");
+    let archive = std::fs::read_dir(again)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let kept = std::fs::read_to_string(archive.join("access.expected")).unwrap();
+    assert_eq!(kept, patterns);
 }
 
 #[test]

@@ -155,3 +155,81 @@ fn expected_patterns_are_compared_with_the_table_and_its_requests() {
     mount.sh("echo > Orders/access.expected; grep -q '^# latest' Orders/access.expected && ! grep -q Expected Orders/access.md").ok();
     mount.sh("echo GetItem > Flat/access.expected; grep -q Expected Flat/access.md; cp Flat/schema.json /tmp/$$.json && rmdir Flat && mkdir Flat && cat /tmp/$$.json > Flat/schema.json; rm /tmp/$$.json; ! grep -q Expected Flat/access.md").ok();
 }
+
+#[test]
+fn models_have_expected_patterns_and_edits_of_two_processes_lose_none() {
+    let mount = Mount::with_tables();
+    let path = mount.path().join("Orders/access.expected");
+    let command = |options: &str| format!("aws dynamodb x --table-name Orders {options}");
+    let names = r##"--expression-attribute-names '{"#p":"pk","#s":"größe x"}'"##;
+    let of = |number: &str, operation: &str, options: &str| json!({"pattern": number, "description": "Query: it", "table": "Orders", "dynamodb_operation": operation, "implementation": command(options)});
+    let mut patterns = vec![
+        of(
+            "1",
+            "Query",
+            &format!(
+                "--key-condition-expression '#p = :p AND begins_with(sk, :s)' --filter-expression \"#s > :n\" {names}"
+            ),
+        ),
+        of(
+            "2",
+            "Query",
+            "--index-name by-status --key-condition-expression 'status = :s'",
+        ),
+        of("3", "GetItem", "--key '{}'"),
+        of("4", "TransactWriteItems", "--transact-items '[]'"),
+        of("5", "Query", "--key-condition-expression 'pk = :p"),
+        json!({"pattern": "6", "description": "a\nGetItem\u{1b}[31m", "table": "Orders"}),
+    ];
+    let model = |patterns: &[Value]| {
+        let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}]);
+        let table = |name: &str| json!({"TableName": name, "KeySchema": key});
+        json!({"tables": [table("Orders"), table("Other")], "items": {}, "access_patterns": patterns})
+    };
+    std::fs::write(&path, format!("{:#}\n", model(&patterns))).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "1 Query, it: Query WHERE pk = ? AND begins_with(sk, ?) FILTER `größe x` > ?\n\
+         2 Query, it: Query by-status WHERE status = ?\n\
+         3 Query, it: GetItem\n\
+         # 4 Query, it: TransactWriteItems\n\
+         # 5 Query, it: Query\n\
+         # 6 a\\nGetItem\\u{1b}[31m:\n"
+    );
+    let text = mount.sh("cat Orders/access.json").ok().to_owned();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        json["expected"]["patterns"][1],
+        json!({"request": "2 Query, it: Query by-status WHERE status = ?", "answered_by": "index by-status by status = ?", "fault": null, "units_a_call": null, "day": {"requests": 0, "units": 0.0}}),
+        "{text}"
+    );
+    // A model of other tables, one that is cut, and one of too many patterns change nothing.
+    let kept = std::fs::read_to_string(&path).unwrap();
+    patterns.resize(300, of("7", "GetItem", ""));
+    for (text, said) in [
+        (model(&[]).to_string(), "no access patterns of this table"),
+        (model(&patterns).to_string(), "at most 200"),
+        (
+            model(&patterns).to_string()[..9_000].to_owned(),
+            "the model ends too early",
+        ),
+        ("{}{".to_owned(), "trailing characters"),
+        ("[".repeat(90_000) + "\n", "in 16 KiB"),
+        ("{\"a\":".repeat(50_000) + "\n", "the model ends too early"),
+    ] {
+        // A text that ends too early is refused by close, which this does not tell.
+        _ = std::fs::write(&path, &text);
+        let last = mount.sh("cat .ddb/errors/last").ok().to_owned();
+        assert!(last.contains(said), "{said}: {last}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
+    }
+    mount.sh(r#"echo '{"DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"}},"TableFacets":[{"FacetName":"cats"}]}]}' > Orders/access.expected; grep -qx 'facet cats: Query WHERE pk = ?' Orders/access.expected"#).ok();
+    // Both read the same text: the second must read again.
+    mount.sh("exec 3>>Orders/access.expected 4>>Orders/access.expected; echo GetItem >&3; echo PutItem >&3; exec 3>&-; echo Scan >&4; exec 4>&-; grep -q 'read it again' .ddb/errors/last").ok();
+    mount.sh("echo Scan >> Orders/access.expected; tail -n 3 Orders/access.expected | tr '\\n' ' ' | grep -qx 'GetItem PutItem Scan '").ok();
+    // Removed, it has its template again, also where there was nothing to remove.
+    mount.sh("rm Orders/access.expected && grep -q '^# latest' Orders/access.expected && rm Orders/access.expected && ! grep -q Expected Orders/access.md").ok();
+    mount.sh("exec 3>>Orders/access.expected 4>>Orders/access.expected; echo GetItem >&3; exec 3>&-; echo Scan >&4; exec 4>&-; ! grep -q ^Scan Orders/access.expected").ok();
+    // A saved request is guarded alike.
+    mount.sh(r#"echo '{"Limit":1}' > Orders/queries/a.json; exec 3<>Orders/queries/a.json; echo '{"Limit":2}' > Orders/queries/a.json; echo '{"Limit":3}' >&3; exec 3>&-; grep -q 2 Orders/queries/a.json"#).ok();
+}

@@ -65,11 +65,12 @@ fn workbench_table(label: &str, table: &Value) -> Result<TableDefinition, String
     if !on_demand {
         request["ProvisionedThroughput"] = provisioned(settings);
     }
-    let facets = table.get("TableFacets").and_then(Value::as_array);
-    let holders = facets.into_iter().flatten().chain([table]);
+    let facets = || list(table, "TableFacets");
+    let holders = facets().chain([table]);
     let items = holders.filter_map(|holder| holder.get("TableData")?.as_array());
     Ok(TableDefinition {
         items: items.flatten().cloned().collect(),
+        patterns: facets().cloned().collect(),
         ..TableDefinition::new(label, request)
     })
 }
@@ -114,8 +115,10 @@ pub(super) fn data_model_tables(model: &Value) -> FoundTables {
             return Err("it is no table".to_owned());
         }
         let item = |put: &Value| put["PutRequest"].get("Item").cloned();
+        let patterns = list(model, "access_patterns").filter(|of| of["table"] == label);
         Ok(TableDefinition {
             items: list(&model["items"], label).filter_map(item).collect(),
+            patterns: patterns.cloned().collect(),
             ..TableDefinition::new(label, table.clone())
         })
     })

@@ -23,6 +23,8 @@ pub struct TableDefinition {
     pub request: Value,
     /// Items in DynamoDB JSON.
     pub items: Vec<Value>,
+    /// Access patterns of a model: facets of NoSQL Workbench, or elements of `access_patterns`.
+    pub patterns: Vec<Value>,
     /// Parts of the definition that are left out or assumed, a sentence each.
     pub notes: Vec<String>,
 }
@@ -33,6 +35,7 @@ impl TableDefinition {
             label: label.to_owned(),
             request: request.into(),
             items: Vec::new(),
+            patterns: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -83,6 +86,44 @@ pub struct Definitions {
     pub faults: Vec<String>,
     /// Tables that the text itself leaves out, each with its reason.
     pub skipped: Vec<String>,
+}
+
+impl Definitions {
+    /// Returns the table of this name, else the only one; and true if there are others.
+    ///
+    /// # Errors
+    /// A sentence: there is no table, or several and none of this name.
+    pub fn into_table(self, name: &str) -> Result<(TableDefinition, bool), String> {
+        let (form, mut tables) = (self.form.name(), self.tables);
+        let is_it = |table: &TableDefinition| table.label == name || table.name() == Some(name);
+        let only = (tables.len() == 1).then_some(0);
+        match (tables.iter().position(is_it).or(only), &*self.faults) {
+            (Some(at), _) => Ok((tables.swap_remove(at), !tables.is_empty())),
+            (None, []) if tables.is_empty() => Err(format!("this is {form} without a table")),
+            (None, faults) if tables.is_empty() => Err(faults.join("; ")),
+            (None, _) => Err(format!(
+                "this is {form} with {} tables ({}), and none is called {name}; `ddbfs import FILE` creates all of them",
+                tables.len(),
+                named(&tables)
+            )),
+        }
+    }
+}
+
+/// Returns the names of tables, at most a few.
+fn named(tables: &[TableDefinition]) -> String {
+    const NAMES_MAX: usize = 6;
+    let names: Vec<&str> = tables
+        .iter()
+        .take(NAMES_MAX)
+        .map(|table| table.name().unwrap_or(&table.label))
+        .collect();
+    let more = if tables.len() > NAMES_MAX {
+        ", …"
+    } else {
+        ""
+    };
+    format!("{}{more}", names.join(", "))
 }
 
 /// The reason why a text has no definitions.

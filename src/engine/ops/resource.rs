@@ -302,7 +302,7 @@ impl Engine {
                 Arc::make_mut(&mut new.control.saved_queries),
                 transaction.now_ms(),
             );
-            if outcome == SavedQueryOutcome::Done {
+            if matches!(outcome, SavedQueryOutcome::Done(_)) {
                 transaction.replace_table(&new)?;
             }
             Ok(outcome)

@@ -319,13 +319,16 @@ pub fn trash_key(node: &Node) -> Option<&TrashKey> {
     }
 }
 
+/// The text of a file that is edited, and the precondition on what is stored then.
+pub type EditedText = (Vec<u8>, Option<Precondition>);
+
 /// Opens a file that takes a text, by its inode number and its path, for writing. `text` is the one
 /// before, which the caller may truncate.
 pub fn open_text(
     place: FilePlace,
     host: &Host,
     flags: OpenFlags,
-    text: Option<Vec<u8>>,
+    text: Option<EditedText>,
     file: TextFile,
 ) -> Handle {
     let pid = host.mount.caller.pid;
@@ -334,7 +337,7 @@ pub fn open_text(
         append: flags.append,
     };
     let writer = match text.filter(|_| !flags.truncate) {
-        Some(text) => TextWriter::edit(file, text, None, opener),
+        Some((text, precondition)) => TextWriter::edit(file, text, precondition, opener),
         None => TextWriter::stream(file, opener),
     };
     Handle::Special(Arc::new(OpenText::new(place.ino, place.path, pid, writer)))

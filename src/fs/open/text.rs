@@ -221,7 +221,7 @@ pub fn action(act: impl FnOnce(&Host, u32, VersionReply) + Send + 'static) -> Co
 }
 
 /// Reads what a text asks for.
-type ReadText = dyn Fn(&[u8]) -> Result<Commit<TextAction>> + Send + Sync;
+type ReadText = dyn Fn(&[u8], Option<Precondition>) -> Result<Commit<TextAction>> + Send + Sync;
 
 /// A file that takes a text and is no item.
 pub struct TextFile {
@@ -238,7 +238,7 @@ impl TextFile {
     #[must_use]
     pub fn new(
         unchanged: &'static str,
-        read: impl Fn(&[u8]) -> Result<Commit<TextAction>> + Send + Sync + 'static,
+        read: impl Fn(&[u8], Option<Precondition>) -> Result<Commit<TextAction>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             read: Box::new(read),
@@ -273,8 +273,12 @@ impl TextFile {
 impl TextTarget for TextFile {
     type Request = TextAction;
 
-    fn request(&self, text: &[u8], _: Option<Precondition>) -> Result<Commit<TextAction>> {
-        (self.read)(text)
+    fn request(
+        &self,
+        text: &[u8],
+        precondition: Option<Precondition>,
+    ) -> Result<Commit<TextAction>> {
+        (self.read)(text, precondition)
     }
 
     fn check(&self) -> Box<dyn TextCheck> {

@@ -4,7 +4,7 @@
 
 use super::{absence, expected, heat, info, schema, scratch, table_files};
 use crate::codec::definitions::export;
-use crate::codec::metrics::{access, capacity, cloudwatch, prometheus};
+use crate::codec::metrics::{capacity, cloudwatch, prometheus};
 use crate::fs::{
     mount::text_cache::pretty_json,
     node::special::{Feature, ReadCost},
@@ -41,17 +41,11 @@ pub static TABLE_FILES: [DerivedFile; 18] = [
         .with_command(CommandThread::Long, table_files::run_command),
     DerivedFile::text("advice.md", table_files::advice).volatile(),
     DerivedFile::text("access.md", expected::report).volatile(),
-    DerivedFile::text("access.expected", |mount, node| {
-        expected::text(mount, node).map(String::into_bytes)
-    })
-    .since_mount()
-    .with_open(expected::open),
-    DerivedFile::text("access.json", |mount, at| {
-        info::access(mount, at, |table, layout| {
-            pretty_json(&access::json(table, |of| layout.time_span(of)))
-        })
-    })
-    .since_mount(),
+    DerivedFile::text("access.expected", expected::text)
+        .since_mount()
+        .with_open(expected::open)
+        .with_unlink(expected::unlink),
+    DerivedFile::text("access.json", expected::json).since_mount(),
     DerivedFile::text("shapes.md", |mount, at| {
         Ok(
             shapes::markdown(&*mount.shapes.get(&*mount.db, at.try_table()?)?, item_path)
@@ -164,6 +158,8 @@ type MakeText = fn(&Mount, &Special) -> Result<Vec<u8>, FsError>;
 /// A function that carries out the command of one write.
 type RunCommand = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
 type OpenDerived = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle>;
+/// A function that resets what a file has.
+type UnlinkDerived = fn(HostAt<'_>, Reply<()>);
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
@@ -172,6 +168,7 @@ pub struct DerivedFile {
     pub name: &'static str,
     text: MakeText,
     on_write: OnWrite,
+    unlink: Option<UnlinkDerived>,
     effort: ReadCost,
     modified: ModifiedTime,
     /// True if listings have it where they have files of its kind.
@@ -215,6 +212,7 @@ impl DerivedFile {
             name,
             text,
             on_write: OnWrite::Nothing,
+            unlink: None,
             effort: ReadCost::Bounded,
             modified: ModifiedTime::Table,
             is_listed: true,
@@ -231,6 +229,13 @@ impl DerivedFile {
     const fn with_open(self, open: OpenDerived) -> Self {
         Self {
             on_write: OnWrite::Open(open),
+            ..self
+        }
+    }
+
+    const fn with_unlink(self, unlink: UnlinkDerived) -> Self {
+        Self {
+            unlink: Some(unlink),
             ..self
         }
     }
@@ -302,6 +307,13 @@ impl NodeOps for DerivedFile {
 
     fn text(&self, at: At<'_>) -> Result<Vec<u8>> {
         (self.text)(&at, at.node)
+    }
+
+    fn unlink(&self, at: HostAt<'_>, reply: Reply<()>) {
+        match self.unlink {
+            Some(unlink) => unlink(at, reply),
+            None => reply(Err(FsError::Derived)),
+        }
     }
 
     fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {

@@ -185,7 +185,7 @@ impl NodeOps for IndexSchemaFile {
             table_and_index(at.node)?,
         );
         let (schema, index) = (at.mount.schema(table)?, index.clone());
-        let read = move |text: &[u8]| {
+        let read = move |text: &[u8], _| {
             let Commit { request, warnings } = read_definition(&schema, &index, text)?;
             let (table, index) = (schema.name.clone(), index.clone());
             // The reply comes when the index is defined, not when it is built: the backfill may
@@ -203,6 +203,7 @@ impl NodeOps for IndexSchemaFile {
             })
         };
         let file = TextFile::new("No index was made.", read);
-        Ok(open_text(at.node.place(), &at, flags, Some(text), file))
+        let text = Some((text, None));
+        Ok(open_text(at.node.place(), &at, flags, text, file))
     }
 }

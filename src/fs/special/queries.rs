@@ -20,14 +20,12 @@ use crate::fs::{
     query::QueryPath,
     write::utf8,
 };
+use crate::inspect::expected::SAVED_AS;
 use crate::model::{
-    api::table_control::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome},
+    api::table_control::{Replace, SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome},
     error::LimitError,
     limits::SAVED_REQUEST_BYTES_MAX,
 };
-
-/// The name under which `access.expected` is kept among the saved queries; no query can have it.
-pub const EXPECTED_PATTERNS: &str = ".expected";
 
 /// The longest target of a link, bytes: the kernel's PATH_MAX without the NUL.
 const TARGET_BYTES_MAX: usize = 4095;
@@ -122,7 +120,7 @@ impl NodeOps for SavedFile {
         let all = at.db.saved_queries(table)?;
         Ok(all
             .iter()
-            .filter(|(name, _)| *name != EXPECTED_PATTERNS)
+            .filter(|(name, _)| *name != SAVED_AS)
             .map(|(name, query)| to_dirent(&listed_node(at.node, name, &query.form), name))
             .collect())
     }
@@ -153,13 +151,18 @@ impl NodeOps for SavedFile {
             return Err(FsError::Derived);
         };
         check_name(name)?;
-        let (schema, name) = (mount.schema(table_of(at.node)?)?, name.clone());
-        let text = match self.text(At::new(at.node, mount)) {
-            Err(FsError::NotFound) => None,
-            text => Some(text?),
-        };
-        let read = move |text: &[u8]| {
-            let (change, table) = (request_change(&schema, &name, text)?, schema.name.clone());
+        let table = table_of(at.node)?;
+        let (schema, saved) = (mount.schema(table)?, saved_query(mount, table, name)?);
+        let text = saved.and_then(|saved| match saved.form {
+            SavedForm::Request(text) => {
+                Some((text.into_bytes(), unchanged_since(mount, saved.modified_ms)))
+            }
+            SavedForm::Link(_) => None,
+        });
+        let name = name.clone();
+        let read = move |text: &[u8], precondition| {
+            let change = request_change(&schema, &name, text, precondition)?;
+            let table = schema.name.clone();
             Ok(action(move |host, _, reply| {
                 execute(host, table, change, reply)
             }))
@@ -174,10 +177,7 @@ impl NodeOps for SavedFile {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
-        let (host_clone, node) = (at.context.clone(), at.node.clone());
-        at.run_short(move || {
-            reply(remove(&node, &name, &host_clone));
-        });
+        unlink(at, name, reply);
     }
 
     fn symlink(&self, at: HostAt<'_>, name: &[u8], target: &[u8]) -> Result<Node> {
@@ -219,6 +219,31 @@ impl SavedFile {
     }
 }
 
+/// Removes what is saved under a name, on a thread for short work.
+pub fn unlink(at: HostAt<'_>, name: String, reply: Reply<()>) {
+    let (host_clone, node) = (at.context.clone(), at.node.clone());
+    at.run_short(move || {
+        reply(remove(&node, &name, &host_clone));
+    });
+}
+
+/// Returns the precondition of an edit of a text that was saved at this time.
+pub fn unchanged_since(mount: &Mount, saved_at: u64) -> Option<Precondition> {
+    (!mount.options.last_writer_wins).then_some(Precondition::Version(saved_at))
+}
+
+/// Returns the change that saves a text, if the precondition of its edit holds.
+pub fn saves(name: String, text: String, precondition: Option<Precondition>) -> SavedQueryChange {
+    SavedQueryChange::Put {
+        name,
+        form: SavedForm::Request(text),
+        replace: match precondition {
+            Some(Precondition::Version(saved_at)) => Replace::SavedAt(saved_at),
+            _ => Replace::Any,
+        },
+    }
+}
+
 /// Returns the query saved under a name.
 fn saved_query(
     mount: &Mount,
@@ -238,14 +263,14 @@ pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Re
     let change = SavedQueryChange::Put {
         name: name.to_owned(),
         form: SavedForm::Link(target.to_owned()),
-        replace: false,
+        replace: Replace::None,
     };
     change_query(&host.mount, table, change)
 }
 
 fn change_query(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<()> {
     match mount.db.change_saved_queries(table, change)? {
-        SavedQueryOutcome::Done => Ok(()),
+        SavedQueryOutcome::Done(_) => Ok(()),
         SavedQueryOutcome::Absent => Err(FsError::NotFound),
         SavedQueryOutcome::Exists => Err(FsError::Exists),
         SavedQueryOutcome::Full => Err(FsError::NotPermitted(
@@ -327,7 +352,12 @@ fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsEr
 pub const REQUEST_SUFFIX: &str = ".json";
 
 /// Returns the change that saves a request in the file of this name.
-fn request_change(schema: &Arc<TableSchema>, file: &str, text: &[u8]) -> Result<SavedQueryChange> {
+fn request_change(
+    schema: &Arc<TableSchema>,
+    file: &str,
+    text: &[u8],
+    precondition: Option<Precondition>,
+) -> Result<SavedQueryChange> {
     if text.len() > SAVED_REQUEST_BYTES_MAX {
         return Err(FsError::Body(
             "a saved request has at most 16 KiB".to_owned(),
@@ -340,11 +370,7 @@ fn request_change(schema: &Arc<TableSchema>, file: &str, text: &[u8]) -> Result<
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    Ok(SavedQueryChange::Put {
-        name: file.to_owned(),
-        form: SavedForm::Request(text),
-        replace: true,
-    })
+    Ok(saves(file.to_owned(), text, precondition))
 }
 
 /// Changes what is saved with a table, on a thread for short work.
@@ -354,7 +380,9 @@ pub fn execute(host: &Host, table: TableName, change: SavedQueryChange, reply: V
         reply.complete(
             match host_clone.mount.db.change_saved_queries(&table, change) {
                 Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
-                Ok(_) => Ok(0),
+                Ok(SavedQueryOutcome::Done(saved_at)) => Ok(saved_at),
+                Ok(SavedQueryOutcome::Exists) => Err(Error::ConditionalCheckFailed { item: None }),
+                Ok(SavedQueryOutcome::Absent) => Ok(0),
                 Err(error) => Err(error),
             },
         );

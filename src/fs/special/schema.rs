@@ -56,7 +56,8 @@ impl NodeOps<Node> for Schema<'_> {
         }
         let target = target(mount, &self.0.table)?;
         let (unchanged, text) = (target.unchanged(), schema::text(mount, self.0).ok());
-        let read = move |text: &[u8]| {
+        let text = text.map(|text| (text, None));
+        let read = move |text: &[u8], _| {
             let Commit { request, warnings } = target.request(text)?;
             let table = target.table.clone();
             // On a thread of its own: the definition of an index may take a while.
@@ -451,7 +452,7 @@ pub fn open_plan(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Ha
         ),
         now_ms(),
     );
-    let read = move |text: &[u8]| {
+    let read = move |text: &[u8], _| {
         let (request, place) = (target.read(text)?.request, place.clone());
         // On a thread of its own: a new index is checked against every item.
         Ok(action(move |host, _, reply| {

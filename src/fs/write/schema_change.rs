@@ -697,32 +697,17 @@ impl SchemaTarget {
         }
         let found = definitions::read_bounded(text, &definitions::Parameters::new())
             .map_err(|error| FsError::Body(error.to_string()))?;
-        let name = self.table.as_str();
-        let is_it = |table: &TableDefinition| table.label == name || table.name() == Some(name);
-        let (form, names) = (found.form.name(), named(&found.tables));
-        let mut tables = found.tables;
-        let at = tables
-            .iter()
-            .position(is_it)
-            .or((tables.len() == 1).then_some(0));
-        let Some(at) = at else {
-            return Err(FsError::Body(
-                match (tables.len(), found.faults.as_slice()) {
-                    (0, []) => format!("this is {form} without a table"),
-                    (0, faults) => faults.join("; "),
-                    (count, _) => format!(
-                        "this is {form} with {count} tables ({names}), and none is called {name}; `ddbfs import FILE` creates all of them"
-                    ),
-                },
-            ));
-        };
+        let form = found.form.name();
+        let (table, has_others) = found
+            .into_table(self.table.as_str())
+            .map_err(FsError::Body)?;
         let TableDefinition {
             request,
             items,
             notes: mut warnings,
             ..
-        } = tables.swap_remove(at);
-        if !tables.is_empty() {
+        } = table;
+        if has_others {
             warnings.push(format!(
                 "this is {form} with more tables; `ddbfs import FILE` creates all of them"
             ));
@@ -735,22 +720,6 @@ impl SchemaTarget {
         }
         Ok((request, warnings))
     }
-}
-
-/// Returns the names of tables, at most a few.
-fn named(tables: &[TableDefinition]) -> String {
-    const NAMES_MAX: usize = 6;
-    let names: Vec<&str> = tables
-        .iter()
-        .take(NAMES_MAX)
-        .map(|table| table.name().unwrap_or(&table.label))
-        .collect();
-    let more = if tables.len() > NAMES_MAX {
-        ", …"
-    } else {
-        ""
-    };
-    format!("{}{more}", names.join(", "))
 }
 
 /// The check of a definition's text: one JSON object, which fails in the `write` that spoils it. A

@@ -116,14 +116,23 @@ pub enum SavedForm {
     Request(String),
 }
 
+/// The query that a change may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replace {
+    None,
+    Any,
+    /// The one that was saved at this time; 0 is none.
+    SavedAt(u64),
+}
+
 /// One change of a table's saved queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SavedQueryChange {
-    /// Saves a query under a name; an existing one is replaced only if `replace` is set.
+    /// Saves a query under a name.
     Put {
         name: String,
         form: SavedForm,
-        replace: bool,
+        replace: Replace,
     },
     Remove {
         name: String,
@@ -139,7 +148,8 @@ pub enum SavedQueryChange {
 /// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SavedQueryOutcome {
-    Done,
+    /// The change was made; the query is saved at this time now, 0 if it is gone.
+    Done(u64),
     /// There is no query of that name.
     Absent,
     /// There is a query of that name, and it must not be replaced.
@@ -157,26 +167,28 @@ impl SavedQueryChange {
                 form,
                 replace,
             } => {
-                let exists = saved.contains_key(name);
-                if exists && !replace {
+                let saved_at = saved.get(name).map_or(0, |query| query.modified_ms);
+                let may_replace = match replace {
+                    Replace::None => saved_at == 0,
+                    Replace::Any => true,
+                    Replace::SavedAt(time) => saved_at == *time,
+                };
+                if !may_replace {
                     return SavedQueryOutcome::Exists;
                 }
-                if !exists && saved.len() >= SAVED_QUERIES_MAX {
+                if saved_at == 0 && saved.len() >= SAVED_QUERIES_MAX {
                     return SavedQueryOutcome::Full;
                 }
-                saved.insert(
-                    name.clone(),
-                    SavedQuery {
-                        form: form.clone(),
-                        modified_ms: now_ms,
-                    },
-                );
+                // Two changes of one millisecond have different times.
+                let modified_ms = now_ms.max(saved_at + 1);
+                let form = form.clone();
+                saved.insert(name.clone(), SavedQuery { form, modified_ms });
+                SavedQueryOutcome::Done(modified_ms)
             }
-            SavedQueryChange::Remove { name } => {
-                if saved.remove(name).is_none() {
-                    return SavedQueryOutcome::Absent;
-                }
-            }
+            SavedQueryChange::Remove { name } => match saved.remove(name) {
+                Some(_) => SavedQueryOutcome::Done(0),
+                None => SavedQueryOutcome::Absent,
+            },
             SavedQueryChange::Rename { from, to, replace } => {
                 if !replace && from != to && saved.contains_key(to) {
                     return SavedQueryOutcome::Exists;
@@ -184,10 +196,11 @@ impl SavedQueryChange {
                 let Some(query) = saved.remove(from) else {
                     return SavedQueryOutcome::Absent;
                 };
+                let saved_at = query.modified_ms;
                 saved.insert(to.clone(), query);
+                SavedQueryOutcome::Done(saved_at)
             }
         }
-        SavedQueryOutcome::Done
     }
 }
 
@@ -258,10 +271,15 @@ mod tests {
     #[test]
     fn table_of_changes() {
         let mut saved = SavedQueries::new();
-        let put = |name: &str, replace| SavedQueryChange::Put {
+        let put = |name: &str, replace: bool| SavedQueryChange::Put {
             name: name.to_owned(),
             form: SavedForm::Link(format!("../query/@pk={name}")),
-            replace,
+            replace: if replace { Replace::Any } else { Replace::None },
+        };
+        let edit = |name: &str, time| SavedQueryChange::Put {
+            name: name.to_owned(),
+            form: SavedForm::Request(String::new()),
+            replace: Replace::SavedAt(time),
         };
         let rename = |from: &str, to: &str, replace| SavedQueryChange::Rename {
             from: from.to_owned(),
@@ -272,17 +290,20 @@ mod tests {
             name: name.to_owned(),
         };
         for (change, outcome, names) in [
-            (put("a", false), SavedQueryOutcome::Done, "a"),
+            (put("a", false), SavedQueryOutcome::Done(7), "a"),
             (put("a", false), SavedQueryOutcome::Exists, "a"),
-            (put("a", true), SavedQueryOutcome::Done, "a"),
-            (put("b", false), SavedQueryOutcome::Done, "a b"),
+            (put("a", true), SavedQueryOutcome::Done(8), "a"),
+            (edit("a", 7), SavedQueryOutcome::Exists, "a"),
+            (edit("a", 8), SavedQueryOutcome::Done(9), "a"),
+            (edit("b", 8), SavedQueryOutcome::Exists, "a"),
+            (put("b", false), SavedQueryOutcome::Done(7), "a b"),
             (rename("a", "b", false), SavedQueryOutcome::Exists, "a b"),
-            (rename("a", "a", false), SavedQueryOutcome::Done, "a b"),
-            (rename("a", "c", false), SavedQueryOutcome::Done, "b c"),
-            (rename("b", "c", true), SavedQueryOutcome::Done, "c"),
+            (rename("a", "a", false), SavedQueryOutcome::Done(9), "a b"),
+            (rename("a", "c", false), SavedQueryOutcome::Done(9), "b c"),
+            (rename("b", "c", true), SavedQueryOutcome::Done(7), "c"),
             (rename("x", "y", true), SavedQueryOutcome::Absent, "c"),
             (remove("x"), SavedQueryOutcome::Absent, "c"),
-            (remove("c"), SavedQueryOutcome::Done, ""),
+            (remove("c"), SavedQueryOutcome::Done(0), ""),
         ] {
             assert_eq!(change.apply(&mut saved, 7), outcome, "{change:?}");
             assert_eq!(
@@ -294,13 +315,16 @@ mod tests {
         for number in 0..SAVED_QUERIES_MAX {
             assert_eq!(
                 put(&number.to_string(), false).apply(&mut saved, 7),
-                SavedQueryOutcome::Done
+                SavedQueryOutcome::Done(7)
             );
         }
         assert_eq!(
             put("one more", false).apply(&mut saved, 7),
             SavedQueryOutcome::Full
         );
-        assert_eq!(put("7", true).apply(&mut saved, 7), SavedQueryOutcome::Done);
+        assert_eq!(
+            put("7", true).apply(&mut saved, 7),
+            SavedQueryOutcome::Done(8)
+        );
     }
 }

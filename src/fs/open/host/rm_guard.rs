@@ -15,7 +15,7 @@ use crate::fs::{
     prelude::*,
     process::{Process, tgid_of},
 };
-use crate::model::api::table_control::{SavedForm, SavedQueryChange};
+use crate::model::api::table_control::{Replace, SavedForm, SavedQueryChange};
 
 /// The time for which a process that tried to unlink `schema.json` may not delete in that table
 /// (docs/filesystem.md 3).
@@ -229,7 +229,7 @@ impl RmGuard {
                 let change = SavedQueryChange::Put {
                     name,
                     form,
-                    replace: false,
+                    replace: Replace::None,
                 };
                 if let Err(error) = mount.db.change_saved_queries(&table, change) {
                     log::error!(

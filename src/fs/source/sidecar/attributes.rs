@@ -282,8 +282,9 @@ impl NodeOps for AttributeFile {
             .forced_type
             .unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(entry.table())?.key.clone();
-        let (text, path) = (value.map(value_text), self.path.clone());
-        let read = move |text: &[u8]| {
+        let path = self.path.clone();
+        let text = value.map(|value| (value_text(value), None));
+        let read = move |text: &[u8], _| {
             let edit =
                 AttributeEdit::set(path.clone(), kind.parse(text)?, EditCondition::ItemExists);
             let (request, entry) = (edit.request(&entry, &key_schema), entry.clone());

@@ -62,7 +62,7 @@ impl NodeOps for PatchFile {
     fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
         let (entry, strict) = (self.0.clone(), at.mount.options.strict_keys);
         let schema = at.mount.schema(entry.table())?.key.clone();
-        let read = move |text: &[u8]| {
+        let read = move |text: &[u8], _| {
             let (patch, warnings) = read_patch(text, entry.key(), &schema, strict)?;
             let (entry, schema) = (entry.clone(), schema.clone());
             let merge = move |host: &Host, writer, reply: VersionReply| {
@@ -194,7 +194,7 @@ impl NodeOps for UpdateFile {
     fn open_writer(&self, at: HostAt<'_>, flags: OpenFlags) -> Result<Handle> {
         let entry = self.0.clone();
         let schema = at.mount.schema(entry.table())?.key.clone();
-        let read = move |text: &[u8]| {
+        let read = move |text: &[u8], _| {
             let text = utf8(text)?;
             let key = entry.key().to_item(&schema);
             let request = if is_json(text) {
