@@ -1,10 +1,14 @@
 //! A table's definition, as `schema.json` has it, in the forms of other tools. The same forms are
 //! read back; Workbench's has no more than keys, indexes and throughput.
 
-use hcl::structure::{Block, BlockBuilder, Body};
+use hcl::Expression;
+use hcl::structure::{Attribute, Block, Body, Structure};
 use serde_json::{Map, Value, json};
 
 use super::table::{INDEXES, list};
+use super::terraform::{
+    INDEX_BLOCKS, INDEX_MEMBERS, MemberPath, ON_DEMAND, PROVISIONED, TABLE_MEMBERS,
+};
 use super::yaml;
 
 /// Returns a CloudFormation template of one table, in YAML.
@@ -62,122 +66,86 @@ pub fn terraform(definition: &Value) -> String {
     if !label.starts_with(|c: char| c.is_ascii_alphabetic()) {
         label.insert_str(0, "t_");
     }
-    let table = Block::builder("resource")
-        .add_labels(["aws_dynamodb_table".to_owned(), label])
-        .add_attribute(("name", name(definition)))
-        .add_attribute(("billing_mode", text(definition, "BillingMode")));
-    let mut table = add_keys(table, definition, &["hash_key", "range_key"]);
-    table = add_units(table, definition);
-    for attribute in list(definition, "AttributeDefinitions") {
-        let block = Block::builder("attribute")
-            .add_attribute(("name", text(attribute, "AttributeName")))
-            .add_attribute(("type", text(attribute, "AttributeType")));
-        table = table.add_block(block.build());
-    }
+    let mut table = json!({});
+    copy(definition, &TABLE_MEMBERS, &mut table);
+    add_keys(definition, &["hash_key", "range_key"], &mut table);
+    let attribute =
+        |of: &Value| json!({ "name": of["AttributeName"], "type": of["AttributeType"] });
+    table["attribute"] = list(definition, "AttributeDefinitions")
+        .map(attribute)
+        .collect();
     // A local index has its table's partition key.
-    let kinds = [
-        ("local_secondary_index", ["", "range_key"]),
-        ("global_secondary_index", ["hash_key", "range_key"]),
-    ];
-    for (member, (kind, names)) in INDEXES.into_iter().zip(kinds) {
-        for index in list(definition, member) {
-            let projection = &index["Projection"];
-            let block = Block::builder(kind).add_attribute(("name", text(index, "IndexName")));
-            let mut block = add_keys(block, index, &names)
-                .add_attribute(("projection_type", text(projection, "ProjectionType")));
-            if let Some(more) = projection.get("NonKeyAttributes") {
-                let more = hcl::to_value(more).unwrap_or_default();
-                block = block.add_attribute(("non_key_attributes", more));
+    let keys = [["", "range_key"], ["hash_key", "range_key"]];
+    for ((member, kind), names) in INDEXES.into_iter().zip(INDEX_BLOCKS).zip(keys) {
+        let block = |index: &Value| {
+            let mut block = json!({});
+            copy(index, &INDEX_MEMBERS, &mut block);
+            add_keys(index, &names, &mut block);
+            block
+        };
+        table[kind] = list(definition, member).map(block).collect();
+    }
+    let tags: Map<String, Value> = list(definition, "Tags")
+        .map(|tag| (text(tag, "Key").to_owned(), tag["Value"].clone()))
+        .collect();
+    if !tags.is_empty() {
+        table["tags"] = tags.into();
+    }
+    let labels = ["aws_dynamodb_table".to_owned(), label];
+    let block = Block::builder("resource").add_labels(labels);
+    let block = block.add_structures(structures(&table)).build();
+    hcl::to_string(&Body::from([block])).unwrap_or_default()
+}
+
+/// Adds the members that the definition has, and its units, to a resource or block.
+fn copy(definition: &Value, members: &[MemberPath], out: &mut Value) {
+    for (own, path) in members.iter().chain(&PROVISIONED).chain(&ON_DEMAND) {
+        let Some(value) = definition.pointer(path) else {
+            continue;
+        };
+        match own.split_once('/') {
+            Some((block, own)) => {
+                if out[block].is_null() {
+                    out[block] = json!([{}]);
+                }
+                out[block][0][own] = value.clone();
             }
-            table = table.add_block(add_units(block, index).build());
+            None => out[*own] = value.clone(),
         }
     }
-    table = add_settings(table, definition);
-    let body = Body::builder().add_block(table.build()).build();
-    hcl::to_string(&body).unwrap_or_default()
 }
 
 /// Adds the keys of a table or index by their names; a schema of more keys has blocks of them.
-fn add_keys(mut block: BlockBuilder, holder: &Value, names: &[&str]) -> BlockBuilder {
-    let keys: Vec<_> = list(holder, "KeySchema")
-        .map(|key| (text(key, "AttributeName"), text(key, "KeyType")))
-        .collect();
-    if keys.len() > names.len() || matches!(keys[..], [(_, "HASH"), (_, "HASH")]) {
-        for (name, kind) in keys {
-            let key = Block::builder("key_schema")
-                .add_attribute(("attribute_name", name))
-                .add_attribute(("key_type", kind));
-            block = block.add_block(key.build());
-        }
-        return block;
+fn add_keys(holder: &Value, names: &[&str], out: &mut Value) {
+    let keys: Vec<_> = list(holder, "KeySchema").collect();
+    let has_two = matches!(keys[..], [_, second] if second["KeyType"] == "HASH");
+    if keys.len() > names.len() || has_two {
+        let block = |key: &&Value| json!({ "attribute_name": key["AttributeName"], "key_type": key["KeyType"] });
+        out["key_schema"] = keys.iter().map(block).collect();
+        return;
     }
-    for ((name, _), member) in keys.iter().zip(names) {
-        if !member.is_empty() {
-            block = block.add_attribute((*member, *name));
-        }
+    for (key, name) in keys.iter().zip(names).filter(|(_, name)| !name.is_empty()) {
+        out[*name] = key["AttributeName"].clone();
     }
-    block
 }
 
-fn add_units(mut block: BlockBuilder, holder: &Value) -> BlockBuilder {
-    if let Some(units) = holder.get("ProvisionedThroughput") {
-        for (name, member) in [
-            ("read_capacity", "ReadCapacityUnits"),
-            ("write_capacity", "WriteCapacityUnits"),
-        ] {
-            let units = units[member].as_u64().unwrap_or_default();
-            block = block.add_attribute((name, units));
-        }
-    }
-    if let Some(limits) = holder.get("OnDemandThroughput") {
-        let mut inner = Block::builder("on_demand_throughput");
-        for (name, member) in [
-            ("max_read_request_units", "MaxReadRequestUnits"),
-            ("max_write_request_units", "MaxWriteRequestUnits"),
-        ] {
-            if let Some(units) = limits[member].as_i64() {
-                inner = inner.add_attribute((name, units));
+/// Returns attributes, and a block for each object in a list.
+fn structures(values: &Value) -> Vec<Structure> {
+    let members = values.as_object().into_iter().flatten();
+    let structures = members.flat_map(|(name, value)| {
+        let block = |of: &Value| {
+            let block = Block::builder(name.as_str()).add_structures(structures(of));
+            Structure::from(block.build())
+        };
+        match value.as_array() {
+            Some(list) if list.iter().all(Value::is_object) => list.iter().map(block).collect(),
+            _ => {
+                let value = hcl::to_expression(value).unwrap_or(Expression::Null);
+                vec![Attribute::new(name.as_str(), value).into()]
             }
         }
-        block = block.add_block(inner.build());
-    }
-    block
-}
-
-fn add_settings(mut table: BlockBuilder, definition: &Value) -> BlockBuilder {
-    if let Some(stream) = definition.get("StreamSpecification")
-        && stream["StreamEnabled"] != false
-    {
-        table = table
-            .add_attribute(("stream_enabled", true))
-            .add_attribute(("stream_view_type", text(stream, "StreamViewType")));
-    }
-    if let Some(class) = definition["TableClass"].as_str() {
-        table = table.add_attribute(("table_class", class));
-    }
-    if definition["DeletionProtectionEnabled"] == true {
-        table = table.add_attribute(("deletion_protection_enabled", true));
-    }
-    if let Some(expiry) = definition.get("TimeToLiveSpecification") {
-        let block =
-            Block::builder("ttl").add_attribute(("attribute_name", text(expiry, "AttributeName")));
-        table = table.add_block(block.add_attribute(("enabled", true)).build());
-    }
-    let encryption = &definition["SSESpecification"];
-    if encryption["Enabled"] == true {
-        let mut block = Block::builder("server_side_encryption").add_attribute(("enabled", true));
-        if let Some(key) = encryption["KMSMasterKeyId"].as_str() {
-            block = block.add_attribute(("kms_key_arn", key));
-        }
-        table = table.add_block(block.build());
-    }
-    let tags: Map<String, Value> = list(definition, "Tags")
-        .map(|tag| (text(tag, "Key").to_owned(), text(tag, "Value").into()))
-        .collect();
-    if !tags.is_empty() {
-        table = table.add_attribute(("tags", hcl::to_value(tags).unwrap_or_default()));
-    }
-    table
+    });
+    structures.collect()
 }
 
 /// Returns the definition as a model of NoSQL Workbench, without sample items.

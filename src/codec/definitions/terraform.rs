@@ -1,11 +1,12 @@
 //! Terraform's tables: `aws_dynamodb_table` and `aws_dynamodb_table_item` of a state, of `terraform
 //! show -json` and of a plan's JSON; and of a configuration (`.tf`), whose variables have their
-//! defaults or are given. The module `terraform-aws-modules/dynamodb-table/aws` is read too.
+//! defaults or are given. Values that take more than variables, locals, `count` and
+//! `for_each` are named: Terraform itself computes them.
 
 use std::collections::HashMap;
 
-use hcl::eval::{Context, Evaluate as _, Func, FuncArgs, FuncDef, ParamType};
-use hcl::structure::{Block, Body};
+use hcl::eval::{Context, Evaluate as _, Func, FuncDef, ParamType};
+use hcl::structure::Body;
 use hcl::{Expression, Identifier};
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,55 @@ use super::table::{
     DefinitionError, DefinitionForm, Definitions, FoundTables, INDEXES, Parameters,
     TableDefinition, billing_mode, boolean, found, key_element, list, whole,
 };
+
+/// A member of a resource, of a block before a slash; and the JSON pointer of CreateTable's.
+pub(super) type MemberPath = (&'static str, &'static str);
+
+pub(super) const TABLE_MEMBERS: [MemberPath; 10] = [
+    ("name", "/TableName"),
+    ("billing_mode", "/BillingMode"),
+    ("stream_enabled", "/StreamSpecification/StreamEnabled"),
+    ("stream_view_type", "/StreamSpecification/StreamViewType"),
+    ("table_class", "/TableClass"),
+    ("deletion_protection_enabled", "/DeletionProtectionEnabled"),
+    (
+        "ttl/attribute_name",
+        "/TimeToLiveSpecification/AttributeName",
+    ),
+    ("ttl/enabled", "/TimeToLiveSpecification/Enabled"),
+    (
+        "server_side_encryption/enabled",
+        "/SSESpecification/Enabled",
+    ),
+    (
+        "server_side_encryption/kms_key_arn",
+        "/SSESpecification/KMSMasterKeyId",
+    ),
+];
+pub(super) const INDEX_MEMBERS: [MemberPath; 3] = [
+    ("name", "/IndexName"),
+    ("projection_type", "/Projection/ProjectionType"),
+    ("non_key_attributes", "/Projection/NonKeyAttributes"),
+];
+pub(super) const PROVISIONED: [MemberPath; 2] = [
+    ("read_capacity", "/ProvisionedThroughput/ReadCapacityUnits"),
+    (
+        "write_capacity",
+        "/ProvisionedThroughput/WriteCapacityUnits",
+    ),
+];
+pub(super) const ON_DEMAND: [MemberPath; 2] = [
+    (
+        "on_demand_throughput/max_read_request_units",
+        "/OnDemandThroughput/MaxReadRequestUnits",
+    ),
+    (
+        "on_demand_throughput/max_write_request_units",
+        "/OnDemandThroughput/MaxWriteRequestUnits",
+    ),
+];
+/// The blocks of indexes, in the order of [`INDEXES`].
+pub(super) const INDEX_BLOCKS: [&str; 2] = ["local_secondary_index", "global_secondary_index"];
 
 const TABLE: &str = "aws_dynamodb_table";
 const ITEM: &str = "aws_dynamodb_table_item";
@@ -23,15 +73,15 @@ const MODULES_MAX: usize = 32;
 const SOURCE_BYTES_MAX: usize = 1024 * 1024;
 /// The most rounds in which locals that need other locals get their values.
 const LOCAL_ROUNDS_MAX: usize = 32;
-/// The most resources and blocks that `count`, `for_each` and `dynamic` make of a configuration.
+/// The most resources that `count` and `for_each` make of a configuration.
 const ELEMENTS_MAX: usize = 2_000;
-/// The most memory that the expressions of a configuration take, in bytes. Locals of locals, and
-/// `for` in `for`, could ask for billions.
+/// The most memory that the expressions of a configuration take, in bytes. Locals of locals could
+/// ask for billions.
 const WORK_MAX: usize = 64 * 1024 * 1024;
-/// The longest text that a function makes of a few short ones.
-const TEXT_BYTES_MAX: usize = 16 * 1024;
-/// The keys of a repeated body's elements, with its values for each.
-type Repetitions = Vec<(Value, Map<String, Value>)>;
+/// The factor by which values in memory are larger than their JSON.
+const VALUE_FACTOR: usize = 32;
+/// The way for what a configuration does not tell.
+const FROM_STATE: &str = "import the output of `terraform show -json`";
 /// Blocks and members that are not kept here.
 const LEFT_OUT: &[&str] = &[
     "replica",
@@ -92,13 +142,6 @@ impl Resource {
             Value::Null => self.label.clone(),
             key => format!("{}[{key}]", self.label),
         }
-    }
-
-    /// True unless it is a module that is told to make no table.
-    fn is_made(&self) -> bool {
-        let is_false =
-            |name| member(&self.values, name).is_some_and(|value| boolean(value) == false);
-        !["create_table", "create"].into_iter().any(is_false)
     }
 }
 
@@ -161,7 +204,7 @@ fn add_item(tables: &mut [TableDefinition], values: &Map<String, Value>) -> Resu
 fn member<'v>(values: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
     values
         .get(name)
-        .filter(|value| !value.is_null() && value.as_str() != Some(""))
+        .filter(|value| !value.is_null() && **value != "" && **value != json!([]))
 }
 
 /// Returns the objects of a nested block, which is a list also where there is one.
@@ -179,31 +222,25 @@ fn blocks<'v>(
 
 /// Makes CreateTable's members of a resource's values.
 fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, String> {
-    let name = member(values, "name").ok_or_else(|| "it has no name".to_owned())?;
-    let on_demand =
-        member(values, "billing_mode").and_then(Value::as_str) == Some(billing_mode(true));
-    let mut request = json!({ "TableName": name });
-    let definitions = blocks(values, "attribute").chain(blocks(values, "attributes"));
+    let mut request = json!({});
+    copy(values, &TABLE_MEMBERS, &mut request);
+    if request.get("TableName").is_none() {
+        return Err("it has no name".to_owned());
+    }
+    let on_demand = request["BillingMode"] == billing_mode(true);
+    request["BillingMode"] = billing_mode(on_demand).into();
     let definition = |attribute: &Map<String, Value>| json!({ "AttributeName": attribute.get("name"), "AttributeType": attribute.get("type") });
-    request["AttributeDefinitions"] = definitions.map(definition).collect();
+    request["AttributeDefinitions"] = blocks(values, "attribute").map(definition).collect();
     request["KeySchema"] = key_schema(values, None)?;
     let table_hash = member(values, "hash_key");
-    let kinds = ["local_secondary_index", "global_secondary_index"];
-    for (own, out) in kinds.into_iter().zip(INDEXES) {
+    for (own, out) in INDEX_BLOCKS.into_iter().zip(INDEXES) {
         let is_global = out == "GlobalSecondaryIndexes";
         let mut indexes = Vec::new();
-        for index in blocks(values, own).chain(blocks(values, &format!("{own}es"))) {
+        for index in blocks(values, own) {
             let schema = key_schema(index, table_hash.filter(|_| !is_global))?;
-            let mut element = json!({ "IndexName": index.get("name"), "KeySchema": schema });
-            let kind = member(index, "projection_type")
-                .cloned()
-                .unwrap_or_else(|| "ALL".into());
-            element["Projection"] = json!({ "ProjectionType": kind });
-            let more = member(index, "non_key_attributes")
-                .filter(|more| more.as_array().is_none_or(|list| !list.is_empty()));
-            if let Some(more) = more {
-                element["Projection"]["NonKeyAttributes"] = more.clone();
-            }
+            let mut element =
+                json!({ "KeySchema": schema, "Projection": { "ProjectionType": "ALL" } });
+            copy(index, &INDEX_MEMBERS, &mut element);
             if is_global {
                 capacity(index, on_demand, &mut element);
             }
@@ -213,62 +250,72 @@ fn table(label: &str, values: &Map<String, Value>) -> Result<TableDefinition, St
             request[out] = indexes.into();
         }
     }
-    request["BillingMode"] = billing_mode(on_demand).into();
     capacity(values, on_demand, &mut request);
-    settings(values, &mut request);
+    switched(
+        &mut request,
+        "StreamSpecification",
+        "StreamEnabled",
+        "StreamViewType",
+        "NEW_AND_OLD_IMAGES",
+    );
+    switched(
+        &mut request,
+        "SSESpecification",
+        "Enabled",
+        "SSEType",
+        "KMS",
+    );
+    let expiry = &mut request["TimeToLiveSpecification"];
+    if expiry["AttributeName"].is_string() && expiry["Enabled"].is_null() {
+        expiry["Enabled"] = true.into();
+    }
+    switched(
+        &mut request,
+        "TimeToLiveSpecification",
+        "Enabled",
+        "AttributeName",
+        "",
+    );
+    let tags = member(values, "tags").and_then(Value::as_object);
+    if let Some(tags) = tags.filter(|tags| !tags.is_empty()) {
+        let tag = |(key, value): (&String, &Value)| json!({ "Key": key, "Value": value });
+        request["Tags"] = tags.iter().map(tag).collect();
+    }
     let mut table = TableDefinition::new(label, request);
-    let is_set = |name: &&str| {
-        member(values, name)
-            .is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()))
-    };
-    table.notes = LEFT_OUT
-        .iter()
-        .filter(|name| is_set(name))
-        .map(|name| format!("{name} is left out"))
-        .collect();
+    let is_set = |name: &&&str| member(values, name).is_some();
+    let left_out = LEFT_OUT.iter().filter(is_set);
+    table.notes = left_out.map(|name| format!("{name} is left out")).collect();
     Ok(table)
 }
 
-/// Adds a stream, time to live, encryption, class, protection and tags.
-fn settings(values: &Map<String, Value>, request: &mut Value) {
-    let is_true = |value: Option<&Value>| value.map(boolean) == Some(true.into());
-    if is_true(member(values, "stream_enabled")) {
-        let view = member(values, "stream_view_type")
-            .cloned()
-            .unwrap_or_else(|| "NEW_AND_OLD_IMAGES".into());
-        request["StreamSpecification"] = json!({ "StreamEnabled": true, "StreamViewType": view });
-    }
-    let ttl = blocks(values, "ttl")
-        .find(|ttl| is_true(member(ttl, "enabled")) || member(ttl, "enabled").is_none());
-    let attribute = ttl
-        .and_then(|ttl| member(ttl, "attribute_name"))
-        .or_else(|| {
-            member(values, "ttl_attribute_name").filter(|_| is_true(member(values, "ttl_enabled")))
-        });
-    if let Some(attribute) = attribute {
-        request["TimeToLiveSpecification"] = json!({ "Enabled": true, "AttributeName": attribute });
-    }
-    if let Some(encryption) = blocks(values, "server_side_encryption")
-        .find(|encryption| is_true(member(encryption, "enabled")))
-    {
-        let mut specification = json!({ "Enabled": true, "SSEType": "KMS" });
-        if let Some(key) = member(encryption, "kms_key_arn") {
-            specification["KMSMasterKeyId"] = key.clone();
+/// Copies the members that are set.
+fn copy(values: &Map<String, Value>, members: &[MemberPath], out: &mut Value) {
+    for (own, path) in members {
+        let value = match own.split_once('/') {
+            Some((block, own)) => blocks(values, block).find_map(|block| member(block, own)),
+            None => member(values, own),
+        };
+        let Some(value) = value else { continue };
+        let mut place = &mut *out;
+        for name in path.split('/').skip(1) {
+            place = &mut place[name];
         }
-        request["SSESpecification"] = specification;
+        *place = match path {
+            path if path.ends_with("Enabled") => boolean(value),
+            path if path.ends_with("Units") => whole(value),
+            _ => value.clone(),
+        };
     }
-    if let Some(class) = member(values, "table_class") {
-        request["TableClass"] = class.clone();
-    }
-    if let Some(protection) = member(values, "deletion_protection_enabled") {
-        request["DeletionProtectionEnabled"] = boolean(protection);
-    }
-    let tags = member(values, "tags")
-        .and_then(Value::as_object)
-        .filter(|tags| !tags.is_empty());
-    if let Some(tags) = tags {
-        let tag = |(key, value): (&String, &Value)| json!({ "Key": key, "Value": value });
-        request["Tags"] = tags.iter().map(tag).collect();
+}
+
+/// Removes a specification that is not switched on; one that is has a value for this member.
+fn switched(request: &mut Value, name: &str, switch: &str, member: &str, usual: &str) {
+    if request[name][switch] != true {
+        request
+            .as_object_mut()
+            .and_then(|members| members.remove(name));
+    } else if request[name][member].is_null() {
+        request[name][member] = usual.into();
     }
 }
 
@@ -297,22 +344,11 @@ fn key_schema(values: &Map<String, Value>, table_hash: Option<&Value>) -> Result
 
 /// Adds the throughput that fits the billing mode.
 fn capacity(values: &Map<String, Value>, on_demand: bool, out: &mut Value) {
-    let units = |values: &Map<String, Value>, name: &str| member(values, name).map(whole);
     if on_demand {
-        if let Some(limits) = blocks(values, "on_demand_throughput").next() {
-            out["OnDemandThroughput"] = [
-                ("MaxReadRequestUnits", "max_read_request_units"),
-                ("MaxWriteRequestUnits", "max_write_request_units"),
-            ]
-            .into_iter()
-            .filter_map(|(out, own)| Some((out.to_owned(), units(limits, own)?)))
-            .collect::<Map<_, _>>()
-            .into();
-        }
-        return;
+        return copy(values, &ON_DEMAND, out);
     }
-    let units = |name: &str| units(values, name).unwrap_or_default();
-    out["ProvisionedThroughput"] = json!({ "ReadCapacityUnits": units("read_capacity"), "WriteCapacityUnits": units("write_capacity") });
+    out["ProvisionedThroughput"] = json!({ "ReadCapacityUnits": 0, "WriteCapacityUnits": 0 });
+    copy(values, &PROVISIONED, out);
 }
 
 /// Reads the tables of a configuration.
@@ -335,17 +371,17 @@ pub(super) fn read_source(
         scope.declare(TABLE, &named.into());
         for block in body.blocks() {
             let label = |at: usize| block.labels().get(at).map_or("", |label| label.as_str());
-            let is_table = attribute(block.body(), "hash_key").is_some() || is_module(block.body());
             let label = match block.identifier() {
                 "resource" if label(0) == wanted => label(1),
-                "module" if wanted == TABLE && is_table => label(0),
+                "module" if wanted == TABLE => {
+                    faults.push(format!("{}: a module; {FROM_STATE}", label(0)));
+                    continue;
+                }
                 _ => continue,
             };
             match scope.resources(block.body(), wanted, label) {
                 Ok(made) if made.is_empty() => {
-                    skipped.push(format!(
-                        "{label}: its count, for_each or create_table makes none"
-                    ));
+                    skipped.push(format!("{label}: its count or for_each makes none"));
                 }
                 Ok(made) => resources.extend(made),
                 Err(why) => faults.push(format!("{label}: {why}")),
@@ -383,102 +419,31 @@ fn attribute<'b>(body: &'b Body, name: &str) -> Option<&'b Expression> {
     found.map(hcl::Attribute::expr)
 }
 
-/// True if a body is that of the module whose members are known here.
-fn is_module(body: &Body) -> bool {
-    attribute(body, "source").is_some_and(|source| source.to_string().contains("dynamodb-table"))
-}
-
-/// Returns a value as a text, a text without quotes.
-fn plain(value: &hcl::Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Returns a context with the functions that definitions commonly use.
+/// Returns a context with the functions of lists and of items.
 fn functions() -> Context<'static> {
-    fn text(args: &FuncArgs, at: usize) -> String {
-        args.get(at).map(plain).unwrap_or_default()
-    }
-    /// Refuses to repeat a text too often.
-    fn made(times: usize, text: &str) -> Result<(), String> {
-        let is_short = times.saturating_mul(text.len()) <= TEXT_BYTES_MAX;
-        is_short
-            .then_some(())
-            .ok_or("its text is too long".to_owned())
-    }
-    fn first(args: FuncArgs) -> Result<hcl::Value, String> {
-        args.first().cloned().ok_or("it has no value".to_owned())
-    }
-    let all: &[(&str, Func)] = &[
-        ("lower", |args| Ok(text(&args, 0).to_lowercase().into())),
-        ("upper", |args| Ok(text(&args, 0).to_uppercase().into())),
-        ("tostring", |args| Ok(text(&args, 0).into())),
-        ("toset", first),
-        ("format", |args| {
-            let form = text(&args, 0).replace("%d", "%s");
-            let parts: Vec<&str> = form.split("%s").collect();
-            if parts.len() != args.len() || parts.iter().any(|part| part.contains('%')) {
-                return Err("format takes a value for each %s and %d".to_owned());
-            }
-            let given = (1..parts.len()).map(|at| text(&args, at) + parts[at]);
-            Ok((parts[0].to_owned() + &given.collect::<String>()).into())
-        }),
-        ("replace", |args| {
-            let (all, from, to) = (text(&args, 0), text(&args, 1), text(&args, 2));
-            made(all.matches(&from).count(), &to)?;
-            Ok(all.replace(&from, &to).into())
-        }),
-        ("join", |args| {
-            let list = args.get(1).and_then(hcl::Value::as_array);
-            let parts: Vec<String> = list.into_iter().flatten().map(plain).collect();
-            made(parts.len(), &text(&args, 0))?;
-            Ok(parts.join(&text(&args, 0)).into())
+    let all: [(&str, Func); 2] = [
+        ("toset", |args| {
+            let list = args.first().cloned();
+            list.ok_or_else(|| "it has no list".to_owned())
         }),
         ("jsonencode", |args| {
-            let text = serde_json::to_string(&first(args)?).unwrap_or_default();
+            let text = serde_json::to_string(&args.first()).unwrap_or_default();
             Ok(text.into())
-        }),
-        ("merge", |args| {
-            let maps = args.iter().filter_map(|map| map.as_object()).flatten();
-            Ok(hcl::Value::Object(
-                maps.map(|(name, value)| (name.clone(), value.clone()))
-                    .collect(),
-            ))
-        }),
-        ("lookup", |args| {
-            let map = args.first().and_then(hcl::Value::as_object);
-            let found = map.and_then(|map| map.get(&text(&args, 1)));
-            let found = found.or(args.get(2)).cloned();
-            found.ok_or("it has no such key".to_owned())
-        }),
-        ("length", |args| {
-            Ok(match args.first() {
-                Some(hcl::Value::Array(list)) => list.len().into(),
-                Some(hcl::Value::Object(map)) => map.len().into(),
-                _ => text(&args, 0).len().into(),
-            })
         }),
     ];
     let mut context = Context::new();
     for (name, function) in all {
-        let any = FuncDef::builder().variadic_param(ParamType::Any);
-        context.declare_func(*name, any.build(*function));
+        let one = FuncDef::builder().param(ParamType::Any);
+        context.declare_func(name, one.build(function));
     }
     context
-}
-
-/// Returns the memory that the values of a text take at most, and their number.
-fn measure(text: &str) -> (usize, usize) {
-    let values = 1 + text.matches([',', ':', '=', '[', '{', '(', '\n']).count();
-    (text.len() + 32 * values, values)
 }
 
 /// The values that the expressions of a configuration can use.
 struct Scope {
     context: Context<'static>,
-    /// Their sizes by [`measure`], by name.
-    sizes: HashMap<String, (usize, usize)>,
+    /// The bytes of their JSON, by name.
+    sizes: HashMap<String, usize>,
     /// The rest of [`ELEMENTS_MAX`].
     elements_left: usize,
     /// The rest of [`WORK_MAX`].
@@ -550,55 +515,28 @@ impl Scope {
 
     fn evaluate(&mut self, expression: &Expression) -> Result<Value, String> {
         self.spend(&hcl::format::to_string(expression).unwrap_or_default())?;
-        // The arguments of `try` may fail.
-        match expression {
-            Expression::FuncCall(call) if call.name.name.as_str() == "try" => {
-                let value = call.args.iter().find_map(|value| self.evaluate(value).ok());
-                return value.ok_or("no argument of try has a value".to_owned());
-            }
-            Expression::Conditional(choice) => {
-                let is_true = self.evaluate(&choice.cond_expr)? == Value::Bool(true);
-                return self.evaluate(if is_true {
-                    &choice.true_expr
-                } else {
-                    &choice.false_expr
-                });
-            }
-            _ => {}
-        }
         let value = expression
             .evaluate(&self.context)
             .map_err(|error| error.kind().to_string())?;
         serde_json::to_value(value).map_err(|error| error.to_string())
     }
 
-    /// Takes the memory that an expression needs at most, before it is evaluated. Each name in it
-    /// stands for a copy of all its values, and each `for` for a round over all values.
+    /// Takes the memory that an expression needs at most, before it is evaluated: each name in it
+    /// stands for a copy of all its values.
     fn spend(&mut self, source: &str) -> Result<(), String> {
-        // The formatter writes a line's end in a template as an escape.
-        let source = source
-            .replace("\\n", "\n")
-            .replace("\\r", "\n")
-            .replace("\\t", " ");
-        let (mut work, mut values) = measure(&source);
-        let (mut factor, mut rounds) = (1_usize, 0);
+        let is_text = source.starts_with(['"', '<']) && !source.contains(['$', '%']);
+        let (mut work, mut factor) = (source.len(), VALUE_FACTOR);
         for word in source.split(|at: char| !at.is_alphanumeric() && !"_-".contains(at)) {
-            let (size, number) = self.sizes.get(word).copied().unwrap_or_default();
-            work = work.saturating_add(size);
-            values = values.saturating_add(number);
             match word {
-                "for" => rounds += 1,
-                // An escape in JSON has up to six bytes.
+                _ if is_text => break,
+                // A round for each value.
+                "for" => factor = factor.saturating_mul(work),
+                // An escape has up to six bytes.
                 "jsonencode" => factor = factor.saturating_mul(6),
-                "replace" | "join" => work = work.saturating_add(TEXT_BYTES_MAX),
-                _ => {}
+                name => work += self.sizes.get(name).copied().unwrap_or_default(),
             }
         }
-        work = work
-            .saturating_mul(factor)
-            .saturating_mul(values.saturating_pow(rounds));
-        self.work_left = self.work_left.saturating_sub(source.len());
-        let left = self.work_left.checked_sub(work);
+        let left = self.work_left.checked_sub(work.saturating_mul(factor));
         self.is_short |= left.is_none();
         self.work_left = left.ok_or("it takes too much memory")?;
         Ok(())
@@ -606,12 +544,6 @@ impl Scope {
 
     /// Returns the resources of a block: one, or those that its `count` or `for_each` makes.
     fn resources(&mut self, body: &Body, kind: &str, label: &str) -> Result<Vec<Resource>, String> {
-        if attribute(body, "source").is_some() && !is_module(body) {
-            return Err(
-                "its module is not known here; import the output of `terraform show -json`"
-                    .to_owned(),
-            );
-        }
         let repeat = |name| Some((name, attribute(body, name)?));
         let made = match repeat("count").or_else(|| repeat("for_each")) {
             None => vec![(Value::Null, self.values(body)?)],
@@ -626,16 +558,11 @@ impl Scope {
             key,
             values,
         };
-        Ok(made
-            .into_iter()
-            .map(resource)
-            .filter(Resource::is_made)
-            .collect())
+        Ok(made.into_iter().map(resource).collect())
     }
 
     fn declare(&mut self, name: &str, value: &Value) {
-        let size = measure(&value.to_string());
-        self.work_left = self.work_left.saturating_sub(size.0);
+        let size = value.to_string().len();
         self.sizes.insert(name.to_owned(), size);
         let value = hcl::to_value(value).unwrap_or_default();
         self.context.declare_var(Identifier::sanitized(name), value);
@@ -647,12 +574,12 @@ impl Scope {
             let more = if self.is_short {
                 "values before it take too much memory; "
             } else if why.starts_with("no such key") {
-                "import the files of its variables with it (*.tf, *.tfvars), give --parameter VARIABLE=VALUE, or "
+                "import the files of its variables with it (*.tf, *.tfvars), give --parameter VARIABLE=VALUE; "
             } else {
                 ""
             };
             format!(
-                "{name} = {} is not known from this file ({why}); {more}import the output of `terraform show -json`",
+                "{name} = {} is not known from this file ({why}); {more}{FROM_STATE}",
                 source.trim()
             )
         })
@@ -666,7 +593,7 @@ impl Scope {
         repeat: &Expression,
         iterator: &str,
         body: &Body,
-    ) -> Result<Repetitions, String> {
+    ) -> Result<Vec<(Value, Map<String, Value>)>, String> {
         let elements: Vec<(Value, Value)> = match self.known(name, repeat)? {
             Value::Object(map) => map
                 .into_iter()
@@ -694,7 +621,7 @@ impl Scope {
         self.elements_left = self
             .elements_left
             .checked_sub(elements.len())
-            .ok_or_else(|| format!("{name} makes more than {ELEMENTS_MAX} resources and blocks"))?;
+            .ok_or_else(|| format!("{name} makes more than {ELEMENTS_MAX} resources"))?;
         let mut made = Vec::new();
         for (key, value) in elements {
             self.declare(
@@ -708,27 +635,8 @@ impl Scope {
 
     /// Evaluates a resource's attributes and blocks.
     fn values(&mut self, body: &Body) -> Result<Map<String, Value>, String> {
-        /// Members that decide what a table is.
-        const REQUIRED: &[&str] = &[
-            "name",
-            "hash_key",
-            "range_key",
-            "billing_mode",
-            "attribute",
-            "attributes",
-            "type",
-            "projection_type",
-            "non_key_attributes",
-            "global_secondary_indexes",
-            "local_secondary_indexes",
-            "attribute_name",
-            "enabled",
-            "table_name",
-            "item",
-            "create_table",
-            "read_capacity",
-            "write_capacity",
-        ];
+        /// Members that make no difference to what a table is.
+        const OPTIONAL: [&str; 5] = ["tags", "depends_on", "provider", "kms_key_arn", "tags_all"];
         let mut out = Map::new();
         for attribute in body.attributes() {
             let name = attribute.key();
@@ -736,53 +644,25 @@ impl Scope {
                 Ok(value) => {
                     out.insert(name.to_owned(), value);
                 }
-                Err(_) if !REQUIRED.contains(&name) => {}
+                Err(_) if OPTIONAL.contains(&name) => {}
                 Err(why) => return Err(why),
             }
         }
         for block in body.blocks() {
-            let is_dynamic = block.identifier() == "dynamic";
-            let name = match block.labels().first() {
-                Some(label) if is_dynamic => label.as_str(),
-                _ => block.identifier(),
+            let name = block.identifier();
+            let made = match name {
+                "lifecycle" | "provisioner" | "timeouts" => continue,
+                "dynamic" => return Err(format!("it has dynamic blocks; {FROM_STATE}")),
+                _ => self.values(block.body()),
             };
-            if ["lifecycle", "provisioner", "timeouts"].contains(&name) {
-                continue;
-            }
-            let made = match self.blocks(block, name, is_dynamic) {
-                Err(_) if LEFT_OUT.contains(&name) => vec![json!({})],
+            let made = match made {
+                Err(_) if LEFT_OUT.contains(&name) => Map::new(),
                 made => made?,
             };
             if let Value::Array(list) = out.entry(name).or_insert_with(|| json!([])) {
-                list.extend(made);
+                list.push(made.into());
             }
         }
         Ok(out)
-    }
-
-    /// Evaluates a block, or the blocks that a dynamic block stands for.
-    fn blocks(
-        &mut self,
-        block: &Block,
-        name: &str,
-        is_dynamic: bool,
-    ) -> Result<Vec<Value>, String> {
-        let body = block.body();
-        if !is_dynamic {
-            return Ok(vec![self.values(body)?.into()]);
-        }
-        let content = body.blocks().find(|block| block.identifier() == "content");
-        let (content, repeat) = content
-            .zip(attribute(body, "for_each"))
-            .ok_or_else(|| format!("its dynamic {name} has no for_each or content"))?;
-        let iterator = attribute(body, "iterator").map_or(name.to_owned(), ToString::to_string);
-        let made = self.repeated(
-            &format!("for_each of {name}"),
-            repeat,
-            &iterator,
-            content.body(),
-        )?;
-        let made = made.into_iter().map(|(_, values)| values.into()).collect();
-        Ok(made)
     }
 }
