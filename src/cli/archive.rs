@@ -179,7 +179,7 @@ fn write(
         BufWriter::new(File::create(path).map_err(CliError::at(path))?),
         Compression::default(),
     );
-    let source = SourceName::from(table.clone());
+    let source = SourceName::from(table);
     let entries = EntryRange::Collection {
         partition: vec![range.partition.clone()],
         sort_prefix: None,

@@ -14,9 +14,12 @@ pub struct SourceName {
     pub index: Option<IndexName>,
 }
 
-impl From<TableName> for SourceName {
-    fn from(table: TableName) -> Self {
-        Self { table, index: None }
+impl From<&TableName> for SourceName {
+    fn from(table: &TableName) -> Self {
+        Self {
+            table: table.clone(),
+            index: None,
+        }
     }
 }
 

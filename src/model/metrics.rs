@@ -445,6 +445,26 @@ pub struct Load {
 }
 
 impl Load {
+    /// Makes a load of units.
+    #[must_use]
+    pub fn of_units(read: f64, write: f64) -> Self {
+        Self {
+            read,
+            write,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the load with its units divided.
+    #[must_use]
+    pub fn divided(&self, by: f64) -> Self {
+        Self {
+            read: self.read / by,
+            write: self.write / by,
+            ..*self
+        }
+    }
+
     /// Returns `ConsumedThroughputUnits` of Contributor Insights: a write weighs three times a read
     /// (docs/dynamodb.md 23.2).
     #[must_use]

@@ -3,9 +3,9 @@
 //! found by their names, as others may be added. The mount neither counts nor charges these reads.
 
 use std::io::{self, ErrorKind};
-use std::str::FromStr;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::find::MountFiles;
@@ -342,28 +342,44 @@ fn file(stem: &str, window: Period) -> String {
     }
 }
 
-/// A partition of the chosen table or index.
-#[derive(Debug, Clone, PartialEq)]
+/// A partition of the chosen table or index: a line of `heat.tsv`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct PartitionHeat {
+    #[serde(rename = "partition")]
     pub name: String,
     /// Percent of its limits over the window.
+    #[serde(rename = "heat_percent")]
     pub percent: f64,
     /// Percent in the busiest second of the window.
     pub busiest_percent: f64,
+    #[serde(rename = "rcu_per_s")]
     pub read_per_second: f64,
+    #[serde(rename = "wcu_per_s")]
     pub write_per_second: f64,
     pub throttles: u64,
     pub items: u64,
     pub bytes: u64,
 }
 
-/// A key with high load.
-#[derive(Debug, Clone, PartialEq)]
+/// A key with high load: a line of `hot.tsv`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct HotKeyLine {
     /// The name below `items/`.
+    #[serde(rename = "key")]
     pub name: String,
     pub partition: String,
+    /// Units of the window in the file.
+    #[serde(
+        alias = "rcu_last_minute",
+        alias = "rcu_last_hour",
+        alias = "rcu_last_day"
+    )]
     pub read_per_second: f64,
+    #[serde(
+        alias = "wcu_last_minute",
+        alias = "wcu_last_hour",
+        alias = "wcu_last_day"
+    )]
     pub write_per_second: f64,
     pub throttles: u64,
 }
@@ -413,7 +429,7 @@ pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result
     let mut text_of = |name: &str| text_of(&format!("{own}/partitions/{name}"));
     let heat = text_of(&file("heat", window))?;
     let hot = text_of(&file("hot", window))?;
-    let partitions = partitions(&heat)?;
+    let partitions: Vec<PartitionHeat> = lines(&heat)?;
     let first = partitions
         .first()
         .map(|first| format!("{}/stats.json", first.name));
@@ -451,73 +467,33 @@ pub fn patterns(text: &str, index: &str, window: Period) -> serde_json::Result<V
     Ok(lines)
 }
 
-/// Parses `heat.tsv`.
-pub fn partitions(text: &str) -> io::Result<Vec<PartitionHeat>> {
-    let partition = |line: TsvLine<'_>| {
-        Ok(PartitionHeat {
-            name: line.text("partition")?.to_owned(),
-            percent: line.number("heat_percent")?,
-            busiest_percent: line.number("busiest_percent")?,
-            read_per_second: line.number("rcu")?,
-            write_per_second: line.number("wcu")?,
-            throttles: line.number("throttles")?,
-            items: line.number("items")?,
-            bytes: line.number("bytes")?,
-        })
-    };
-    lines(text).map(partition).collect()
-}
-
 /// Parses `hot.tsv`.
 pub fn hot_keys(text: &str, window: Period) -> io::Result<Vec<HotKeyLine>> {
-    let key = |line: TsvLine<'_>| {
-        Ok(HotKeyLine {
-            name: line.text("key")?.to_owned(),
-            partition: line.text("partition")?.to_owned(),
-            read_per_second: line.number::<f64>("rcu")? / window.seconds(),
-            write_per_second: line.number::<f64>("wcu")? / window.seconds(),
-            throttles: line.number("throttles")?,
-        })
+    let mut keys: Vec<HotKeyLine> = lines(text)?;
+    for key in &mut keys {
+        key.read_per_second /= window.seconds();
+        key.write_per_second /= window.seconds();
+    }
+    Ok(keys)
+}
+
+/// Parses values separated by tabs, below the last comment that names columns.
+pub fn lines<T: DeserializeOwned>(text: &str) -> io::Result<Vec<T>> {
+    let is_columns = |line: &&str| line.starts_with('#') && line.contains('\t');
+    let Some(columns) = text.lines().rfind(is_columns) else {
+        return Ok(Vec::new());
     };
-    lines(text).map(key).collect()
-}
-
-/// A line of values separated by tabs, and the line with their names.
-struct TsvLine<'t> {
-    columns: &'t str,
-    line: &'t str,
-}
-
-/// Returns the lines below the last comment that names columns.
-fn lines(text: &str) -> impl Iterator<Item = TsvLine<'_>> {
-    let columns = text
-        .lines()
-        .rfind(|line| line.starts_with('#') && line.contains('\t'))
-        .unwrap_or_default();
-    text.lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(move |line| TsvLine { columns, line })
-}
-
-impl<'t> TsvLine<'t> {
-    /// Returns the value of the first column with this prefix, as `rcu` for `rcu_per_s`.
-    fn text(&self, name: &str) -> io::Result<&'t str> {
-        let mut columns = self.columns.trim_start_matches('#').split('\t');
-        columns
-            .position(|column| column.starts_with(name))
-            .and_then(|place| self.line.split('\t').nth(place))
-            .ok_or_else(|| self.error(name))
-    }
-
-    fn number<T: FromStr>(&self, name: &str) -> io::Result<T> {
-        self.text(name)?.parse().map_err(|_| self.error(name))
-    }
-
-    fn error(&self, name: &str) -> io::Error {
-        let told = format!(
-            "the line {:?} has no {name}: the mount is of another version of ddbfs",
-            self.line
-        );
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let table = std::iter::once(columns.trim_start_matches('#')).chain(lines);
+    let table = table.collect::<Vec<_>>().join("\n");
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.delimiter(b'\t').quoting(false);
+    let parsed: Result<_, _> = reader
+        .from_reader(table.as_bytes())
+        .into_deserialize()
+        .collect();
+    parsed.map_err(|error| {
+        let told = format!("{error}: the mount is of another version of ddbfs");
         io::Error::new(ErrorKind::InvalidData, told)
-    }
+    })
 }

@@ -6,7 +6,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
-use super::read::{self, Readings, SourceDetails};
+use super::read::{self, PartitionHeat, Readings, SourceDetails};
 use super::state::{AfterKey, Sort, TopState};
 use super::{plain, screen};
 use crate::model::metrics::Period;
@@ -96,7 +96,7 @@ fn details() -> SourceDetails {
     SourceDetails {
         path: "Orders".to_owned(),
         window: Period::Minute,
-        partitions: read::partitions(HEAT).unwrap(),
+        partitions: read::lines::<PartitionHeat>(HEAT).unwrap(),
         keys: read::hot_keys(HOT, Period::Minute).unwrap(),
         patterns: read::patterns(&access(), "", Period::Minute).unwrap(),
         bytes_max: Some(1 << 30),
@@ -160,7 +160,7 @@ fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
 
 #[test]
 fn columns_are_found_by_their_names_and_lines_without_a_number_are_errors() {
-    let first = &read::partitions(HEAT).unwrap()[1];
+    let first = &read::lines::<PartitionHeat>(HEAT).unwrap()[1];
     assert_eq!(
         (
             first.name.as_str(),
@@ -182,7 +182,7 @@ fn columns_are_found_by_their_names_and_lines_without_a_number_are_errors() {
     );
     // Another order, other columns, a comment before the names.
     let keys = read::hot_keys(
-        "#the last hour\n#key\twcu\tnew\trcu\tthrottles\tpartition\npk\t3600\tx\t7200\t0\tp00\n",
+        "#the last hour\n#key\twcu_last_hour\tnew\trcu_last_hour\tthrottles\tpartition\npk\t3600\tx\t7200\t0\tp00\n",
         Period::Hour,
     )
     .unwrap();
@@ -195,14 +195,21 @@ fn columns_are_found_by_their_names_and_lines_without_a_number_are_errors() {
         ("pk", 2.0, 1.0)
     );
     for text in ["", "#partition\titems\n", "\n\n"] {
-        assert_eq!(read::partitions(text).unwrap(), [], "{text:?}");
+        let none: Vec<PartitionHeat> = read::lines(text).unwrap();
+        assert_eq!(none, [], "{text:?}");
     }
     for (text, lacking) in [
-        ("#partition\titems\np00\n", r#""p00" has no heat_percent"#),
-        (&HEAT.replace("\t91.0", ""), "has no busiest_percent"),
-        (&HEAT.replace("\t6\t900", "\t?\t900"), "has no items"),
+        (
+            "#partition\titems\np00\t1\n",
+            "missing field `heat_percent`",
+        ),
+        (&HEAT.replace("\t91.0", ""), "14 fields"),
+        (
+            &HEAT.replace("\t6\t900", "\t?\t900"),
+            "invalid digit found in string",
+        ),
     ] {
-        let error = read::partitions(text).unwrap_err().to_string();
+        let error = read::lines::<PartitionHeat>(text).unwrap_err().to_string();
         assert!(error.contains(lacking), "{error}");
     }
 }

@@ -18,13 +18,13 @@ pub const OF_DAY: &str = "a day";
 pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> Value {
     // Less than a minute is no basis for a month.
     let seconds = metrics.now_ms.saturating_sub(table.since_ms).max(MINUTE_MS) as f64 / 1e3;
-    let since = |source: &SourceMetrics| per_second(&source.usage.total.load(), seconds);
+    let since = |source: &SourceMetrics| source.usage.total.load().divided(seconds);
     let rate = |window: Period| {
         // If the window is longer than the time in which units were counted, the divisor is that
         // time.
         let seconds = window.seconds().min(seconds.max(Period::Minute.seconds()));
         cost(&prices.month_of_table(table, |source| {
-            per_second(&source.within(window).load(), seconds)
+            source.within(window).load().divided(seconds)
         }))
     };
     json!({
@@ -183,14 +183,6 @@ fn bulk_loads(source: &SourceMetrics, prices: &PriceTable) -> Value {
         0.0
     };
     json!({ "write_units": units, "throttles": usage.bulk_throttles, "cost": cents(cost) })
-}
-
-fn per_second(load: &Load, seconds: f64) -> Load {
-    Load {
-        read: load.read / seconds,
-        write: load.write / seconds,
-        ..*load
-    }
 }
 
 fn load(load: &Load) -> Value {

@@ -96,7 +96,7 @@ impl Layout for LocalDatabase {
         };
         // A local index shares its table's partitions.
         let found = match found.table.base_of_local_index(found.id()) {
-            Some(_) => find(&view, &SourceName::from(source.table.clone()))?,
+            Some(_) => find(&view, &SourceName::from(&source.table))?,
             None => found,
         };
         let partition_of = |digest: u128| -> Result<Option<PartitionKey>, StoreError> {

@@ -457,22 +457,18 @@ impl SourceMeter {
     /// Returns the load of a partition over the last minute, by its number.
     #[must_use]
     pub fn last_minute(&self, id: u32, now_ms: u64) -> Load {
-        self.counts
-            .lock()
-            .loads
-            .get(&id)
-            .map(|warm| warm.last_minute.sum(now_ms))
+        let counts = self.counts.lock();
+        let warm = counts.loads.get(&id);
+        warm.map(|warm| warm.last_minute.sum(now_ms))
             .unwrap_or_default()
     }
 
     /// Returns samples of the recent load of a partition, by its number.
     #[must_use]
     pub fn samples(&self, id: u32, now_ms: u64) -> Vec<PlaceSample> {
-        self.counts
-            .lock()
-            .loads
-            .get(&id)
-            .map(|warm| warm.samples.recent(now_ms))
+        let counts = self.counts.lock();
+        let warm = counts.loads.get(&id);
+        warm.map(|warm| warm.samples.recent(now_ms))
             .unwrap_or_default()
     }
 
@@ -532,11 +528,7 @@ impl SourceCounts {
         self.roll_slot(now_ms);
         let partitions = self.map.between(from, to);
         let parts = partitions.len() as f64;
-        let share = Load {
-            read: load.read / parts,
-            write: load.write / parts,
-            ..*load
-        };
+        let share = load.divided(parts);
         for (number, partition) in partitions.iter().enumerate() {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
@@ -636,14 +628,9 @@ impl Charges {
                 charge.meter.count_bulk(now_ms, charge.units, 0);
                 continue;
             }
-            charge.meter.count_item(
-                &charge.place,
-                now_ms,
-                &Load {
-                    write: charge.units,
-                    ..Load::default()
-                },
-            );
+            charge
+                .meter
+                .count_item(&charge.place, now_ms, &Load::of_units(0.0, charge.units));
         }
     }
 

@@ -45,15 +45,12 @@ impl TimeLevel {
     /// Returns the record at the level above that a record is rolled up into, if there is one.
     #[must_use]
     pub fn parent(self, start: u64) -> Option<RecordTime> {
-        self.next().map(|above| (above, above.start(start)))
-    }
-
-    fn next(self) -> Option<Self> {
-        match self {
-            Self::Slot => Some(Self::Minute),
-            Self::Minute => Some(Self::Hour),
-            Self::Hour => None,
-        }
+        let above = match self {
+            Self::Slot => Self::Minute,
+            Self::Minute => Self::Hour,
+            Self::Hour => return None,
+        };
+        Some((above, above.start(start)))
     }
 
     /// Returns the start of the record that contains a time.

@@ -43,11 +43,7 @@ impl MeterRecord for AccessRecord {
 }
 
 fn level_tag(level: TimeLevel) -> u8 {
-    match level {
-        TimeLevel::Slot => 1,
-        TimeLevel::Minute => 2,
-        TimeLevel::Hour => 3,
-    }
+    level as u8 + 1
 }
 
 fn key_of<R: MeterRecord>(source: SourceId, time: RecordTime) -> Vec<u8> {
@@ -64,14 +60,28 @@ pub fn since<R: MeterRecord>(
     source: SourceId,
     from_ms: u64,
 ) -> Result<Pyramid<R>, StoreError> {
+    records(read, source, |_| (from_ms, u64::MAX))
+}
+
+/// Reads the records of a source that begin in a range of times, which each level has.
+fn records<R: MeterRecord>(
+    read: &dyn Read,
+    source: SourceId,
+    times: impl Fn(TimeLevel) -> (u64, u64),
+) -> Result<Pyramid<R>, StoreError> {
     let mut found = Pyramid::default();
     for level in TimeLevel::ALL {
-        collect(
-            read,
-            level,
-            &keys::counted_between(source, R::KIND, level_tag(level), from_ms, u64::MAX),
-            &mut found,
-        )?;
+        let (from_ms, to_ms) = times(level);
+        let range = keys::counted_between(source, R::KIND, level_tag(level), from_ms, to_ms);
+        walks::each(read, &range, |key, bytes| {
+            let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) else {
+                log::warn!("the metrics record with the key {} is ignored", hex(key));
+                return Ok(());
+            };
+            let record = or_empty(key, decode(bytes))?;
+            found.0.insert((level, start), record);
+            Ok(())
+        })?;
     }
     Ok(found)
 }
@@ -89,24 +99,6 @@ pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError>
     Ok(History {
         by_time: since(read, source, 0)?,
         total,
-    })
-}
-
-fn collect<R: MeterRecord>(
-    read: &dyn Read,
-    level: TimeLevel,
-    range: &KeyRange,
-    found: &mut Pyramid<R>,
-) -> Result<(), StoreError> {
-    walks::each(read, range, |key, bytes| {
-        let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) else {
-            log::warn!("the metrics record with the key {} is ignored", hex(key));
-            return Ok(());
-        };
-        found
-            .0
-            .insert((level, start), or_empty(key, decode(bytes))?);
-        Ok(())
     })
 }
 
@@ -140,7 +132,9 @@ pub fn add<R: MeterRecord>(
     counted: &Pyramid<R>,
     now_ms: u64,
 ) -> Result<(), StoreError> {
-    let mut touched = due(batch.as_read(), source, now_ms)?;
+    // Records to be rolled up.
+    let due = |level: TimeLevel| (0, level.due_before(now_ms));
+    let mut touched = records(batch.as_read(), source, due)?;
     let mut wanted: Vec<RecordTime> = touched.0.keys().chain(counted.0.keys()).copied().collect();
     while let Some(place) = wanted.pop() {
         if !touched.0.contains_key(&place)
@@ -166,26 +160,6 @@ pub fn add<R: MeterRecord>(
         batch.put(&key_of::<R>(source, *place), &encode(record)?)?;
     }
     Ok(())
-}
-
-/// Reads the records of a source that are to be rolled up.
-fn due<R: MeterRecord>(
-    read: &dyn Read,
-    source: SourceId,
-    now_ms: u64,
-) -> Result<Pyramid<R>, StoreError> {
-    let mut found = Pyramid::default();
-    for level in TimeLevel::ALL {
-        let range = keys::counted_between(
-            source,
-            R::KIND,
-            level_tag(level),
-            0,
-            level.due_before(now_ms),
-        );
-        collect(read, level, &range, &mut found)?;
-    }
-    Ok(found)
 }
 
 /// Adds to the total of a source; `since_ms` is the begin of the counting, if there is no total

@@ -32,7 +32,7 @@ pub type ItemCounter = KeyCounter<Box<[u8]>>;
 impl<Name> KeyCounter<Name> {
     /// Returns the rank that decides which key is replaced.
     fn rank(&self) -> f64 {
-        self.inherited + self.total.weight() + to_f64(self.total.throttles())
+        self.inherited + self.total.weight() + self.total.throttles() as f64
     }
 }
 
@@ -127,10 +127,6 @@ fn least_slot<Name>(set: &[Option<KeyCounter<Name>>]) -> usize {
     places
         .min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)))
         .map_or(0, |(place, _)| place)
-}
-
-fn to_f64(events: u64) -> f64 {
-    events as f64
 }
 
 // The load of the last 60 seconds, and of a slot of ten. Time is the engine's clock, so that tests

@@ -983,10 +983,7 @@ mod known_tests {
             known
         };
         let table = TableName::new("Orders").unwrap();
-        let source = SourceName {
-            table: table.clone(),
-            index: None,
-        };
+        let source = SourceName::from(&table);
         let number = |text: &str| AttributeValue::N(text.parse().unwrap());
         let (partition, sort) = (s("u\u{0}1"), Some(number("-12.50")));
         let base = Key { partition, sort };

@@ -302,7 +302,7 @@ pub fn item_ino(table: &TableName, key: &Key) -> u64 {
 /// Returns the base table as a source.
 #[must_use]
 pub fn base_source(table: &TableName) -> SourceName {
-    SourceName::from(table.clone())
+    SourceName::from(table)
 }
 
 /// Returns the index that a source reads; `None` for a table.

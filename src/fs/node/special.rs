@@ -107,7 +107,7 @@ impl Special {
     /// Creates a directory of this name in a table's directory.
     #[must_use]
     pub fn directory_in_table(table: &TableName, name: &str, feature: impl Into<Feature>) -> Self {
-        let source = SourceName::from(table.clone());
+        let source = SourceName::from(table);
         let above = ino::structure(&source, InodeRole::Directory);
         Self::directory(
             format!("{}/{name}", table_name(table)),

@@ -4,6 +4,7 @@
 use super::facts::{SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceCost, AdviceLevel};
 use super::format::{minute, percent, units};
+use super::load::{Access, month_of_rate};
 use crate::codec::count::throttled;
 use crate::model::metrics::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
@@ -15,7 +16,7 @@ pub const SECONDS_MIN: f64 = 3600.0;
 const HIGH_UTILIZATION: f64 = 0.8;
 const LOW_UTILIZATION: f64 = 0.2;
 /// Provisioned units that cost next to nothing.
-const UNITS_MIN: u64 = 10;
+const UNITS_MIN: f64 = 10.0;
 /// The target utilization of auto scaling.
 const TARGET_UTILIZATION: f64 = 0.7;
 /// The part of the present cost below which the other billing mode is worth a hint.
@@ -49,15 +50,9 @@ fn throughput_for(source: &SourceTraffic) -> ProvisionedThroughput {
 /// their busiest minute if the table is provisioned.
 pub fn month(traffic: &Traffic, billing: Option<Billing>) -> f64 {
     let rate = |source: &SourceMetrics| {
-        let of = traffic
-            .source(source.index.as_ref())
-            .map(SourceTraffic::load)
-            .unwrap_or_default();
-        Load {
-            read: of.read / traffic.seconds(),
-            write: of.write / traffic.seconds(),
-            ..of
-        }
+        let of = traffic.source(source.index.as_ref());
+        let load = of.map(SourceTraffic::load).unwrap_or_default();
+        load.divided(traffic.seconds())
     };
     let mut table = traffic.metrics.clone();
     for source in &mut table.sources {
@@ -90,11 +85,12 @@ pub fn provisioned(facts: &TableFacts) -> Vec<Advice> {
     let Some(traffic) = &facts.traffic else {
         return Vec::new();
     };
-    traffic
+    let kinds = traffic
         .sources
         .iter()
-        .flat_map(|source| [(source, false), (source, true)])
-        .filter_map(|(source, is_write)| provisioned_advice(facts, traffic, source, is_write))
+        .flat_map(|source| Access::ALL.map(|access| (source, access)));
+    kinds
+        .filter_map(|(source, access)| provisioned_advice(facts, traffic, source, access))
         .collect()
 }
 
@@ -102,40 +98,19 @@ fn provisioned_advice(
     facts: &TableFacts,
     traffic: &Traffic,
     source: &SourceTraffic,
-    is_write: bool,
+    access: Access,
 ) -> Option<Advice> {
-    let given = source.provisioned()?;
-    let (kind, given, peak, throttles) = match is_write {
-        true => (
-            "write",
-            given.write_capacity_units,
-            source.peak.write,
-            source.usage.write_throttles,
-        ),
-        false => (
-            "read",
-            given.read_capacity_units,
-            source.peak.read,
-            source.usage.read_throttles,
-        ),
-    };
-    let share = peak / given.max(1) as f64;
-    let is_high = share >= HIGH_UTILIZATION && throttles == 0;
-    let is_low = share < LOW_UTILIZATION
-        && given > UNITS_MIN
-        && traffic.seconds() >= SECONDS_MIN
-        && throttles == 0;
-    if !is_high && !is_low {
+    let given = access.provisioned(source.billing)?;
+    let (kind, peak) = (access.name(), access.of(&source.peak));
+    let share = peak / given.max(1.0);
+    let is_high = share >= HIGH_UTILIZATION;
+    let is_low = share < LOW_UTILIZATION && given > UNITS_MIN && traffic.seconds() >= SECONDS_MIN;
+    if !is_high && !is_low || access.throttles(&source.load()) > 0 {
         return None;
     }
     let name = facts.name();
-    let price = if is_write {
-        traffic.prices.write_hour
-    } else {
-        traffic.prices.read_hour
-    };
-    let saved =
-        given.saturating_sub(units_for(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
+    let fewer = (given - units_for(peak) as f64).max(0.0);
+    let saved = month_of_rate(traffic, access, fewer);
     let (level, more) = if is_high {
         (AdviceLevel::Warning, String::new())
     } else {

@@ -40,7 +40,7 @@ pub fn items_over(
     attribute: &str,
     now_ms: u64,
 ) -> Result<u64, Error> {
-    let source = SourceName::from(table.clone());
+    let source = SourceName::from(table);
     let mut over = 0;
     each_record(database, &source, None, WALKED_MAX, &mut |record| {
         let value = record.attribute(attribute)?;

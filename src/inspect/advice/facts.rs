@@ -17,7 +17,6 @@ use crate::model::metrics::{
     Billing, CapacityUsage, HotKey, Load, Period, SourceMetrics, TableMetrics,
 };
 use crate::model::prices::PriceTable;
-use crate::model::schema::ProvisionedThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, TableName};
 
 /// The maximum of collections walked for each table and index, and of items measured. A larger
@@ -140,7 +139,7 @@ impl TableFacts {
                 });
             }
         }
-        let source = SourceName::from(table.clone());
+        let source = SourceName::from(table);
         let table = source_facts(database, &source, schema.key.sort.is_some())?;
         let sizes = item_sizes(database, &source)?;
         let sample_items = u32::try_from(SAMPLE_BYTES_MAX / table.mean_bytes().max(1))
@@ -292,7 +291,7 @@ fn read_growth(
     let Some(layout) = database.layout().filter(|_| has_local) else {
         return Ok(None);
     };
-    let source = SourceName::from(schema.name.clone());
+    let source = SourceName::from(&schema.name);
     let Some(largest) = layout.big_collections(&source, 1)?.into_iter().next() else {
         return Ok(None);
     };
@@ -403,15 +402,6 @@ impl SourceTraffic {
         }
         highest
     }
-
-    #[must_use]
-    pub fn provisioned(&self) -> Option<ProvisionedThroughput> {
-        if let Billing::Provisioned(units) = self.billing {
-            Some(units)
-        } else {
-            None
-        }
-    }
 }
 
 impl Traffic {
@@ -473,7 +463,7 @@ pub fn read_traffic(
         sources,
         metrics: table,
         prices: layout.prices().clone(),
-        partition: units(limits.read_units_max, limits.write_units_max),
+        partition: Load::of_units(limits.read_units_max, limits.write_units_max),
     }))
 }
 
@@ -509,18 +499,10 @@ fn source_traffic(
         billing: source.billing,
         usage: source.usage.total,
         day: *source.within(Period::Day),
-        peak: units(
+        peak: Load::of_units(
             busiest(|usage| usage.read.sum),
             busiest(|usage| usage.write.sum),
         ),
         windows,
     })
-}
-
-fn units(read: f64, write: f64) -> Load {
-    Load {
-        read,
-        write,
-        ..Load::default()
-    }
 }

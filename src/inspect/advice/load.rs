@@ -59,11 +59,7 @@ impl Access {
 /// Returns the units a second that a partition gives.
 pub fn limit(facts: &TableFacts, access: Access) -> f64 {
     let usual = PartitionLimits::default();
-    let usual = Load {
-        read: usual.read_units_max,
-        write: usual.write_units_max,
-        ..Load::default()
-    };
+    let usual = Load::of_units(usual.read_units_max, usual.write_units_max);
     access.of(facts
         .traffic
         .as_ref()

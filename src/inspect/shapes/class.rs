@@ -38,30 +38,32 @@ impl PartClass {
     /// Returns the text of the class in patterns.
     #[must_use]
     pub fn text(self) -> &'static str {
-        match self {
-            Self::Number => "<number>",
-            Self::Binary => "<binary>",
-            Self::Empty => "",
-            Self::Digits => "<n>",
-            Self::EpochSeconds => "<epoch-seconds>",
-            Self::EpochMillis => "<epoch-millis>",
-            Self::Day => "<yyyymmdd>",
-            Self::Date => "<date>",
-            Self::Month => "<month>",
-            Self::DateTime => "<datetime>",
-            Self::Uuid => "<uuid>",
-            Self::Ulid => "<ulid>",
-            Self::Hex => "<hex>",
-            Self::Base64 => "<base64>",
-            Self::Id => "<id>",
-            Self::Email => "<email>",
-            Self::Url => "<url>",
-            Self::Ip => "<ip>",
-            Self::Phone => "<phone>",
-            Self::Word => "<word>",
-            Self::Text => "<text>",
-            Self::Rest => "<rest>",
-        }
+        /// By the order of the classes.
+        const TEXTS: [&str; 22] = [
+            "<number>",
+            "<binary>",
+            "",
+            "<n>",
+            "<epoch-seconds>",
+            "<epoch-millis>",
+            "<yyyymmdd>",
+            "<date>",
+            "<month>",
+            "<datetime>",
+            "<uuid>",
+            "<ulid>",
+            "<hex>",
+            "<base64>",
+            "<id>",
+            "<email>",
+            "<url>",
+            "<ip>",
+            "<phone>",
+            "<word>",
+            "<text>",
+            "<rest>",
+        ];
+        TEXTS[self as usize]
     }
 
     /// True for a class that an id may be of by chance: it has no form but its letters.

@@ -76,7 +76,7 @@ pub fn read(
     let Some(schema) = database.schema(table)? else {
         return Ok(None);
     };
-    let source = SourceName::from(table.clone());
+    let source = SourceName::from(table);
     let stats = database.stats(&source)?;
     let mut learner = Learner::new(&schema);
     if stats.entries <= items_max {

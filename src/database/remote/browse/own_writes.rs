@@ -207,8 +207,7 @@ impl RemoteDatabase {
             .tables
             .table(self.service_handle(), table)?
             .ok_or(Error::ResourceNotFound)?;
-        ReadableSource::new(&SourceName::from(table.clone()), described)?
-            .ok_or(Error::ResourceNotFound)
+        ReadableSource::new(&SourceName::from(table), described)?.ok_or(Error::ResourceNotFound)
     }
 
     /// Creates the target of a write; `None` if it only checks the item, or if the item's keys are

@@ -123,7 +123,7 @@ pub fn try_on(
     let Some(description) = database.describe(table)? else {
         return Ok(None);
     };
-    let source = SourceName::from(table.clone());
+    let source = SourceName::from(table);
     let traffic = facts::read_traffic(database, &description)?;
     let spread = Spread::read(database, &source, traffic.as_ref(), description.at_ms)?;
     let mut designs = designs(&description.schema, change);

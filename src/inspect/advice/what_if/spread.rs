@@ -37,11 +37,10 @@ impl ItemLoad {
     fn new(load: &Load, [items, recent]: [u64; 2]) -> Self {
         let written = if recent > 0 { recent } else { items };
         Self {
-            load: Load {
-                read: load.read / items.max(1) as f64,
-                write: load.write / written.max(1) as f64,
-                ..Load::default()
-            },
+            load: Load::of_units(
+                load.read / items.max(1) as f64,
+                load.write / written.max(1) as f64,
+            ),
             is_recent_only: recent > 0,
         }
     }
@@ -87,11 +86,10 @@ impl Spread {
         }
         let (busiest, day) = (base.busiest(), base.window(Period::Day).load);
         let part = |told: f64, all: f64| 1.0 - (told / all.max(f64::MIN_POSITIVE)).min(1.0);
-        let rest = Load {
-            read: busiest.read * part(told.read, day.read),
-            write: busiest.write * part(told.write, day.write),
-            ..Load::default()
-        };
+        let rest = Load::of_units(
+            busiest.read * part(told.read, day.read),
+            busiest.write * part(told.write, day.write),
+        );
         spread.rest = ItemLoad::new(&rest, left);
         spread.hot = hot;
         Ok(spread)
