@@ -138,7 +138,7 @@ pub fn of_model(patterns: &[Value], schema: &TableSchema) -> String {
 /// Returns the request of a command for the AWS CLI, without values.
 fn request_of_command(of: &Value) -> Option<String> {
     let words = shlex::split(of["implementation"].as_str()?)?;
-    let option = |name: &str| Some(words.get(words.iter().position(|word| word == name)? + 1)?);
+    let option = |name: &str| words.get(words.iter().position(|word| word == name)? + 1);
     let names = option("--expression-attribute-names");
     let names = names.and_then(|names| serde_json::from_str(names).ok());
     let names: Value = names.unwrap_or_default();

@@ -183,6 +183,9 @@ fn read_resources(resources: Vec<Resource>) -> FoundTables {
     found
 }
 
+/// A key of `for_each` or `count`, and the values of its body.
+type RepeatedValues = (Value, Map<String, Value>);
+
 fn add_item(tables: &mut [TableDefinition], values: &Map<String, Value>) -> Result<(), String> {
     let name = values.get("table_name").and_then(Value::as_str);
     let text = values.get("item").and_then(Value::as_str);
@@ -593,7 +596,7 @@ impl Scope {
         repeat: &Expression,
         iterator: &str,
         body: &Body,
-    ) -> Result<Vec<(Value, Map<String, Value>)>, String> {
+    ) -> Result<Vec<RepeatedValues>, String> {
         let elements: Vec<(Value, Value)> = match self.known(name, repeat)? {
             Value::Object(map) => map
                 .into_iter()

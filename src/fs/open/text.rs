@@ -220,7 +220,7 @@ pub fn action(act: impl FnOnce(&Host, u32, VersionReply) + Send + 'static) -> Co
     }
 }
 
-/// Reads what a text asks for.
+/// Reads a text, which is edited under a precondition or written anew.
 type ReadText = dyn Fn(&[u8], Option<Precondition>) -> Result<Commit<TextAction>> + Send + Sync;
 
 /// A file that takes a text and is no item.
