@@ -441,8 +441,5 @@ fn credentials_are_a_key_and_a_secret() {
             && !legal("a b:c")
     );
     let credentials: Credentials = "key:secret".parse().unwrap();
-    assert_eq!(
-        format!("{credentials:?}"),
-        "Credentials { access_key: \"key\", .. }"
-    );
+    assert_eq!(format!("{credentials:?}"), "Credentials");
 }

@@ -39,6 +39,7 @@ pub const EXCLUSIVE: OpenFlags = OpenFlags {
 /// A process and its paths: the kernel's part.
 pub struct Process {
     pub view: View,
+    caller: Caller,
     pub db: Arc<dyn Browse>,
 }
 
@@ -69,17 +70,20 @@ impl Process {
         };
         Self {
             view: View::new(Arc::clone(&db), ViewOptions::default()).with_caller(caller),
+            caller,
             db,
         }
     }
 
     /// Returns the same mount as another process sees it.
     pub fn of_process(&self, pid: u32) -> Self {
+        let caller = Caller {
+            pid,
+            ..Caller::default()
+        };
         Self {
-            view: self.view.with_caller(Caller {
-                pid,
-                ..Caller::default()
-            }),
+            view: self.view.with_caller(caller),
+            caller,
             db: Arc::clone(&self.db),
         }
     }
@@ -110,12 +114,24 @@ impl Process {
         }
     }
 
+    /// Makes a call as the kernel's requests are served, which keeps its failure.
+    fn serve<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        call: impl FnOnce(Reply<T>),
+    ) -> Ended<T> {
+        let served = self.view.begin(self.caller, operation, ROOT_INO, None);
+        wait(|reply| call(Box::new(move |outcome| reply(served.end(outcome)))))
+    }
+
     pub fn write_to(&self, handle: u64, offset: u64, data: &str) -> Ended<()> {
-        wait(|reply| self.view.write(handle, offset, data.as_bytes(), reply))
+        self.serve("write", |reply| {
+            self.view.write(handle, offset, data.as_bytes(), reply)
+        })
     }
 
     pub fn close(&self, handle: u64) -> Ended<()> {
-        let flushed = wait(|reply| self.view.flush(handle, reply));
+        let flushed = self.serve("flush", |reply| self.view.flush(handle, reply));
         wait(|reply| self.view.release(handle, reply)).ok();
         flushed
     }
