@@ -163,7 +163,7 @@ except OSError: pass' 2> /dev/null; cat Pets/batch/result.json"#))
 #[test]
 fn a_removal_of_many_tells_what_failed() {
     let (server, proxy, _dir) = scene();
-    let mut mounted = mount(&proxy, &["-o", "rw", "--timeout", "1"]);
+    let mut mounted = mount(&proxy, &["-o", "rw", "--timeout", "5"]);
     mounted.ok("mkdir Big@pk:S,sk:S");
     let fill =
         "for n in $(seq 100 199); do echo '{\"pk\":\"rm\",\"sk\":\"'$n'\"}'; done > Big/batch/put";

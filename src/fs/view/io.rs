@@ -146,9 +146,9 @@ impl View {
         self.end_changes(handle, FileCall::Fsync, reply);
     }
 
-    fn end_changes(&self, handle: u64, call: FileCall, reply: Reply<()>) {
+    fn end_changes(&self, number: u64, call: FileCall, reply: Reply<()>) {
         let caller = self.caller();
-        let handle = or_reply!(reply, self.handles.get(handle).ok_or(FsError::BadHandle));
+        let handle = or_reply!(reply, self.handles.get(number).ok_or(FsError::BadHandle));
         if let Handle::Item(open) = &*handle
             && call.is_flush()
             && self.mount().db.is_remote()
@@ -165,6 +165,14 @@ impl View {
                     .map_or(open.ino, |key| item_ino(&target.table, &key));
                 drop(state);
                 self.with_late_errors(ino, !call.is_flush(), reply)
+            }
+            // `sync FILE` has it open for reading.
+            Handle::Text(..) if self.mount().options.writeback && !call.is_flush() => {
+                let node = self
+                    .handles
+                    .ino(number)
+                    .and_then(|ino| self.inodes.get(ino));
+                self.with_late_errors(node.map_or(0, |node| node.ino()), true, reply)
             }
             _ => reply,
         };
