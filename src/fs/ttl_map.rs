@@ -43,6 +43,7 @@ pub(in crate::fs) fn now_ms() -> u64 {
 
 /// The values of one [`WeightedMap`] take at most this fraction of the memory limit.
 const LIMIT_PARTS: u64 = 64;
+
 /// A map without expiry that is bounded in bytes too, in fewer where memory is short; the newest
 /// entry always stays.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use super::Mount;
 use crate::fs::{
     node::{
-        Node, NodeKind, base_source,
+        Node, NodeKind,
         ino::{self, InodeTag},
     },
     path::{
@@ -105,7 +105,7 @@ impl Mount {
             Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
             Node::Items(source) => Node::Index(source.clone()),
             Node::Collection(source, _) => Node::Items(source.clone()),
-            Node::AliasFolder(folder) => Node::Items(base_source(&folder.table)),
+            Node::AliasFolder(folder) => Node::Items(SourceName::from(&folder.table)),
             Node::Index(source) => Node::Indexes(
                 source.table.clone(),
                 self.index_kind(source).unwrap_or(IndexKind::Global),

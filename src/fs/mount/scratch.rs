@@ -4,12 +4,7 @@
 
 use super::Mount;
 use crate::codec::{calendar::iso, digest::hex, file_name::NAME_BYTES_MAX};
-use crate::fs::{
-    node::{Node, base_source},
-    path::names,
-    prelude::*,
-    write::scratch::FileId,
-};
+use crate::fs::{node::Node, path::names, prelude::*, write::scratch::FileId};
 use crate::model::api::table_control::TrashKey;
 
 /// The directory that lists all scratch files.
@@ -133,8 +128,8 @@ pub fn trash_place(directory: &Node, name: &str) -> Option<TrashKey> {
 /// Returns the directory of a file in the trash.
 pub fn directory_of(key: &TrashKey) -> Node {
     match &key.folder {
-        Some(value) => Node::Collection(base_source(&key.table), vec![value.clone()]),
-        None => Node::Items(base_source(&key.table)),
+        Some(value) => Node::Collection(SourceName::from(&key.table), vec![value.clone()]),
+        None => Node::Items(SourceName::from(&key.table)),
     }
 }
 

@@ -251,25 +251,27 @@ impl Node {
             Self::Stats(source) => ino::structure(source, InodeRole::Stats),
             Self::Items(source) => ino::structure(source, InodeRole::Items),
             Self::Index(source) => ino::structure(source, InodeRole::Directory),
-            Self::Table(table) => ino::structure(&base_source(table), InodeRole::Directory),
+            Self::Table(table) => ino::structure(&SourceName::from(table), InodeRole::Directory),
             Self::Indexes(table, IndexKind::Global) => {
-                ino::structure(&base_source(table), InodeRole::Global)
+                ino::structure(&SourceName::from(table), InodeRole::Global)
             }
             Self::Indexes(table, IndexKind::Local) => {
-                ino::structure(&base_source(table), InodeRole::Local)
+                ino::structure(&SourceName::from(table), InodeRole::Local)
             }
             Self::Collection(source, partition) => ino::collection(source, partition),
             Self::Entry(entry) => ino::entry_ino(&entry.source, &entry.key, entry.form),
-            Self::Alias(alias) => {
-                ino::named(InodeTag::Alias, &base_source(&alias.table), &alias.path)
-            }
+            Self::Alias(alias) => ino::named(
+                InodeTag::Alias,
+                &SourceName::from(&alias.table),
+                &alias.path,
+            ),
             Self::AliasFolder(folder) => ino::named(
                 InodeTag::AliasFolder,
-                &base_source(&folder.table),
+                &SourceName::from(&folder.table),
                 &folder.name,
             ),
             Self::DraftFolder(table, path) => {
-                ino::named(InodeTag::DraftFolder, &base_source(table), path)
+                ino::named(InodeTag::DraftFolder, &SourceName::from(table), path)
             }
             Self::Base(source, key) => ino::base_link(source, key),
             Self::Scratch(id) => ino::alone(InodeTag::Scratch, &id.0.to_be_bytes()),
@@ -293,16 +295,10 @@ impl From<Special> for Node {
 #[must_use]
 pub fn item_ino(table: &TableName, key: &Key) -> u64 {
     entry_ino(
-        &base_source(table),
+        &SourceName::from(table),
         &key.clone().into(),
         TextForm::PlainJson,
     )
-}
-
-/// Returns the base table as a source.
-#[must_use]
-pub fn base_source(table: &TableName) -> SourceName {
-    SourceName::from(table)
 }
 
 /// Returns the index that a source reads; `None` for a table.

@@ -15,7 +15,6 @@ pub use crate::fs::{
     node::{
         EntryNode, Node, NodeKind,
         attr::Attr,
-        base_source,
         special::{Special, SpecialNode},
     },
     path::*,

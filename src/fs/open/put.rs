@@ -10,7 +10,7 @@ use crate::codec::key::partition_digest;
 use crate::database::thread_pool::PoolJob;
 use crate::fs::{
     mount::call_log,
-    node::{AliasFolder, Node, base_source, item_ino},
+    node::{AliasFolder, Node, item_ino},
     prelude::*,
     write::{ItemTarget, TEXT_BYTES_MAX, WriteFailure},
 };
@@ -232,7 +232,7 @@ impl Host {
             digest,
             name,
         }));
-        let collection = Node::Collection(base_source(table), vec![key.partition.clone()]);
+        let collection = Node::Collection(SourceName::from(table), vec![key.partition.clone()]);
         self.mount
             .scratch
             .lock()

@@ -11,7 +11,7 @@ impl NodeOps<Node> for AliasNode {
     /// Returns the attributes of the item, once it is stored. They are the item's, but the file
     /// keeps its inode number while it is open.
     fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
-        match items::resolve_path(&at, &base_source(&self.table), &self.path)? {
+        match items::resolve_path(&at, &SourceName::from(&self.table), &self.path)? {
             Node::Entry(found) => entry::attr(&at, &found),
             _ => Err(FsError::NotFound),
         }

@@ -140,7 +140,7 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
 /// # Errors
 /// Errors of the database.
 pub fn resolved_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
-    let source = base_source(&folder.table);
+    let source = SourceName::from(&folder.table);
     let partition = mount.db.partition_by_digest(&source, folder.digest)?;
     Ok(partition.map(|partition| Node::Collection(source, partition)))
 }

@@ -134,7 +134,10 @@ pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let mut names = Vec::new();
     if folder.is_empty() && drafts.schema_text(table).is_ok() {
-        names.push(to_dirent(&Node::Schema(base_source(table)), SCHEMA_NAME));
+        names.push(to_dirent(
+            &Node::Schema(SourceName::from(table)),
+            SCHEMA_NAME,
+        ));
     }
     for child in draft.children(folder) {
         let path = if folder.is_empty() {

@@ -62,7 +62,7 @@ pub fn trash_node(key: TrashKey) -> Node {
         .unwrap_or_default();
     let path = format!("{}/{ITEMS_NAME}/{folder}{}", key.table, key.name);
     let identity = format!("parked {path}");
-    Special::file(path, Some(base_source(&key.table)), TrashFile(key))
+    Special::file(path, Some(SourceName::from(&key.table)), TrashFile(key))
         .with_identity(identity)
         .writable()
         .into()

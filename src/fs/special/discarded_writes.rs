@@ -13,7 +13,7 @@ fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
 }
 
 fn node(path: String, parent: &Node, kind: NodeKind, target: &str) -> Node {
-    let (source, target) = (parent.table().map(base_source), target.to_owned());
+    let (source, target) = (parent.table().map(SourceName::from), target.to_owned());
     Special::directory(path, source, parent.ino(), DiscardedFile { target })
         .with_kind(kind)
         .writable()

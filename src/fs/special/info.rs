@@ -23,7 +23,7 @@ pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let tables = mount.db.table_names()?;
     let (mut items, mut bytes) = (0, 0);
     for table in &tables {
-        match mount.db.stats(&base_source(table)) {
+        match mount.db.stats(&SourceName::from(table)) {
             Ok(stats) => {
                 items += stats.entries;
                 bytes += stats.bytes;

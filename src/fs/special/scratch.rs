@@ -32,13 +32,13 @@ fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     let Some(rest) = rest.strip_prefix(ITEMS_PREFIX) else {
         return Ok((Node::Table(table), rest.to_owned()));
     };
-    let items = Node::Items(base_source(&table));
+    let items = Node::Items(SourceName::from(&table));
     if mount.schema(&table)?.key.sort.is_none() || rest.starts_with('.') {
         return Ok((items, rest.to_owned()));
     }
     let (folder, rest) = rest.split_once(',').ok_or(FsError::NotFound)?;
     Ok((
-        items::resolve(mount, &base_source(&table), folder)?,
+        items::resolve(mount, &SourceName::from(&table), folder)?,
         rest.to_owned(),
     ))
 }
@@ -135,7 +135,7 @@ mod tests {
     fn names_say_table_folder_and_file() {
         let table = TableName::new("Orders").unwrap();
         let folder = Node::Collection(
-            base_source(&table),
+            SourceName::from(&table),
             vec![AttributeValue::S("a,b".to_owned())],
         );
         let cases = [
@@ -145,7 +145,7 @@ mod tests {
                 "Orders,schema.json~",
             ),
             (
-                Node::Items(base_source(&table)),
+                Node::Items(SourceName::from(&table)),
                 "o1.json.bak",
                 "Orders,items,o1.json.bak",
             ),
@@ -155,10 +155,10 @@ mod tests {
             assert_eq!(listed_name(&directory, name), expected);
         }
         let long = "é".repeat(127);
-        let name = listed_name(&Node::Items(base_source(&table)), &long);
+        let name = listed_name(&Node::Items(SourceName::from(&table)), &long);
         assert!(
             name.len() <= NAME_BYTES_MAX
-                && name != listed_name(&Node::Items(base_source(&table)), &long[2..]),
+                && name != listed_name(&Node::Items(SourceName::from(&table)), &long[2..]),
             "{name}"
         );
     }

@@ -33,7 +33,7 @@ impl NodeOps<Node> for Indexes<'_> {
                 Ok(help::node(
                     &directory,
                     help::INDEXES,
-                    Some(base_source(table)),
+                    Some(SourceName::from(table)),
                 ))
             }
             None => Err(FsError::NotFound),

@@ -24,14 +24,14 @@ impl NodeOps<Node> for Table<'_> {
     }
 
     fn resolve(&self, at: At<'_, Node>, name: &str) -> Result<Node> {
-        resolve(&at, &base_source(self.0), name)
+        resolve(&at, &SourceName::from(self.0), name)
     }
 
     fn list(&self, at: At<'_, Node>) -> Result<Vec<OwnedDirent>> {
         if at.is_draft(self.0)? {
             schema::list_draft(&at, self.0, "")
         } else {
-            list(&at, &base_source(self.0))
+            list(&at, &SourceName::from(self.0))
         }
     }
 

@@ -558,7 +558,7 @@ impl View {
         run_text_call(
             &self.host,
             open,
-            FileCall::write(0, &data),
+            FileCall::Write { offset: 0, data },
             Box::new(move |ended| reply(ended.map(|()| bytes))),
         );
     }

@@ -801,7 +801,6 @@ fn give_memory_back(inode_peak: usize, inodes: usize) -> usize {
     if inode_peak < INODES_MANY || inodes > inode_peak / 4 {
         return inode_peak.max(inodes);
     }
-
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim may be called at any time from any thread.
     unsafe {

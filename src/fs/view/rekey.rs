@@ -331,7 +331,7 @@ impl View {
         is_empty: bool,
     ) {
         let folder =
-            |value: &AttributeValue| Node::Collection(base_source(table), vec![value.clone()]);
+            |value: &AttributeValue| Node::Collection(SourceName::from(table), vec![value.clone()]);
         let (old, new) = (folder(from), folder(to));
         let mut folders = self.mount().folders.lock();
         folders.remove(table, from);

@@ -369,7 +369,7 @@ impl View {
             self.mount().error_log.warn(
                 &self
                     .mount()
-                    .display_path(&Node::Schema(base_source(&target.table))),
+                    .display_path(&Node::Schema(SourceName::from(&target.table))),
                 commit.warnings,
             );
             Ok(schema::apply(&self.host, &target.table, commit.request)?)

@@ -14,7 +14,7 @@ use crate::fs::{
         Mount,
         scratch::{directory_of, item_path, move_warning, trash_place},
     },
-    node::{base_source, item_ino},
+    node::item_ino,
     open::Reply,
     prelude::*,
     write::{FileId, deferred_deletes::HiddenItem},
@@ -396,7 +396,7 @@ fn trash_text(mount: &Mount, key: &HiddenKey, hidden: HiddenItem) -> Result<Tras
     let entry = key.1.clone().into();
     let (text, stat) = mount
         .db
-        .text(&base_source(&key.0), &entry, hidden.form)?
+        .text(&SourceName::from(&key.0), &entry, hidden.form)?
         .ok_or(FsError::NotFound)?;
     if stat.version != hidden.version {
         return Err(FsError::Stale);

@@ -29,7 +29,7 @@ use super::{ReadBytes, Reply};
 use crate::database::cancel::CancelSource;
 use crate::fs::{
     mount::{Mount, error_log::FailedCall},
-    node::{Node, NodeKind, attr::Attr, base_source, item_ino},
+    node::{Node, NodeKind, attr::Attr, item_ino},
     prelude::*,
     process::{has_pending_signal, session_of, tgid_of},
     write::WriteFailure,
@@ -231,8 +231,8 @@ impl Host {
         path: String,
     ) -> Gathering {
         let folder = match key.sort {
-            Some(_) => Node::Collection(base_source(table), vec![key.partition.clone()]),
-            None => Node::Items(base_source(table)),
+            Some(_) => Node::Collection(SourceName::from(table), vec![key.partition.clone()]),
+            None => Node::Items(SourceName::from(table)),
         };
         let (host, inos) = (self.clone(), [item_ino(table, key), folder.ino()]);
         self.behind(operation, path, move |error| {
@@ -341,7 +341,8 @@ impl WriteListener for NoteRenewer {
             .read_versions
             .wrote(item_ino(table, key), self.thread, version);
         if let Some(version) = version.filter(|_| is_noted) {
-            let (host_clone, source, key) = (Arc::clone(&host), base_source(table), key.clone());
+            let (host_clone, source, key) =
+                (Arc::clone(&host), SourceName::from(table), key.clone());
             host.workers.run(move || {
                 host_clone
                     .read_versions

@@ -30,7 +30,7 @@ use crate::codec::dynamodb_json;
 use crate::fs::{
     error::advice,
     mount::{Mount, text_cache::FileText},
-    node::{EntryNode, Node, base_source, entry_ino, item_ino},
+    node::{EntryNode, Node, entry_ino, item_ino},
     prelude::*,
     process::{Process, ProcessCache, name_of},
     ttl_map::WeightedMap,
@@ -316,7 +316,7 @@ impl ReadVersions {
         let entry = key.clone().into();
         let Ok(now) = mount
             .db
-            .text(&base_source(table), &entry, TextForm::PlainJson)
+            .text(&SourceName::from(table), &entry, TextForm::PlainJson)
         else {
             return format!("  {error}\n  hint: {} {unchanged}\n", advice(error));
         };

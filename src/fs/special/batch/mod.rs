@@ -425,7 +425,7 @@ impl OpenBatch {
     }
 
     fn get(&self, host: &Host, number: u64, text: &[u8], key: Key) {
-        let source = base_source(&self.table);
+        let source = SourceName::from(&self.table);
         let read = host
             .mount
             .db

@@ -90,7 +90,7 @@ impl HelpExample {
 
     fn from_table(mount: &Mount, table: &TableName, own_index: Option<&IndexName>) -> Result<Self> {
         let schema = mount.schema(table)?;
-        let source = base_source(table);
+        let source = SourceName::from(table);
         let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
         let index = first_index(mount, &schema, own_index)?;
         Ok(Self {
@@ -209,7 +209,7 @@ impl HelpExample {
 
     /// Returns a key next to that of the item which no item has.
     fn free_key(&self, mount: &Mount, item: &Key) -> Result<Key, FsError> {
-        let source = base_source(&self.table);
+        let source = SourceName::from(&self.table);
         for number in 1..10 {
             let key = match &self.key.sort {
                 Some(sort) => Key {

@@ -137,7 +137,7 @@ impl KernelCache {
     /// cached, which the write changes.
     fn marked_folder(&self, written: &WrittenItem) -> Option<(u64, CacheMark, NodeName)> {
         written.key.sort.as_ref()?;
-        let source = base_source(&written.table);
+        let source = SourceName::from(&written.table);
         let partition = vec![written.key.partition.clone()];
         let ino = self.inodes.number(ino::collection(&source, &partition));
         let mark = self.inodes.mark_of(ino)?;
@@ -260,7 +260,7 @@ fn table_name(table: &TableName) -> NodeName {
 /// Returns the name of an item's plain text.
 fn item_name(table: &TableName, key: &Key) -> NodeName {
     node_name(&EntryNode {
-        source: base_source(table),
+        source: SourceName::from(table),
         key: key.clone().into(),
         form: TextForm::PlainJson,
     })
