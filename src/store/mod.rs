@@ -47,6 +47,11 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
+    pub const ALL: Self = Self {
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+    };
+
     /// Returns the range of all keys that start with `prefix`.
     #[must_use]
     pub fn prefix(prefix: &[u8]) -> Self {
@@ -112,6 +117,16 @@ pub fn try_walk(
         })
     })?;
     failure.map_or(Ok(()), Err)
+}
+
+/// Continues a walk, or ends it.
+#[must_use]
+pub fn continue_if(goes_on: bool) -> ControlFlow<()> {
+    if goes_on {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
+    }
 }
 
 /// A write transaction. Reads see its own writes.

@@ -5,20 +5,21 @@
 //! file       two slots of 4096 bytes; a checkpoint goes to the one that the checkpoint before is not in
 //! slot       magic 8, version 4, CRC 4 of what follows, serial 8, commit 8, log position 8, log epoch 8, trust 8, identity 40,
 //!            LMDB's meta page 152, position of the last record 8, lengths of the log's files 16
-//! 2048       magic 8, CRC 4 of what follows, 4 unused, epoch 8, commit 8: of the last commit that was made without a record
+//! 2048       a note (`file_bytes`) without a state, of the last commit that was made without a record
 //! ```
 //! A slot of version 1 ends with LMDB's meta page. Numbers are little-endian. The file is written
 //! in place, in blocks that it has: that needs no room on a full disk, and no sync of the
 //! directory. The valid slot with the higher serial counts. A closed store has no checkpoint: its
 //! data file is complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::directory::FILE_MODE;
+use super::directory::write_options;
 use super::error::disk_error;
+use super::file_bytes::{NOTE_BYTES, Note, number_at, word_at, write_numbers};
 use super::identity::{IDENTITY_BYTES, Identity};
 use super::log::LogPosition;
 use super::pages::META_BYTES;
@@ -42,8 +43,7 @@ const END: usize = END_1 + 24;
 /// The bytes of a slot that are written: a whole sector, which is never torn.
 const WRITTEN_BYTES: usize = 512;
 
-/// The offset of the note of a commit without a record, in a sector of its own.
-const UNLOGGED_AT: u64 = 2048;
+/// The begin of the note of a commit without a record.
 const UNLOGGED_MAGIC: [u8; 8] = *b"ddbfsnol";
 
 /// A flag of `trust`: the page cache holds all writes. Without it, a sync has failed, and they may
@@ -109,17 +109,12 @@ impl Checkpoint {
 
     /// Returns a slot's serial and checkpoint; `None` if it is not valid.
     fn decode(slot: &[u8]) -> Option<(u64, Self)> {
-        let word = |at: usize| {
-            slot.get(at..)?
-                .first_chunk()
-                .map(|bytes| u32::from_le_bytes(*bytes))
-        };
-        let is_first_version = word(8)? == 1;
+        let is_first_version = word_at(slot, 8)? == 1;
         // The version decides how many bytes the CRC covers.
         let checked = slot.get(CHECKED_AT..if is_first_version { END_1 } else { END })?;
         let is_valid = slot.starts_with(&MAGIC)
-            && [1, VERSION].contains(&word(8)?)
-            && crc32fast::hash(checked) == word(12)?;
+            && [1, VERSION].contains(&word_at(slot, 8)?)
+            && crc32fast::hash(checked) == word_at(slot, 12)?;
         let number = |nth: usize| number_at(slot, CHECKED_AT + 8 * nth);
         let later = |nth: usize| {
             if is_first_version {
@@ -144,28 +139,6 @@ impl Checkpoint {
     }
 }
 
-fn write_numbers(bytes: &mut [u8], numbers: &[u64]) {
-    debug_assert!(bytes.len() >= 8 * numbers.len(), "no room for all numbers");
-    for (field, number) in bytes.chunks_exact_mut(8).zip(numbers) {
-        field.copy_from_slice(&number.to_le_bytes());
-    }
-}
-
-/// True if a file or a part of it does not exist.
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
-    )
-}
-
-fn number_at(bytes: &[u8], offset: usize) -> Option<u64> {
-    bytes
-        .get(offset..)?
-        .first_chunk()
-        .map(|bytes| u64::from_le_bytes(*bytes))
-}
-
 /// The checkpoint file of a data directory. Written only under its lock. Each use opens it, as
 /// another process may have created it.
 #[derive(Debug)]
@@ -185,10 +158,7 @@ impl CheckpointFile {
     }
 
     fn open(&self) -> io::Result<File> {
-        OpenOptions::new()
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(self.file())
+        write_options().open(self.file())
     }
 
     pub fn exists(&self) -> bool {
@@ -230,15 +200,13 @@ impl CheckpointFile {
     /// # Errors
     /// There is no checkpoint, or the disk fails.
     pub fn note_unlogged(&self, epoch: u64, number: u64) -> io::Result<()> {
-        let mut note = [0; 32];
-        note[..8].copy_from_slice(&UNLOGGED_MAGIC);
-        write_numbers(&mut note[16..], &[epoch, number]);
-        let crc = crc32fast::hash(&note[12..]);
-        note[8..12].copy_from_slice(&crc.to_le_bytes());
-        let file = self.open()?;
+        let note = Note {
+            state: 0,
+            epoch,
+            number,
+        };
         // Synced before the commit: after a power cut its missing record must not look like damage.
-        file.write_all_at(&note, UNLOGGED_AT)?;
-        file.sync_data()
+        note.write(&self.open()?, UNLOGGED_MAGIC)
     }
 
     /// Returns the number of the last commit that was made, or about to be, without a record in the
@@ -248,25 +216,22 @@ impl CheckpointFile {
     /// `Io` if the file cannot be read; `Damaged` if the note is there and not whole. A power cut
     /// leaves it whole: it has a sector of its own.
     pub fn unlogged(&self, epoch: u64) -> Result<Option<u64>, StoreError> {
-        let mut note = [0; 32];
-        let read =
-            File::open(self.file()).and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT));
-        match read {
-            // An earlier version may have made a shorter file.
-            Err(error) if is_absent(&error) => return Ok(None),
-            read => read.map_err(|error| StoreError::Io(format!("{:?}: {error}", self.file())))?,
-        }
-        if note == [0; 32] {
-            return Ok(None);
-        }
-        let crc = note[8..].first_chunk().map(|crc| u32::from_le_bytes(*crc));
-        if !note.starts_with(&UNLOGGED_MAGIC) || crc != Some(crc32fast::hash(&note[12..])) {
-            return Err(StoreError::Damaged(format!(
-                "{:?} is damaged: its note of a commit without a record is not whole.",
-                self.file()
-            )));
-        }
-        Ok(number_at(&note, 24).filter(|_| number_at(&note, 16) == Some(epoch)))
+        let file = match File::open(self.file()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file,
+        };
+        let what = "a commit without a record";
+        let is_none = |bytes: &[u8; NOTE_BYTES]| *bytes == [0; NOTE_BYTES];
+        // An earlier version may have made a shorter file.
+        let note = file.and_then(|file| Note::read(&file, UNLOGGED_MAGIC, what, is_none));
+        let note = note.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                StoreError::Damaged(format!("{:?} is damaged: {error}.", self.file()))
+            }
+            _ => StoreError::Io(format!("{:?}: {error}", self.file())),
+        })?;
+        let of_epoch = note.filter(|note| note.epoch == epoch);
+        Ok(of_epoch.map(|note| note.number))
     }
 
     /// Writes a checkpoint and syncs it. After an error the previous one still counts.
@@ -299,14 +264,7 @@ impl CheckpointFile {
     /// valid slot counts as damaged.
     fn create(&self, slot: &[u8]) -> io::Result<()> {
         let new = self.dir.join(NEW_FILE);
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(FILE_MODE)
-            .custom_flags(libc::O_NOFOLLOW);
-        let file = options.open(&new)?;
+        let file = write_options().create(true).truncate(true).open(&new)?;
         file.write_all_at(&[slot, &[0; 2 * SLOT_BYTES - WRITTEN_BYTES]].concat(), 0)?;
         file.sync_all()?;
         fs::rename(&new, self.file())?;
@@ -324,6 +282,7 @@ impl CheckpointFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::lmdb::file_bytes::NOTE_AT;
 
     #[test]
     fn a_note_is_of_one_epoch_and_a_damaged_one_is_an_error() {
@@ -338,7 +297,7 @@ mod tests {
         for at in 0..32 {
             slots.note_unlogged(7, 9).unwrap();
             let file = slots.open().unwrap();
-            file.write_all_at(&[0xA5], UNLOGGED_AT + at).unwrap();
+            file.write_all_at(&[0xA5], NOTE_AT + at).unwrap();
             let error = slots.unlogged(7).unwrap_err();
             assert!(matches!(error, StoreError::Damaged(_)), "{at}: {error}");
         }

@@ -10,12 +10,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use lmdb::{Environment, EnvironmentFlags};
 
-use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE, open_to_write};
+use super::directory::{DATA_FILE, DataDirectory, LOCK_FILE, open_to_write, write_options};
 use super::error::{disk_error, store_error};
 use super::locks::FileLocks;
 use super::meta_pages::check_meta_pages;
@@ -111,13 +110,7 @@ impl Compaction {
     }
 
     fn copy(&self, path: &Path) -> Result<(), StoreError> {
-        let mut options = OpenOptions::new();
-        let file = options
-            .write(true)
-            .create_new(true)
-            .mode(FILE_MODE)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(path);
+        let file = write_options().create_new(true).open(path);
         let file = file.map_err(|error| disk_error("cannot make the new data file", &error))?;
         copy_used_pages(&self.old, &file).map_err(store_error)?;
         // Synced before the rename: after a power cut the name could otherwise stand for a file

@@ -119,15 +119,18 @@ pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
 /// Opens a file of the store for reading and writing, creates it if needed; never follows a
 /// symlink.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
+    let mut options = write_options();
+    options.read(true).create(true).truncate(false).open(path)
+}
+
+/// Returns the options to write a file of the store, or to make it; they follow no symlink.
+pub(super) fn write_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options
-        .read(true)
         .write(true)
-        .create(true)
-        .truncate(false)
         .mode(FILE_MODE)
         .custom_flags(libc::O_NOFOLLOW);
-    options.open(path)
+    options
 }
 
 /// Checks the store's files; returns true if there is data.

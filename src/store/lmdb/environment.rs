@@ -32,7 +32,7 @@ use super::pages::{self, Damage, WalkReach};
 use super::recovery::recover_with_reserve;
 use super::reserve::Reserve;
 use super::sigbus;
-use super::system::{LOW_SPACE_BYTES, disk_space, set_real_time};
+use super::system::{LOW_SPACE_BYTES, disk_info, disk_space, set_real_time};
 use super::transaction::{LmdbBatch, LmdbSnapshot, rewrite_first, transaction_id};
 use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, TransactionBody};
@@ -199,15 +199,10 @@ impl LmdbEnvironment {
     }
 
     pub fn info(&self) -> StoreInfo {
-        let opened = self.map_lock.read();
-        let disk = disk_space(self.directory.path()).unwrap_or_default();
         StoreInfo {
-            used_bytes: opened.used_bytes(),
-            free_bytes: disk.free_bytes,
-            reserved_bytes: disk.reserved_bytes,
-            total_bytes: disk.total_bytes,
             log_bytes: self.journal.log_bytes(),
             checkpoint_at: self.journal.checkpoint_at(),
+            ..disk_info(self.directory.path(), self.map_lock.read().used_bytes())
         }
     }
 
@@ -458,22 +453,27 @@ impl LmdbEnvironment {
     /// writes: the data file loses what failed commits left after its last page, and the reserve
     /// takes what it lacks.
     fn reclaim_reserve(&self) {
+        // Without a transaction, the next writer takes the reserve back.
+        self.without_writers(|used_bytes| {
+            if let Err(error) = self.truncate_data_file(used_bytes) {
+                log::debug!("the data file keeps what failed commits left: {error}");
+            }
+            self.reserve.reclaim();
+        });
+    }
+
+    /// Runs `work` on the data file with its used bytes, inside a write transaction that writes
+    /// nothing: it only keeps the writers of other processes off.
+    fn without_writers(&self, work: impl FnOnce(u64)) {
         let opened = self.map_lock.read();
-        // The transaction writes nothing: it only keeps the writers of other processes off. Without
-        // one, the next writer takes the reserve back.
-        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
-            return;
-        };
-        if let Err(error) = self.truncate_data_file(&opened) {
-            log::debug!("the data file keeps what failed commits left: {error}");
+        if let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) {
+            work(opened.used_bytes());
+            transaction.abort();
         }
-        self.reserve.reclaim();
-        transaction.abort();
     }
 
     /// Cuts the data file after its last used page. Called inside a write transaction.
-    fn truncate_data_file(&self, opened: &OpenEnvironment) -> std::io::Result<()> {
-        let used_bytes = opened.used_bytes();
+    fn truncate_data_file(&self, used_bytes: u64) -> io::Result<()> {
         let file = std::fs::OpenOptions::new()
             .write(true)
             .open(self.directory.data_file())?;
@@ -489,18 +489,12 @@ impl LmdbEnvironment {
     /// full disk has no room. LMDB takes the same page each time, so it would otherwise never
     /// commit again, however many other pages are free.
     fn fill_holes(&self) {
-        let opened = self.map_lock.read();
-        // The transaction writes nothing: it only keeps the writers of other processes off.
-        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
-            return;
-        };
-        if let Err(error) = self
-            .reserve
-            .fill_holes(&self.directory.data_file(), opened.used_bytes())
-        {
-            log::debug!("the data file keeps its holes: {error}");
-        }
-        transaction.abort();
+        self.without_writers(|used_bytes| {
+            let data_file = self.directory.data_file();
+            if let Err(error) = self.reserve.fill_holes(&data_file, used_bytes) {
+                log::debug!("the data file keeps its holes: {error}");
+            }
+        });
     }
 
     /// Commits twice without changing anything. LMDB reuses a page that one commit freed in the

@@ -8,10 +8,9 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use super::directory::{DataDirectory, open_to_write};
+use super::directory::{DataDirectory, open_to_write, write_options};
 
 /// The name of the file.
 pub(super) const LOCKS_FILE: &str = "log.lock";
@@ -46,12 +45,8 @@ impl FileLocks {
 
     /// Opens the file without creating it; `None` if there is none.
     pub fn open_existing(directory: &Path) -> io::Result<Option<Self>> {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(directory.join(LOCKS_FILE));
-        match file {
+        let path = directory.join(LOCKS_FILE);
+        match write_options().read(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             file => file.map(|file| Some(Self(file))),
         }

@@ -62,28 +62,8 @@ impl LoggedChanges {
         last_commit: u64,
     ) -> Result<(u64, Self), StoreError> {
         let hashes = RandomState::new();
-        let mut last_values = BTreeMap::new();
-        let Checkpoint {
-            position,
-            epoch,
-            number,
-            ..
-        } = *checkpoint;
-        let (_, last_record) =
-            LogReader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
-                // The next record may be of a process that was killed before its commit.
-                payload
-                    .by_ref()
-                    .filter(|_| number <= last_commit)
-                    .try_for_each(|operation| {
-                        let (key, value) = match operation? {
-                            LoggedOperation::Put(key, value) => (key, Some(hashes.hash_one(value))),
-                            LoggedOperation::Delete(key) => (key, None),
-                        };
-                        last_values.insert(key.to_vec(), value);
-                        Ok(())
-                    })
-            })?;
+        let (last_values, last_record) =
+            last_changes(dir, checkpoint, last_commit, |value| hashes.hash_one(value))?;
         Ok((
             last_record,
             Self {
@@ -92,6 +72,39 @@ impl LoggedChanges {
             },
         ))
     }
+}
+
+/// Reads the last operation of a log's records up to a commit on each key: what `make` makes of the
+/// value, or `None` for a deletion; and the number of the last record, which may be a later one.
+pub(super) fn last_changes<V>(
+    dir: &Path,
+    checkpoint: &Checkpoint,
+    last_commit: u64,
+    make: impl Fn(&[u8]) -> V,
+) -> Result<(BTreeMap<Vec<u8>, Option<V>>, u64), StoreError> {
+    let mut last_values = BTreeMap::new();
+    let Checkpoint {
+        position,
+        epoch,
+        number,
+        ..
+    } = *checkpoint;
+    let (_, last_record) =
+        LogReader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
+            // The next record may be of a process that was killed before its commit.
+            if number > last_commit {
+                return Ok(());
+            }
+            payload.try_for_each(|operation| {
+                let (key, value) = match operation? {
+                    LoggedOperation::Put(key, value) => (key, Some(make(value))),
+                    LoggedOperation::Delete(key) => (key, None),
+                };
+                last_values.insert(key.to_vec(), value);
+                Ok(())
+            })
+        })?;
+    Ok((last_values, last_record))
 }
 
 /// Checks that the data file has the changes of the records.

@@ -40,6 +40,7 @@ mod compact;
 mod directory;
 mod environment;
 mod error;
+mod file_bytes;
 mod identity;
 mod journal;
 mod lease;

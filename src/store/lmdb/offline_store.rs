@@ -16,15 +16,14 @@ use super::checkpoint_file::CheckpointFile;
 use super::compact::lmdb_process;
 use super::directory::{DATA_FILE, DataDirectory};
 use super::locks::{FileLocks, LockByte};
-use super::log::{LogReader, LoggedOperation};
-use super::log_check::{LoggedChanges, compare_data};
+use super::log_check::{LoggedChanges, compare_data, last_changes};
 use super::meta_pages::{damage_error, lock_error};
 use super::page_tree::PageTree;
 use super::pages::{self, MetaPage, WalkReach};
 use super::recovery::damaged_error;
 use super::recovery_analysis::{RecoverySource, analyze};
 use super::sigbus;
-use super::system::{MappedFile, disk_space};
+use super::system::{MappedFile, disk_info};
 use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit};
 use crate::store::{BatchHook, Direction, Read, Store, StoreError, StoreInfo, WriteJob};
 
@@ -91,7 +90,8 @@ impl OfflineStore {
             // Both are complete without the log.
             RecoverySource::Data | RecoverySource::PageCache => (newest(), (Overlay::new(), None)),
             RecoverySource::Checkpoint(checkpoint) => {
-                let (overlay, number) = replay_overlay(directory.path(), checkpoint)?;
+                let (overlay, number) =
+                    last_changes(directory.path(), checkpoint, u64::MAX, <[u8]>::to_vec)?;
                 (
                     MetaPage::parse(&checkpoint.meta_page).map(Some),
                     (overlay, Some(number)),
@@ -128,29 +128,6 @@ impl OfflineStore {
             meta_page: self.meta_page,
         }
     }
-}
-
-fn replay_overlay(
-    dir: &Path,
-    checkpoint: &super::checkpoint_file::Checkpoint,
-) -> Result<(Overlay, u64), StoreError> {
-    let mut behind = Overlay::new();
-    let (_, last) = LogReader::open(dir)?.replay(
-        checkpoint.position,
-        checkpoint.epoch,
-        checkpoint.number,
-        &mut |_, mut payload| {
-            payload.try_for_each(|operation| {
-                let (key, value) = match operation? {
-                    LoggedOperation::Put(key, value) => (key, Some(value.to_vec())),
-                    LoggedOperation::Delete(key) => (key, None),
-                };
-                behind.insert(key.to_vec(), value);
-                Ok(())
-            })
-        },
-    )?;
-    Ok((behind, last))
 }
 
 /// A view of the data file with the log's changes.
@@ -237,14 +214,7 @@ impl Store for OfflineStore {
     fn set_hook(&self, _hook: Arc<dyn BatchHook>) {}
 
     fn info(&self) -> StoreInfo {
-        let disk = disk_space(self.directory.path()).unwrap_or_default();
-        StoreInfo {
-            used_bytes: self.mapped.bytes().len() as u64,
-            free_bytes: disk.free_bytes,
-            reserved_bytes: disk.reserved_bytes,
-            total_bytes: disk.total_bytes,
-            ..StoreInfo::default()
-        }
+        disk_info(self.directory.path(), self.mapped.bytes().len() as u64)
     }
 
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {

@@ -20,6 +20,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
+use super::file_bytes;
+
 /// LMDB's magic number, at the start of a meta page's content and of the lock file.
 pub(super) const MAGIC: u32 = 0xBEEF_C0DE;
 const VERSION: u32 = 1;
@@ -253,13 +255,7 @@ pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
 /// Reads `bytes` bytes, or fewer at the end of the file.
 fn read_up_to(file: &File, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; bytes];
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, offset + filled as u64)? {
-            0 => break,
-            read => filled += read,
-        }
-    }
+    let filled = file_bytes::read_up_to(file, &mut buffer, offset)?;
     buffer.truncate(filled);
     Ok(buffer)
 }

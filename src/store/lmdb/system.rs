@@ -10,6 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::store::StoreInfo;
+
 /// The lowest real-time priority: above every normal thread, below all other real-time threads.
 const REAL_TIME_PRIORITY: libc::c_int = 1;
 
@@ -52,6 +54,18 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
             .saturating_mul(fragment),
         total_bytes: (stat.f_blocks as u64).saturating_mul(fragment),
     })
+}
+
+/// Returns what is known of a store from its disk and the bytes that it uses.
+pub(super) fn disk_info(path: &Path, used_bytes: u64) -> StoreInfo {
+    let disk = disk_space(path).unwrap_or_default();
+    StoreInfo {
+        used_bytes,
+        free_bytes: disk.free_bytes,
+        reserved_bytes: disk.reserved_bytes,
+        total_bytes: disk.total_bytes,
+        ..StoreInfo::default()
+    }
 }
 
 /// A file mapped into memory (mmap(2)), read-only. Access to a part that the file loses while it is

@@ -2,8 +2,7 @@
 //! only cursors. A batch also collects its operations for the log.
 
 use std::cell::Cell;
-use std::ops::Bound;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use lmdb::{
     Cursor, Database, Error, RoCursor, RoTransaction, RwTransaction, Transaction as _, WriteFlags,
@@ -200,9 +199,15 @@ fn walk(
     direction: Direction,
     visit: &mut RawVisit<'_>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    let (mut entry, next) = match direction {
-        Direction::Forward => (first(cursor, range.lower)?, MDB_NEXT),
-        Direction::Reverse => (last(cursor, range.upper)?, MDB_PREV),
+    let (mut entry, next, rest) = match direction {
+        Direction::Forward => {
+            let rest = (Bound::Unbounded, range.upper);
+            (first(cursor, range.lower)?, MDB_NEXT, rest)
+        }
+        Direction::Reverse => {
+            let rest = (range.lower, Bound::Unbounded);
+            (last(cursor, range.upper)?, MDB_PREV, rest)
+        }
     };
     let mut page = entry.map(|(key, _)| page_addr(key));
     while let Some((key, value)) = entry {
@@ -211,11 +216,7 @@ fn walk(
             page = Some(page_addr(key));
             prefetch(page_addr(key));
         }
-        let inside = match direction {
-            Direction::Forward => is_below(key, range.upper),
-            Direction::Reverse => is_above(key, range.lower),
-        };
-        if !inside {
+        if !RangeBounds::<[u8]>::contains(&rest, key) {
             break;
         }
         if visit(key, value)?.is_break() {
@@ -282,35 +283,12 @@ fn last<'t>(
     }
 }
 
-fn is_below(key: &[u8], upper: Bound<&[u8]>) -> bool {
-    match upper {
-        Bound::Unbounded => true,
-        Bound::Included(bound) => key <= bound,
-        Bound::Excluded(bound) => key < bound,
-    }
-}
-
-fn is_above(key: &[u8], lower: Bound<&[u8]>) -> bool {
-    match lower {
-        Bound::Unbounded => true,
-        Bound::Included(bound) => key >= bound,
-        Bound::Excluded(bound) => key > bound,
-    }
-}
-
 /// Puts the first entry again, the smallest change for LMDB.
 pub(super) fn rewrite_first(batch: &mut dyn WriteTransaction) -> Result<(), StoreError> {
     let mut first = None;
-    batch.walk(
-        &KeyRange {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-        },
-        Direction::Forward,
-        &mut |key, value| {
-            first = Some((key.to_vec(), value.to_vec()));
-            ControlFlow::Break(())
-        },
-    )?;
+    batch.walk(&KeyRange::ALL, Direction::Forward, &mut |key, value| {
+        first = Some((key.to_vec(), value.to_vec()));
+        ControlFlow::Break(())
+    })?;
     first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
 }

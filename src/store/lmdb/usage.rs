@@ -2,21 +2,17 @@
 //! closed and complete. So a missing log is noticed, and an old log that is put back beside a file
 //! that was closed since is not replayed over it.
 //!
-//! ```text
-//! 2048       magic 8, CRC 4 of what follows, 1 in use or 2 closed 4, epoch 8 of the log, number 8 of the last commit
-//! ```
-//! It stands in the first page, after LMDB's meta page content: LMDB writes nothing there once it
+//! It is a note (`file_bytes`) of state 1, in use, or 2, closed, with the log's epoch and the number of
+//! the last commit. It stands in the first page, after LMDB's meta page content: LMDB writes nothing there once it
 //! has made the file. Earlier versions write none.
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+
+use super::file_bytes::{Note, damaged_note};
 
 const MAGIC: [u8; 8] = *b"ddbfsuse";
-const USAGE_AT: u64 = 2048;
-const USAGE_BYTES: usize = 32;
-/// The offset at which the bytes of the CRC begin.
-const CHECKED_AT: usize = 12;
+const WHAT: &str = "whether it was closed";
 const IN_USE: u32 = 1;
 const CLOSED: u32 = 2;
 
@@ -43,36 +39,16 @@ impl FileUsage {
     }
 
     fn read_once(file: &File) -> io::Result<Option<Self>> {
-        let mut bytes = [0; USAGE_BYTES];
-        match file.read_exact_at(&mut bytes, USAGE_AT) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            read => read?,
-        }
-        let word = |at: usize| {
-            bytes[at..]
-                .first_chunk()
-                .map_or(0, |bytes| u32::from_le_bytes(*bytes))
-        };
-        let number = |at: usize| {
-            bytes[at..]
-                .first_chunk()
-                .map_or(0, |bytes| u64::from_le_bytes(*bytes))
-        };
-        if !bytes.starts_with(&MAGIC) {
-            return Ok(None);
-        }
-        let is_valid = word(8) == crc32fast::hash(&bytes[CHECKED_AT..]);
-        match word(CHECKED_AT) {
-            IN_USE if is_valid => Ok(Some(Self::InUse)),
-            CLOSED if is_valid => Ok(Some(Self::Closed {
-                epoch: number(16),
-                number: number(24),
-            })),
-            _ => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "its note of whether it was closed is not whole",
-            )),
-        }
+        let note = Note::read(file, MAGIC, WHAT, |bytes| !bytes.starts_with(&MAGIC))?;
+        note.map(|note| match note.state {
+            IN_USE => Ok(Self::InUse),
+            CLOSED => Ok(Self::Closed {
+                epoch: note.epoch,
+                number: note.number,
+            }),
+            _ => Err(damaged_note(WHAT)),
+        })
+        .transpose()
     }
 
     /// Writes the state and syncs the file.
@@ -81,22 +57,21 @@ impl FileUsage {
             Self::InUse => (IN_USE, 0, 0),
             Self::Closed { epoch, number } => (CLOSED, epoch, number),
         };
-        let mut bytes = [0; USAGE_BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[CHECKED_AT..16].copy_from_slice(&state.to_le_bytes());
-        bytes[16..24].copy_from_slice(&epoch.to_le_bytes());
-        bytes[24..].copy_from_slice(&number.to_le_bytes());
-        let crc = crc32fast::hash(&bytes[CHECKED_AT..]);
-        bytes[8..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
-        // Within one sector: a power cut leaves the old note or the new one.
-        file.write_all_at(&bytes, USAGE_AT)?;
-        file.sync_data()
+        let note = Note {
+            state,
+            epoch,
+            number,
+        };
+        note.write(file, MAGIC)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt as _;
+
     use super::*;
+    use crate::store::lmdb::file_bytes::NOTE_AT;
 
     #[test]
     fn a_state_is_read_as_written_and_a_damaged_one_is_an_error() {
@@ -114,7 +89,7 @@ mod tests {
         }
         for at in 8..32 {
             closed.write(&file).unwrap();
-            file.write_all_at(&[0xA5], USAGE_AT + at).unwrap();
+            file.write_all_at(&[0xA5], NOTE_AT + at).unwrap();
             let error = FileUsage::read(&file).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{at}");
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::directory;
+use super::super::file_bytes::read_up_to;
 use super::record::{LogPosition, RecordHeader, RecordId, SECTOR_BYTES};
 #[cfg(test)]
 use super::tests::trace::{LogEvent, record};
@@ -225,20 +226,6 @@ pub fn sync_logs(dir: &Path) -> io::Result<()> {
         record(LogEvent::Sync(file_index(generation)));
     }
     Ok(())
-}
-
-/// Reads up to the end of the buffer or of the file; returns the number of bytes.
-pub(super) fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 /// A whole record: its header and its payload.

@@ -10,6 +10,7 @@
 //! Numbers are little-endian. A record of the first version (`dlog`) ends its header with the
 //! number. The parent module decides where a record may stand, and that no other may stand there.
 
+use super::super::file_bytes::{number_at, word_at, write_numbers};
 use crate::store::StoreError;
 
 /// The unit that a device writes as a whole or not at all. No two records share one.
@@ -197,9 +198,7 @@ fn write_header(record: &mut [u8], name: RecordId, on_disk: DurableNumbers) {
         on_disk.log,
         on_disk.checkpoint,
     ];
-    for (field, number) in record[12..HEADER_BYTES].chunks_exact_mut(8).zip(numbers) {
-        field.copy_from_slice(&number.to_le_bytes());
-    }
+    write_numbers(&mut record[12..HEADER_BYTES], &numbers);
     // Last, as it covers the rest of the header.
     let crc = crc32fast::hash(&record[CHECKED_AT..]);
     record[CRC_AT..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
@@ -223,22 +222,11 @@ impl RecordHeader {
             MAGIC_1 => HEADER_BYTES_1,
             _ => return None,
         };
-        let word = |at: usize| {
-            record
-                .get(at..)?
-                .first_chunk()
-                .map(|bytes| u32::from_le_bytes(*bytes))
-        };
-        let number = |nth: usize| {
-            record
-                .get(12 + 8 * nth..)?
-                .first_chunk()
-                .map(|bytes| u64::from_le_bytes(*bytes))
-        };
+        let number = |nth: usize| number_at(record, 12 + 8 * nth);
         Some(Self {
-            crc: word(CRC_AT)?,
+            crc: word_at(record, CRC_AT)?,
             bytes,
-            payload_bytes: usize::try_from(word(CHECKED_AT)?).ok()?,
+            payload_bytes: usize::try_from(word_at(record, CHECKED_AT)?).ok()?,
             id: RecordId {
                 position: LogPosition(number(0)?),
                 epoch: number(1)?,

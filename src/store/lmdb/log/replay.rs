@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::files::{LOG_FILES, file_index, read_any_record, read_record, read_up_to};
+use super::super::file_bytes::read_up_to;
+use super::files::{LOG_FILES, file_index, read_any_record, read_record};
 use super::record::{LogPosition, RecordHeader, RecordId, RecordPayload, SECTOR_BYTES};
 use crate::store::StoreError;
 
