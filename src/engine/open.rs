@@ -1,8 +1,6 @@
 //! The opening of an engine: the check of the store's format version, the recovery of work that an
 //! earlier process left, the start of the background threads; and its close.
 
-use std::ops::Bound;
-
 use super::{
     background, idempotency, jobs, purge,
     runtime::{
@@ -52,11 +50,7 @@ impl Engine {
             return Ok(());
         }
         // A store that has lost its version must not be taken for a new one.
-        let everything = KeyRange {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-        };
-        if stored.is_none() && walks::has_any(&*self.shared.store.snapshot()?, &everything)? {
+        if stored.is_none() && walks::has_any(&*self.shared.store.snapshot()?, &KeyRange::ALL)? {
             return Err(StoreError::Corrupt("a store without the version of its format").into());
         }
         self.shared.batch.write_format();

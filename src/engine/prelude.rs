@@ -11,7 +11,7 @@ pub use crate::model::{
     api::{ConsumedCapacity, TableStatus, Version},
     error::StoreError,
 };
-pub use crate::store::{Direction, KeyRange, Read, Write, try_walk};
+pub use crate::store::{Direction, KeyRange, Read, Write, continue_if, try_walk};
 pub use parking_lot::Mutex;
 pub use serde::{Deserialize, Serialize};
 pub use std::{ops::ControlFlow, sync::Arc};

@@ -133,11 +133,7 @@ fn expired_keys(shared: &EngineShared, now_ms: u64) -> Result<Vec<Vec<u8>>, Erro
             if is_over {
                 over.push(key.to_vec());
             }
-            if over.len() < REMOVED_MAX {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
+            continue_if(over.len() < REMOVED_MAX)
         })?;
     Ok(over)
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use crate::engine::{
     base::stored_form,
     partitions::{
-        self, Partition, PartitionMap, content,
+        self, Partition, PartitionMap,
         hot::{self, HotPartition},
         required_count,
     },
@@ -134,12 +134,12 @@ fn split_full(
     if bytes <= bytes_max || (measured > 0 && bytes <= measured.saturating_add(bytes_max / 20)) {
         return Ok(());
     }
-    let views = shared.views();
+    let content = shared.content(table, source);
     let mut position = 0;
     while position < map.partitions().len() && *splits < SPLITS_MAX {
         let range = map.range(position);
-        if content::count(&*views, table, source, &range)?.billed_bytes > bytes_max
-            && let Some(place) = content::midpoint(&*views, table, source, &range)?
+        if content.count(&range)?.billed_bytes > bytes_max
+            && let Some(place) = content.midpoint(&range)?
             && map.split(place, shared.now_ms(), PartitionOrigin::Size)
         {
             *splits += 1;
@@ -170,7 +170,6 @@ fn split_hot(
         let has_rested = now_ms.saturating_sub(partition.since_ms) >= hot::SPLIT_COOLDOWN_MS;
         has_rested && hot::share(&load, &shared.options.partition_limits) >= hot::HEAT_SPLIT_SHARE
     };
-    let views = shared.views();
     for id in map
         .partitions()
         .iter()
@@ -192,9 +191,7 @@ fn split_hot(
         }
         let range = &map.range(position);
         let cuts = HotPartition {
-            views: &*views,
-            table,
-            source,
+            content: shared.content(table, source),
             map,
             range,
         }

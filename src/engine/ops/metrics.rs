@@ -12,7 +12,8 @@ use crate::engine::{
         top_keys::ItemCounter,
     },
     partitions::{
-        self, Partition, PartitionMap, content,
+        self, Partition, PartitionMap,
+        content::{self, SourceContent},
         hot::{self, HotPartition},
     },
     runtime::{EngineOptions, prelude::*},
@@ -264,13 +265,17 @@ impl Engine {
             .collect())
     }
 
+    fn content_of<'s>(&'s self, source: &'s PartitionedSource) -> SourceContent<'s> {
+        self.shared.content(&source.table, source.source)
+    }
+
     /// Counts the content of a partition.
     pub fn partition_content(
         &self,
         source: &PartitionedSource,
         range: &HashRange,
     ) -> Result<PartitionContent, Error> {
-        content::count(&*self.shared.views(), &source.table, source.source, range)
+        Ok(self.content_of(source).count(range)?)
     }
 
     /// Returns whether a partition of this content and load would be split, and why.
@@ -280,10 +285,9 @@ impl Engine {
         partition: &PartitionReport,
         content: &PartitionContent,
     ) -> Result<SplitCandidate, Error> {
-        let is_base = source.source == source.table.source;
         Ok(match content {
             _ if content.items < 2 => SplitCandidate::Single,
-            _ if content.collections < 2 && is_base && source.table.has_local_index() => {
+            _ if content.collections < 2 && self.content_of(source).has_local() => {
                 SplitCandidate::HeldByLocalIndex
             }
             _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
@@ -308,11 +312,9 @@ impl Engine {
             return Ok(SplitCandidate::NotNeeded);
         }
         let samples = meter.samples(partition.id, now_ms);
-        let (views, range) = (self.shared.views(), &partition.range);
+        let range = &partition.range;
         let hot = HotPartition {
-            views: &*views,
-            table: &partitioned.table,
-            source: partitioned.source,
+            content: self.content_of(partitioned),
             map: &partitioned.map,
             range,
         };
@@ -392,31 +394,25 @@ impl Engine {
             from: Vec::new(),
             to: None,
         };
-        let has_local = source.source == source.table.source && source.table.has_local_index();
+        let walked = self.content_of(source);
         // The heap's top is the smallest of the collections kept.
         let mut kept = BinaryHeap::new();
-        content::walk(
-            &*self.shared.views(),
-            &source.table,
-            source.source,
-            &whole,
-            &mut |read, group| {
-                let local = if has_local {
-                    content::local_bytes(read, &source.table, &group.digest)?
-                } else {
-                    0
-                };
-                kept.push(std::cmp::Reverse((
-                    group.billed_bytes + local,
-                    group.entries,
-                    group.digest,
-                )));
-                if kept.len() > count {
-                    kept.pop();
-                }
-                Ok(ControlFlow::Continue(()))
-            },
-        )?;
+        walked.walk(&whole, &mut |read, group| {
+            let local = if walked.has_local() {
+                content::local_bytes(read, &source.table, &group.digest)?
+            } else {
+                0
+            };
+            kept.push(std::cmp::Reverse((
+                group.billed_bytes + local,
+                group.entries,
+                group.digest,
+            )));
+            if kept.len() > count {
+                kept.pop();
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
         Ok(kept
             .into_sorted_vec()
             .into_iter()

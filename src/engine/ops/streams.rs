@@ -264,11 +264,7 @@ impl RecordPage<'_> {
                 let version = keys::parse_version(key)
                     .ok_or(StoreError::Corrupt("the key of a stream record"))?;
                 has_more = !self.add(version, value)?;
-                Ok(if has_more {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                })
+                Ok(continue_if(!has_more))
             },
         )?;
         Ok(has_more)

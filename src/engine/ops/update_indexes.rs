@@ -266,11 +266,7 @@ impl Engine {
                 bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
                 add_item(&record, &target, &mut forecast, &mut values)
                     .map_err(|error| locate(view.read(), key, error))?;
-                Ok(if bytes < FORECAST_BYTES_MAX {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                })
+                Ok(continue_if(bytes < FORECAST_BYTES_MAX))
             },
         )?;
         forecast.partition_keys = values.len() as u64;

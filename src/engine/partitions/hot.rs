@@ -16,7 +16,7 @@
 //! writers in one collection are cut between the writers, never inside one.
 
 use super::{
-    content::{self, OpenStepView},
+    content::{self, SourceContent},
     map::{PartitionMap, first_digest},
 };
 use crate::engine::prelude::*;
@@ -43,9 +43,7 @@ const HEAT_PARTITIONS_MAX: usize = 256;
 /// A partition above its throughput limits.
 #[derive(Clone, Copy)]
 pub struct HotPartition<'h> {
-    pub views: &'h OpenStepView<'h>,
-    pub table: &'h TableEntry,
-    pub source: SourceId,
+    pub content: SourceContent<'h>,
     pub map: &'h PartitionMap,
     pub range: &'h HashRange,
 }
@@ -99,17 +97,13 @@ impl HotPartition<'_> {
     }
 
     fn split_by_bytes(&self) -> Result<SplitPoints, Error> {
-        let half = content::midpoint(self.views, self.table, self.source, self.range)?;
-        let held = if self.is_indivisible() {
+        let half = self.content.midpoint(self.range)?;
+        let held = if self.content.has_local() {
             SplitCandidate::HeldByLocalIndex
         } else {
             SplitCandidate::Single
         };
         Ok(half.map(|place| vec![place]).ok_or(held))
-    }
-
-    fn is_indivisible(&self) -> bool {
-        self.source == self.table.source && self.table.has_local_index()
     }
 
     /// Puts a key into a partition of its own or, if it is the only one, cuts its collection.
@@ -121,7 +115,7 @@ impl HotPartition<'_> {
         if !cuts.is_empty() {
             return Ok(Ok(cuts));
         }
-        if self.is_indivisible() {
+        if self.content.has_local() {
             return Ok(Err(SplitCandidate::HeldByLocalIndex));
         }
         let of_collection = self
@@ -149,7 +143,7 @@ impl HotPartition<'_> {
             to: Some(from.to_vec()),
         };
         let mut cuts = Vec::new();
-        if below.from[..] < *from && self.has_items(&below, 1)? {
+        if below.from[..] < *from && self.content.has_items(&below, 1)? {
             cuts.push(from.to_vec());
         }
         if let Some(after) =
@@ -159,15 +153,11 @@ impl HotPartition<'_> {
                 from: after.to_vec(),
                 to: self.range.to.clone(),
             };
-            if self.has_items(&above, 1)? {
+            if self.content.has_items(&above, 1)? {
                 cuts.push(after.to_vec());
             }
         }
         Ok(cuts)
-    }
-
-    fn has_items(&self, range: &HashRange, count: u64) -> Result<bool, Error> {
-        content::has_items(self.views, self.table, self.source, range, count)
     }
 
     /// Cuts inside the only collection.
@@ -187,7 +177,7 @@ impl HotPartition<'_> {
         if items.len() < 2 {
             return self.split_by_bytes();
         }
-        if !self.has_items(self.range, 2)? {
+        if !self.content.has_items(self.range, 2)? {
             return Ok(Err(SplitCandidate::Single));
         }
         let Some((below, above)) = best_split(&items) else {
@@ -209,7 +199,7 @@ impl HotPartition<'_> {
             (Some(from), Some(next)) => {
                 let to = Some(next.to_vec());
                 let gap = HashRange { from, to };
-                let half = content::midpoint(self.views, self.table, self.source, &gap)?;
+                let half = self.content.midpoint(&gap)?;
                 Some(half.unwrap_or_else(|| next.to_vec()))
             }
             (behind, next) => behind.or(next.map(<[u8]>::to_vec)),

@@ -12,7 +12,7 @@ use super::{batch::BatchState, observers::Observers, options::EngineOptions, war
 use crate::engine::{
     catalog::cache::{CatalogCache, TableWatchList},
     meter::EngineMeter,
-    partitions::{SplitState, content::OpenStepView},
+    partitions::{SplitState, content::SourceContent},
     prelude::*,
     throttle::Throttle,
 };
@@ -84,10 +84,16 @@ impl EngineShared {
         }
     }
 
-    /// Returns a function that opens a view of the last commit for each step of a walk over
-    /// partitions.
-    pub(in crate::engine) fn views(&self) -> Box<OpenStepView<'_>> {
-        Box::new(|step| Ok(step(&*self.store.snapshot()?)?))
+    pub(in crate::engine) fn content<'c>(
+        &'c self,
+        table: &'c TableEntry,
+        source: SourceId,
+    ) -> SourceContent<'c> {
+        SourceContent {
+            store: &*self.store,
+            table,
+            source,
+        }
     }
 }
 
