@@ -15,9 +15,13 @@
 //!
 //! A file is removed with its table: its key has the table's source id, which is never used again.
 
-use super::runtime::prelude::*;
+use super::{
+    base::stored_form::{decode_parts, encode_parts},
+    runtime::prelude::*,
+};
 use crate::codec::key::{decode, encode, partition_digest};
 use crate::model::{
+    ApiEnum,
     api::table_control::{TRASH_RETENTION_MS, TrashChange, TrashKey, TrashStat},
     schema::KeyAttributeType,
 };
@@ -30,7 +34,8 @@ const REMOVED_MAX: usize = 100;
 /// The interval of the search for files that another process may have put, in milliseconds.
 const SCAN_INTERVAL_MS: u64 = 60 * 60 * 1000;
 
-const CORRUPT: StoreError = StoreError::Corrupt("parked file");
+const NAME: &str = "parked file";
+const CORRUPT: StoreError = StoreError::Corrupt(NAME);
 
 /// A stored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,28 +53,29 @@ impl<'r> TrashRecord<'r> {
     /// # Errors
     /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn parse(bytes: &'r [u8]) -> Result<Self, StoreError> {
-        let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(CORRUPT)? else {
-            return Err(CORRUPT);
-        };
-        let (trashed_ms, rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
-        let ([folder_type, high, low], rest) = rest.split_first_chunk().ok_or(CORRUPT)?;
+        let (head, trashed_ms, folder_type, key_bytes, rest): (u16, _, u8, u16, &[u8]) =
+            decode_parts(bytes, NAME)?;
         let (key, content) = rest
-            .split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))
+            .split_at_checked(usize::from(key_bytes))
             .ok_or(CORRUPT)?;
-        let folder = match key_type(*folder_type)? {
-            None if key.is_empty() => None,
-            Some(key_type) => match decode(key_type, key)? {
-                (value, []) => Some(value),
-                _ => return Err(CORRUPT),
-            },
-            None => return Err(CORRUPT),
+        let folder = match (folder_type, key) {
+            (0, []) => None,
+            _ => {
+                let tag = char::from(folder_type).to_string();
+                match decode(KeyAttributeType::parse(&tag).ok_or(CORRUPT)?, key)? {
+                    (value, []) => Some(value),
+                    _ => return Err(CORRUPT),
+                }
+            }
         };
-        if flags & !FOLDER_REMOVED != 0 {
-            return Err(CORRUPT);
-        }
+        let in_folder = match head.to_be_bytes() {
+            [VERSION, 0] => true,
+            [VERSION, FOLDER_REMOVED] => false,
+            _ => return Err(CORRUPT),
+        };
         Ok(Self {
-            in_folder: flags & FOLDER_REMOVED == 0,
-            trashed_ms: u64::from_be_bytes(*trashed_ms),
+            in_folder,
+            trashed_ms,
             folder,
             content,
         })
@@ -83,22 +89,22 @@ impl<'r> TrashRecord<'r> {
         let (mut key, mut folder_type) = (Vec::new(), 0);
         if let Some(folder) = &self.folder {
             encode(folder, &mut key);
-            folder_type = match folder {
-                AttributeValue::S(_) => b'S',
-                AttributeValue::N(_) => b'N',
-                AttributeValue::B(_) => b'B',
-                _ => return Err(CORRUPT),
-            };
+            let tag = folder.attribute_type().tag();
+            let is_key = KeyAttributeType::parse(tag).is_some();
+            let tag = tag.bytes().next().filter(|_| is_key);
+            folder_type = tag.ok_or(CORRUPT)?;
         }
         let flags = if self.in_folder { 0 } else { FOLDER_REMOVED };
-        let key_bytes = u16::try_from(key.len()).map_err(|_| CORRUPT)?.to_be_bytes();
-        let head = [
-            &[VERSION, flags][..],
-            &self.trashed_ms.to_be_bytes(),
-            &[folder_type],
-            &key_bytes,
-        ];
-        Ok([&head.concat(), &key, self.content].concat())
+        let key_bytes = u16::try_from(key.len()).map_err(|_| CORRUPT)?;
+        key.extend_from_slice(self.content);
+        let head = u16::from_be_bytes([VERSION, flags]);
+        Ok(encode_parts(&(
+            head,
+            self.trashed_ms,
+            folder_type,
+            key_bytes,
+            &key[..],
+        )))
     }
 
     /// Returns the time at which it is removed, in milliseconds since the epoch.
@@ -118,16 +124,6 @@ impl<'r> TrashRecord<'r> {
             is_in_folder: self.in_folder,
         }
     }
-}
-
-fn key_type(byte: u8) -> Result<Option<KeyAttributeType>, StoreError> {
-    Ok(Some(match byte {
-        0 => return Ok(None),
-        b'S' => KeyAttributeType::S,
-        b'N' => KeyAttributeType::N,
-        b'B' => KeyAttributeType::B,
-        _ => return Err(CORRUPT),
-    }))
 }
 
 /// Returns the digest of a folder in the keys of its files.
