@@ -105,8 +105,8 @@
 
 /// Implements `Debug` by the name alone, for types that hold functions, services or secrets.
 macro_rules! opaque_debug {
-    ($($type:ident),+) => {
-        $(impl std::fmt::Debug for $type {
+    ($($type:ident $(<$lifetime:lifetime>)?),+) => {
+        $(impl std::fmt::Debug for $type $(<$lifetime>)? {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(stringify!($type))
             }

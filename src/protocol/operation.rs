@@ -46,14 +46,7 @@ pub struct RequestContext<'a> {
     pub units: &'a UnitCounter,
 }
 
-impl std::fmt::Debug for RequestContext<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context")
-            .field("operation", &self.operation)
-            .field("host", &self.host)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(RequestContext<'_>);
 
 /// A function that makes the response body from an outcome. The writer thread does not run it, as
 /// other writes wait for that thread; the thread that waits for the outcome does.

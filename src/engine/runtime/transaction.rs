@@ -31,11 +31,7 @@ pub(super) enum SpaceEffect {
     Addition,
 }
 
-impl std::fmt::Debug for Transaction<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Transaction")
-    }
-}
+opaque_debug!(Transaction<'_>);
 
 impl Transaction<'_> {
     /// Marks the transaction as a removal: on a full disk it may use the reserved space, unless it

@@ -12,11 +12,7 @@ pub struct ReadView<'e> {
     read: Box<dyn Read + 'e>,
 }
 
-impl std::fmt::Debug for ReadView<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("View")
-    }
-}
+opaque_debug!(ReadView<'_>);
 
 impl EngineShared {
     /// Opens a view of the last commit.
