@@ -28,11 +28,7 @@ pub fn read(text: &str) -> Option<Vec<Conjunct>> {
         _ => part.to_owned(),
     });
     let text = parts.collect::<Vec<_>>().join("`");
-    let bytes = text.bytes().map(|byte| SourceByte {
-        byte,
-        is_escaped: false,
-    });
-    let text = literals::condition(&bytes.collect::<Vec<_>>()).ok()?;
+    let text = literals::condition(&SourceByte::unescaped(&text)).ok()?;
     let scope = &mut PlaceholderScope::new(&text.placeholders);
     let condition = condition::parse(&text.text, scope).ok()?;
     let parts = condition.conjuncts().into_iter().map(|part| {

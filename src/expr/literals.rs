@@ -45,6 +45,18 @@ pub struct SourceByte {
     pub is_escaped: bool,
 }
 
+impl SourceByte {
+    /// Returns the bytes of a text without escapes.
+    #[must_use]
+    pub fn unescaped(text: &str) -> Vec<Self> {
+        let unescaped = |byte| Self {
+            byte,
+            is_escaped: false,
+        };
+        text.bytes().map(unescaped).collect()
+    }
+}
+
 /// An expression of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiExpression {
@@ -112,10 +124,7 @@ pub fn condition(text: &[SourceByte]) -> Result<ApiExpression, LiteralError> {
     extractor.run()?;
     Ok(ApiExpression {
         text: extractor.out.trim().to_owned(),
-        placeholders: Placeholders::new(
-            extractor.placeholders.names,
-            extractor.placeholders.values,
-        ),
+        placeholders: Placeholders::new(extractor.names, extractor.values),
     })
 }
 
@@ -124,13 +133,7 @@ pub fn condition(text: &[SourceByte]) -> Result<ApiExpression, LiteralError> {
 /// # Errors
 /// A bad literal or sign; the parser finds other faults.
 pub fn update(text: &str) -> Result<ApiUpdate, LiteralError> {
-    let units: Vec<SourceByte> = text
-        .bytes()
-        .map(|byte| SourceByte {
-            byte,
-            is_escaped: false,
-        })
-        .collect();
+    let units = SourceByte::unescaped(text);
     let mut extractor = Extractor::new(&units, true);
     extractor.run()?;
     let out = extractor.out.as_str();
@@ -145,33 +148,12 @@ pub fn update(text: &str) -> Result<ApiUpdate, LiteralError> {
     Ok(ApiUpdate {
         update,
         condition,
-        placeholders: Placeholders::new(
-            extractor.placeholders.names,
-            extractor.placeholders.values,
-        ),
+        placeholders: Placeholders::new(extractor.names, extractor.values),
     })
 }
 
 /// The longest part of a value that its placeholder shows.
 const ALIAS_BYTES_MAX: usize = 20;
-
-#[derive(Debug, Default)]
-struct PlaceholderBuilder {
-    names: BTreeMap<String, String>,
-    values: BTreeMap<String, AttributeValue>,
-}
-
-impl PlaceholderBuilder {
-    fn name(&mut self, name: &str) -> String {
-        alias('#', name, name.to_owned(), &mut self.names)
-    }
-
-    /// Returns the placeholder of a value. The alias shows the value as it was written, so that
-    /// errors with it can be read.
-    fn value(&mut self, value: AttributeValue, written: &str) -> String {
-        alias(':', written, value, &mut self.values)
-    }
-}
 
 fn alias<T: PartialEq>(
     sign: char,
@@ -204,7 +186,8 @@ struct Extractor<'a> {
     at: usize,
     is_update: bool,
     out: String,
-    placeholders: PlaceholderBuilder,
+    names: BTreeMap<String, String>,
+    values: BTreeMap<String, AttributeValue>,
     /// True if the token before ended an operand: an operator or a keyword follows.
     after_operand: bool,
     /// True if the token before was the dot of a document path.
@@ -222,7 +205,8 @@ impl<'a> Extractor<'a> {
             at: 0,
             is_update,
             out: String::with_capacity(units.len()),
-            placeholders: PlaceholderBuilder::default(),
+            names: BTreeMap::new(),
+            values: BTreeMap::new(),
             after_operand: false,
             after_dot: false,
             value_follows: false,
@@ -257,8 +241,13 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
+    /// Returns the units from `offset` ahead on.
+    fn rest(&self, offset: usize) -> &'a [SourceByte] {
+        self.units.get(self.at + offset..).unwrap_or_default()
+    }
+
     fn peek(&self, offset: usize) -> Option<SourceByte> {
-        self.units.get(self.at + offset).copied()
+        self.rest(offset).first().copied()
     }
 
     /// Returns the byte of a unit, 0 behind the end.
@@ -268,30 +257,19 @@ impl<'a> Extractor<'a> {
 
     /// Returns the bytes of the next `count` units.
     fn bytes(&self, count: usize) -> Vec<u8> {
-        self.units
-            .iter()
-            .skip(self.at)
-            .take(count)
-            .map(|unit| unit.byte)
-            .collect()
+        let next = self.rest(0).iter().take(count);
+        next.map(|unit| unit.byte).collect()
     }
 
     /// Returns the number of the next units for which `is_such` is true.
     fn count_while(&self, is_such: impl Fn(SourceByte) -> bool) -> usize {
-        self.units
-            .iter()
-            .skip(self.at)
-            .take_while(|unit| is_such(**unit))
-            .count()
+        let next = self.rest(0).iter();
+        next.take_while(|unit| is_such(**unit)).count()
     }
 
     /// Returns the first byte behind the next `count` units that is not blank.
     fn next_nonblank(&self, count: usize) -> u8 {
-        let mut behind = self
-            .units
-            .iter()
-            .skip(self.at + count)
-            .map(|unit| unit.byte);
+        let mut behind = self.rest(count).iter().map(|unit| unit.byte);
         behind.find(|byte| !byte.is_ascii_whitespace()).unwrap_or(0)
     }
 
@@ -325,10 +303,16 @@ impl<'a> Extractor<'a> {
         self.after_dot = false;
     }
 
+    /// Takes a value. Its alias shows it as it was written, so that errors with it can be read.
     fn value(&mut self, value: AttributeValue, count: usize) {
-        let alias = self
-            .placeholders
-            .value(value, &String::from_utf8_lossy(&self.bytes(count)));
+        let bytes = self.bytes(count);
+        let written = String::from_utf8_lossy(&bytes);
+        let alias = alias(':', &written, value, &mut self.values);
+        self.operand(&alias, count);
+    }
+
+    fn aliased_name(&mut self, name: &str, count: usize) {
+        let alias = alias('#', name, name.to_owned(), &mut self.names);
         self.operand(&alias, count);
     }
 
@@ -399,8 +383,7 @@ impl<'a> Extractor<'a> {
 
     fn quoted_name(&mut self) -> Result<(), LiteralError> {
         let (name, count) = self.quoted_text()?;
-        let alias = self.placeholders.name(&name);
-        self.operand(&alias, count);
+        self.aliased_name(&name, count);
         Ok(())
     }
 
@@ -442,11 +425,8 @@ impl<'a> Extractor<'a> {
 
     fn json(&mut self) -> Result<(), LiteralError> {
         let mut brackets = BracketScanner::default();
-        let last = self
-            .units
-            .iter()
-            .skip(self.at)
-            .position(|unit| brackets.end(&[unit.byte]).is_some());
+        let mut rest = self.rest(0).iter();
+        let last = rest.position(|unit| brackets.end(&[unit.byte]).is_some());
         let count = last.ok_or_else(|| self.error(LiteralFault::OpenBracket))? + 1;
         let value = plain_json::parse_value(&self.bytes(count));
         let value = value.map_err(|error| LiteralError {
@@ -461,13 +441,8 @@ impl<'a> Extractor<'a> {
         let count = self.count_while(|unit| self.is_name_byte(unit));
         let word =
             String::from_utf8(self.bytes(count)).map_err(|_| self.error(LiteralFault::NotUtf8))?;
-        let is_bare = !self.after_dot
-            && self
-                .units
-                .iter()
-                .skip(self.at)
-                .take(count)
-                .all(|unit| !unit.is_escaped);
+        let is_bare =
+            !self.after_dot && self.rest(0).iter().take(count).all(|unit| !unit.is_escaped);
         let next = self.next_nonblank(count);
         if is_bare && self.is_keyword(&word, next) {
             self.keyword(&word, count);
@@ -532,8 +507,7 @@ impl<'a> Extractor<'a> {
         {
             return self.operand(word, count);
         }
-        let alias = self.placeholders.name(word);
-        self.operand(&alias, count);
+        self.aliased_name(word, count);
     }
 
     /// Takes a sign or blank as it is; the dialect's own spellings become those of the API.
@@ -562,13 +536,10 @@ impl<'a> Extractor<'a> {
 
     /// True if a name follows the dot here.
     fn name_follows(&self) -> bool {
-        let blanks = self
-            .units
-            .iter()
-            .skip(self.at + 1)
-            .take_while(|unit| unit.byte.is_ascii_whitespace())
-            .count();
-        self.peek(1 + blanks)
+        let mut behind = self.rest(1).iter();
+        behind
+            .find(|unit| !unit.byte.is_ascii_whitespace())
+            .copied()
             .is_some_and(|unit| unit.byte == b'`' || self.is_name_byte(unit))
     }
 

@@ -56,63 +56,48 @@ pub fn check(signature: &SignatureParts<'_>) -> Result<(), AuthError> {
 }
 
 fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
+    let has = |name| parameters(header).any(|(key, value)| key == name && !value.is_empty());
     let names = ["Credential", "Signature", "SignedHeaders"];
-    let mut found = [false; 3];
-    for (key, _) in parameters(header).filter(|(_, value)| !value.is_empty()) {
-        names
-            .iter()
-            .zip(&mut found)
-            .filter(|(name, _)| **name == key)
-            .for_each(|(_, found)| *found = true);
-    }
-    let mut sentences = String::new();
-    for (name, found) in names.iter().zip(found) {
-        if !found {
-            sentences.push_str(&format!(
-                "Authorization header requires '{name}' parameter. "
-            ));
-        }
-    }
+    let mut sentences: String = names
+        .into_iter()
+        .filter(|name| !has(*name))
+        .map(|name| format!("Authorization header requires '{name}' parameter. "))
+        .collect();
     if !dated {
         sentences.push_str(
             "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ",
         );
     }
-    if sentences.is_empty() {
-        return Ok(());
-    }
-    Err(AuthError::Incomplete(format!(
-        "{sentences}Authorization={header}"
-    )))
+    complete(sentences, &format!("Authorization={header}"))
 }
 
 fn check_query(query: &str) -> Result<(), AuthError> {
-    let mut sentences = String::new();
-    for name in [
+    let has = |name| {
+        let mut parts = query.split('&');
+        parts.any(|part| part.split('=').next() == Some(name))
+    };
+    let names = [
         "X-Amz-Algorithm",
         "X-Amz-Credential",
         "X-Amz-Signature",
         "X-Amz-SignedHeaders",
         "X-Amz-Date",
-    ] {
-        if !has_parameter(query, name) {
-            sentences.push_str(&format!(
-                "AWS query-string parameters must include '{name}'. "
-            ));
-        }
-    }
+    ];
+    let sentences = names
+        .into_iter()
+        .filter(|name| !has(*name))
+        .map(|name| format!("AWS query-string parameters must include '{name}'. "))
+        .collect();
+    complete(sentences, "Re-examine the query-string parameters.")
+}
+
+/// Returns the error of sentences about what is missing, if there are any.
+fn complete(mut sentences: String, end: &str) -> Result<(), AuthError> {
     if sentences.is_empty() {
         return Ok(());
     }
-    Err(AuthError::Incomplete(format!(
-        "{sentences}Re-examine the query-string parameters."
-    )))
-}
-
-fn has_parameter(query: &str, name: &str) -> bool {
-    query
-        .split('&')
-        .any(|part| part.split('=').next() == Some(name))
+    sentences.push_str(end);
+    Err(AuthError::Incomplete(sentences))
 }
 
 #[cfg(test)]

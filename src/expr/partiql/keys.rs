@@ -14,14 +14,6 @@ pub struct StatementKey {
     pub residual: Option<Condition>,
 }
 
-/// The treatment of another value for a key attribute that has one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SecondValue {
-    Refused,
-    /// A condition, which the item cannot meet.
-    Condition,
-}
-
 /// Returns the key of an UPDATE or DELETE: equality on every key attribute, joined by AND. The rest
 /// is the condition of the write.
 ///
@@ -31,17 +23,9 @@ pub fn of_write(
     condition: Option<&Condition>,
     schema: &KeySchema,
 ) -> Result<StatementKey, StatementError> {
-    let named = gather(
-        condition,
-        schema,
-        Condition::as_equality,
-        SecondValue::Refused,
-    )?;
-    if named.key.0.len() < schema.attributes().count() {
-        Err(StatementError::NoKey)
-    } else {
-        Ok(named)
-    }
+    let refused = |name: &str| Err(StatementError::SeveralKeys(name.to_owned()));
+    let named = gather(condition, schema, Condition::as_equality, refused)?;
+    named.ok_or(StatementError::NoKey)
 }
 
 /// Returns the key of an EXISTS, which needs at least one more condition.
@@ -52,16 +36,9 @@ pub fn of_exists(
     condition: Option<&Condition>,
     schema: &KeySchema,
 ) -> Result<StatementKey, StatementError> {
-    let named = gather(
-        condition,
-        schema,
-        Condition::as_equality,
-        SecondValue::Condition,
-    )?;
-    if named.residual.is_none() || named.key.0.len() < schema.attributes().count() {
-        return Err(StatementError::ExistsKey);
-    }
-    Ok(named)
+    let named = gather(condition, schema, Condition::as_equality, |_| Ok(()))?;
+    let named = named.filter(|named| named.residual.is_some());
+    named.ok_or(StatementError::ExistsKey)
 }
 
 /// Returns the key of a SELECT in a batch or transaction, which has no other condition; an IN of
@@ -74,21 +51,22 @@ pub fn of_read(
     schema: &KeySchema,
     operation: &'static str,
 ) -> Result<Item, StatementError> {
-    let named = gather(condition, schema, equality_or_in, SecondValue::Condition)?;
-    if named.residual.is_some() || named.key.0.len() < schema.attributes().count() {
-        return Err(StatementError::ReadKey(operation));
-    }
+    let named = gather(condition, schema, equality_or_in, |_| Ok(()))?;
+    let named = named.filter(|named| named.residual.is_none());
+    let named = named.ok_or(StatementError::ReadKey(operation))?;
     Ok(named.key)
 }
 
 type AsEquality = fn(&Condition) -> Option<(&str, &AttributeValue)>;
 
+/// Returns the key and the rest; `None` if the key is not whole. `other_value` refuses another value
+/// of an attribute that has one; otherwise it is a condition, which the item cannot meet.
 fn gather(
     condition: Option<&Condition>,
     schema: &KeySchema,
     as_equality: AsEquality,
-    second: SecondValue,
-) -> Result<StatementKey, StatementError> {
+    other_value: impl Fn(&str) -> Result<(), StatementError>,
+) -> Result<Option<StatementKey>, StatementError> {
     let mut key = Item::default();
     let mut rest = Vec::new();
     for part in condition.into_iter().flat_map(Condition::conjuncts) {
@@ -97,22 +75,23 @@ fn gather(
             rest.push(part.clone());
             continue;
         };
-        match (key.get(name), second) {
-            (None, _) => {
+        match key.get(name) {
+            None => {
                 key.0.insert(name.to_owned(), value.clone());
             }
             // A repeated equality adds nothing.
-            (Some(first), _) if first == value => {}
-            (Some(_), SecondValue::Refused) => {
-                return Err(StatementError::SeveralKeys(name.to_owned()));
+            Some(first) if first == value => {}
+            Some(_) => {
+                other_value(name)?;
+                rest.push(part.clone());
             }
-            (Some(_), SecondValue::Condition) => rest.push(part.clone()),
         }
     }
-    Ok(StatementKey {
+    let is_whole = key.0.len() == schema.attributes().count();
+    Ok(is_whole.then(|| StatementKey {
         key,
         residual: condition::join(rest, Condition::And),
-    })
+    }))
 }
 
 fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {

@@ -4,6 +4,8 @@
 //! Text that is no token, a quotation or comment without its end, or a number with too large an
 //! exponent makes the statement unreadable; the service has no further text for it.
 
+use std::sync::LazyLock;
+
 use crate::expr::order::Comparator;
 use crate::model::error::StatementError;
 use crate::model::error::statement::TokenPosition;
@@ -249,73 +251,13 @@ fn is_word_part(character: char) -> bool {
 /// Words that are no bare names; in double quotes they are names. They are the statements' own
 /// words and those of SQL around them; the service reserves some more, which are taken as names
 /// here.
-const KEYWORDS: &[&str] = &[
-    "ALL",
-    "AND",
-    "ANY",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BY",
-    "CASE",
-    "CAST",
-    "CREATE",
-    "CROSS",
-    "DELETE",
-    "DESC",
-    "DISTINCT",
-    "DROP",
-    "ELSE",
-    "END",
-    "ESCAPE",
-    "EXCEPT",
-    "EXEC",
-    "FALSE",
-    "FOR",
-    "FROM",
-    "FULL",
-    "GROUP",
-    "HAVING",
-    "IN",
-    "INDEX",
-    "INNER",
-    "INSERT",
-    "INTERSECT",
-    "INTO",
-    "IS",
-    "JOIN",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "MISSING",
-    "NATURAL",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "ON",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "PIVOT",
-    "REMOVE",
-    "RETURNING",
-    "RIGHT",
-    "SELECT",
-    "SET",
-    "SOME",
-    "TABLE",
-    "THEN",
-    "TRUE",
-    "UNION",
-    "UNIQUE",
-    "UNPIVOT",
-    "UPDATE",
-    "VALUE",
-    "VALUES",
-    "WHEN",
-    "WHERE",
-    "WITH",
-];
+static KEYWORDS: LazyLock<Vec<&str>> = LazyLock::new(|| KEYWORD_LIST.split(' ').collect());
+const KEYWORD_LIST: &str = "\
+    ALL AND ANY AS ASC BETWEEN BY CASE CAST CREATE CROSS DELETE DESC DISTINCT DROP ELSE \
+    END ESCAPE EXCEPT EXEC FALSE FOR FROM FULL GROUP HAVING IN INDEX INNER INSERT \
+    INTERSECT INTO IS JOIN LEFT LIKE LIMIT MISSING NATURAL NOT NULL OFFSET ON OR ORDER \
+    OUTER PIVOT REMOVE RETURNING RIGHT SELECT SET SOME TABLE THEN TRUE UNION UNIQUE \
+    UNPIVOT UPDATE VALUE VALUES WHEN WHERE WITH";
 
 /// True for a word that is no bare name, in any case.
 #[must_use]

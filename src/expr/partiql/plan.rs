@@ -19,7 +19,7 @@ use crate::expr::order::Comparator;
 use crate::expr::predicate::Predicate;
 use crate::model::error::{KeyError, StatementError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{AttributeValue, DocumentPath, Error, KeyAttribute};
+use crate::model::{AttributeValue, Error, KeyAttribute};
 
 /// The most reads of one statement (developer guide: 50 values of IN on a partition key).
 const READS_MAX: usize = 50;
@@ -170,17 +170,17 @@ impl Planner<'_> {
                 list.iter().any(|part| self.names_partition(part))
             }
             Condition::Test(Predicate::In, operands) => {
-                matches!(operands.first(), Some(Operand::Path(path)) if self.partition_place(path).is_some())
+                matches!(operands.first(), Some(Operand::Path(path)) if path.rest.is_empty() && self.partition_place(&path.head).is_some())
             }
             other => other
                 .as_equality()
-                .is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
+                .is_some_and(|(name, _)| self.partition_place(name).is_some()),
         }
     }
 
-    fn partition_place(&self, path: &DocumentPath) -> Option<usize> {
-        let is_it = |attribute: &KeyAttribute| path.rest.is_empty() && attribute.name == path.head;
-        self.schema.partition.iter().position(is_it)
+    fn partition_place(&self, name: &str) -> Option<usize> {
+        let mut attributes = self.schema.partition.iter();
+        attributes.position(|attribute| attribute.name == name)
     }
 
     /// Returns the test of a key attribute that is equivalent to the condition, if there is one.
@@ -194,24 +194,21 @@ impl Planner<'_> {
         ) {
             return self.values(name, values);
         }
-        Ok(Interval::from_predicate(predicate, &values)
-            .filter(|_| self.is_sort(name, &values))
-            .map(|one| KeyTest::Sort(vec![one])))
+        let is_of_type = |attribute: &&KeyAttribute| {
+            let expected = attribute.attribute_type.as_attribute_type();
+            values
+                .iter()
+                .all(|value| value.attribute_type() == expected)
+        };
+        let sort = self.sort(name).filter(is_of_type);
+        let interval = sort.and_then(|_| Interval::from_predicate(predicate, &values));
+        Ok(interval.map(|one| KeyTest::Sort(vec![one])))
     }
 
-    /// True if this is the first sort key attribute, and the values are of its type.
-    fn is_sort(&self, name: &str, values: &[&AttributeValue]) -> bool {
-        let Some(attribute) = self
-            .schema
-            .sort
-            .first()
-            .filter(|attribute| attribute.name == name)
-        else {
-            return false;
-        };
-        values
-            .iter()
-            .all(|value| value.attribute_type() == attribute.attribute_type.as_attribute_type())
+    /// Returns the first sort key attribute if this is its name.
+    fn sort(&self, name: &str) -> Option<&KeyAttribute> {
+        let first = self.schema.sort.first();
+        first.filter(|attribute| attribute.name == name)
     }
 
     /// Returns the test that an attribute is one of some values.
@@ -220,13 +217,8 @@ impl Planner<'_> {
         name: &str,
         values: Vec<&'c AttributeValue>,
     ) -> Result<Option<KeyTest<'c>>, Error> {
-        if let Some((place, attribute)) = self
-            .schema
-            .partition
-            .iter()
-            .enumerate()
-            .find(|(_, attribute)| attribute.name == name)
-        {
+        if let Some(place) = self.partition_place(name) {
+            let attribute = &self.schema.partition[place];
             values.iter().try_for_each(|value| {
                 check(
                     attribute,
@@ -237,12 +229,7 @@ impl Planner<'_> {
             })?;
             return Ok(Some(KeyTest::Partition { place, values }));
         }
-        let Some(attribute) = self
-            .schema
-            .sort
-            .first()
-            .filter(|attribute| attribute.name == name)
-        else {
+        let Some(attribute) = self.sort(name) else {
             return Ok(None);
         };
         values.iter().try_for_each(|value| {
