@@ -169,7 +169,7 @@ fn find_target(
     let source = match &target.index {
         None => table.source,
         Some(name) => table.index(name).map(|(_, source)| source).ok_or_else(|| {
-            let (index, table) = (name.as_str().to_owned(), target.table.as_str().to_owned());
+            let (index, table) = (name.to_string(), target.table.to_string());
             NotFoundError::IndexOfTable { index, table }
         })?,
     };

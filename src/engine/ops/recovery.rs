@@ -50,7 +50,7 @@ pub(in crate::engine) fn recoverable_table(
     entry: Option<Arc<TableEntry>>,
     name: &TableName,
 ) -> Result<Arc<TableEntry>, RecoveryError> {
-    let text = || name.as_str().to_owned();
+    let text = || name.to_string();
     let entry = entry.ok_or_else(|| RecoveryError::TableNotFound(text()))?;
     match entry.status {
         TableStatus::Active | TableStatus::Updating => Ok(entry),
@@ -334,7 +334,7 @@ pub(super) fn version_bound(
     time_ms: Option<u64>,
     outside: impl FnOnce(String, String) -> RecoveryError,
 ) -> Result<Version, Error> {
-    let unavailable = || RecoveryError::RecoveryUnavailable(table.schema.name.as_str().to_owned());
+    let unavailable = || RecoveryError::RecoveryUnavailable(table.schema.name.to_string());
     let recovery = table.control.recovery.ok_or_else(unavailable)?;
     let now_ms = transaction.now_ms();
     let Some(time_ms) = time_ms else {

@@ -328,7 +328,7 @@ impl Engine {
             }
             NeverUsedRequest::ListGlobalTables | NeverUsedRequest::ListBulkOperations => Ok(()),
             NeverUsedRequest::DescribeTableReplicaAutoScaling(table) => {
-                Err(NotFoundError::GlobalTable(table.as_str().to_owned()).into())
+                Err(NotFoundError::GlobalTable(table.to_string()).into())
             }
             NeverUsedRequest::DescribeKinesisStreamingDestination(table) => {
                 self.require_table(table)
@@ -339,7 +339,7 @@ impl Engine {
                 action,
             } => {
                 self.require_table(table)?;
-                let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
+                let (stream_arn, table) = (stream_arn.clone(), table.to_string());
                 Err(UpdateTableError::NoStreamingDestination {
                     action,
                     stream_arn,

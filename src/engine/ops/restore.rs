@@ -117,7 +117,7 @@ fn target_schema(
     let schema = overridden(&source.schema, target, overrides)?;
     check_schema(&schema)?;
     match transaction.table(target)? {
-        Some(_) => Err(RecoveryError::TableAlreadyExists(target.as_str().to_owned()).into()),
+        Some(_) => Err(RecoveryError::TableAlreadyExists(target.to_string()).into()),
         None => Ok(schema),
     }
 }
@@ -211,8 +211,7 @@ fn indexes(
     };
     let find = |index: &IndexDefinition| {
         let known = existing.iter().find(|known| has_definition(known, index));
-        let known =
-            known.ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
+        let known = known.ok_or_else(|| RecoveryError::OverrideIndex(index.name.to_string()))?;
         let units = index.throughput.filter(|_| kind == IndexKind::Global);
         Ok(IndexSchema {
             name: index.name.clone(),

@@ -47,7 +47,7 @@ fn create(
     schema: &Arc<TableSchema>,
 ) -> Result<CreateTableResponse, Error> {
     if let Some(entry) = transaction.table(&schema.name)? {
-        let name = schema.name.as_str().to_owned();
+        let name = schema.name.to_string();
         return Err(match entry.status {
             TableStatus::Deleting => Error::TableBeingDeleted(name),
             TableStatus::Creating => InUseError::Creating(name).into(),
@@ -128,7 +128,7 @@ impl Engine {
     ) -> Result<DescribeTableResponse, Error> {
         match self.describe(&request.table_name)? {
             Some(table) => Ok(DescribeTableResponse { table }),
-            None => Err(Error::TableNotFound(request.table_name.as_str().to_owned())),
+            None => Err(Error::TableNotFound(request.table_name.to_string())),
         }
     }
 

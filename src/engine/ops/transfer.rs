@@ -345,7 +345,7 @@ fn start_import(
         };
     }
     if transaction.table(&schema.name)?.is_some() {
-        return Err(Error::TableAlreadyExists(schema.name.as_str().to_owned()));
+        return Err(Error::TableAlreadyExists(schema.name.to_string()));
     }
     let table = add_table(transaction, schema, TableStatus::Creating)?;
     let (now_ms, id) = (

@@ -45,7 +45,7 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
         else {
             continue;
         };
-        let index = name.as_str().to_owned();
+        let index = name.to_string();
         let units = update.update.as_ref().and_then(|change| change.throughput);
         let is_leaving = table
             .index_life
@@ -65,7 +65,7 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
             None => {
                 return Err(NotFoundError::Index {
                     index,
-                    table: table.schema.name.as_str().to_owned(),
+                    table: table.schema.name.to_string(),
                 }
                 .into());
             }
@@ -147,7 +147,7 @@ fn check_against_table(
     index: &IndexSchema,
     creation: &IndexDefinition,
 ) -> Result<(), UpdateTableError> {
-    let name = || index.name.as_str().to_owned();
+    let name = || index.name.to_string();
     match (table.billing_mode, index.throughput) {
         (BillingMode::Provisioned, None) => {
             return Err(UpdateTableError::CreateThroughputMissing(name()));

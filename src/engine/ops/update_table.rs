@@ -84,7 +84,7 @@ fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
             return Err(UpdateTableError::SeveralIndexActions.into());
         }
         if !seen.insert(name) {
-            return Err(UpdateTableError::SameIndexTwice(name.as_str().to_owned()).into());
+            return Err(UpdateTableError::SameIndexTwice(name.to_string()).into());
         }
     }
     if updates.iter().filter(|update| is_online(update)).count() > 1 {
@@ -222,7 +222,7 @@ fn check_against(table: &TableEntry, request: &UpdateTableRequest) -> Result<(),
 }
 
 fn check_state(table: &TableEntry) -> Result<(), InUseError> {
-    let name = table.schema.name.as_str().to_owned();
+    let name = table.schema.name.to_string();
     match table.status {
         TableStatus::Active => Ok(()),
         TableStatus::Creating => Err(InUseError::Creating(name)),
@@ -272,7 +272,7 @@ fn change_stream(
     table: &mut TableEntry,
     change: &StreamSpecification,
 ) -> Result<(), Error> {
-    let name = table.schema.name.as_str().to_owned();
+    let name = table.schema.name.to_string();
     match (table.enabled_stream().is_some(), change.view_type) {
         (true, Some(_)) => Err(UpdateTableError::StreamEnabled(name).into()),
         (false, None) => Err(UpdateTableError::StreamDisabled(name).into()),
@@ -314,7 +314,7 @@ impl Engine {
     pub fn check_create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
         let schema = build_new_schema(request)?;
         match self.table(&schema.name)? {
-            Some(_) => Err(Error::TableAlreadyExists(schema.name.as_str().to_owned())),
+            Some(_) => Err(Error::TableAlreadyExists(schema.name.to_string())),
             None => Ok(()),
         }
     }
@@ -331,7 +331,7 @@ fn check_one(
     check_request(request)?;
     check_against(old, request)?;
     let mut new = updated_entry(old, request, now_ms)?;
-    let name = || old.schema.name.as_str().to_owned();
+    let name = || old.schema.name.to_string();
     if let Some(change) = &request.stream {
         match (*has_stream, change.enabled) {
             (true, true) => return Err(UpdateTableError::StreamEnabled(name()).into()),

@@ -206,7 +206,7 @@ fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), Query
     }
     let names = branches.next().map(missing).unwrap_or_default();
     Err(QueryError::FilterNotProjected {
-        index: index.name.as_str().to_owned(),
+        index: index.name.to_string(),
         names,
     })
 }
