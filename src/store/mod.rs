@@ -23,7 +23,7 @@ pub mod lmdb;
 pub mod long_key;
 pub mod memory;
 pub mod memory_limit;
-mod worker;
+pub mod worker;
 mod writer;
 
 #[cfg(test)]

@@ -84,9 +84,7 @@ impl WriterThread {
     pub fn start(backend: Arc<dyn Backend>) -> Result<Self, StoreError> {
         let shared = Arc::new(WriterQueue::default());
         let (of_thread, of_writer) = (Arc::clone(&shared), Arc::clone(&backend));
-        let thread = Worker::start("store-writer", "writer thread", move || {
-            of_thread.run(&*of_writer)
-        })?;
+        let thread = Worker::start("store-writer", move || of_thread.run(&*of_writer))?;
         Ok(Self {
             shared,
             backend,

@@ -3,7 +3,6 @@
 
 use std::{
     sync::Weak,
-    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -20,7 +19,7 @@ use crate::model::{
     api::{CommitObserver, Consumption},
     metrics::{CollectionWarning, MeteredOperation, ThrottleWarning},
 };
-use crate::store::StoreInfo;
+use crate::store::{StoreInfo, worker::Worker};
 
 /// The engine on one store.
 #[derive(Debug)]
@@ -200,7 +199,7 @@ impl Timer {
 #[derive(Debug)]
 pub struct Background {
     signal: Arc<Signal>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<Worker>>,
 }
 
 /// The work of a thread, passed in by the layer above; returns the delay until there is more work,
@@ -225,10 +224,7 @@ impl Background {
             // Weak: the engine's own thread must not keep a store open after all other users have
             // closed it.
             let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
-            let thread = std::thread::Builder::new()
-                .name(name.to_owned())
-                .spawn(move || run_rounds(&weak, &signal, period, round))
-                .map_err(|error| StoreError::Io(format!("no background thread: {error}")))?;
+            let thread = Worker::start(name, move || run_rounds(&weak, &signal, period, round))?;
             background.threads.lock().push(thread);
         }
         Ok(background)
@@ -238,11 +234,7 @@ impl Background {
     /// the threads wait for nothing that could be waiting here.
     pub fn end(&self) {
         self.signal.end();
-        for thread in self.threads.lock().drain(..) {
-            if thread.join().is_err() {
-                log::error!("a background thread of the engine ended by a panic");
-            }
-        }
+        self.threads.lock().clear();
     }
 }
 

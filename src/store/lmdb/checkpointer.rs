@@ -3,17 +3,15 @@
 //! checkpoint.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use super::environment::LmdbEnvironment;
-use super::journal::CheckpointWake;
-use crate::store::StoreError;
+use super::{environment::LmdbEnvironment, journal::CheckpointWake};
+use crate::store::{StoreError, worker::Worker};
 
 /// The threads, joined on drop.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     environment: Arc<LmdbEnvironment>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Worker>,
 }
 
 impl Checkpointer {
@@ -27,13 +25,9 @@ impl Checkpointer {
             ("store-log", maintain_log),
         ] {
             let environment = Arc::clone(&started.environment);
-            let thread = std::thread::Builder::new()
-                .name(name.to_owned())
-                .spawn(move || run(&environment));
             // On an error `started` is dropped, which ends the first thread.
-            started.threads.push(
-                thread.map_err(|error| StoreError::Io(format!("no thread {name}: {error}")))?,
-            );
+            let thread = Worker::start(name, move || run(&environment))?;
+            started.threads.push(thread);
         }
         Ok(started)
     }
@@ -42,11 +36,7 @@ impl Checkpointer {
 impl Drop for Checkpointer {
     fn drop(&mut self) {
         self.environment.journal.close();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                log::error!("a thread of the store ended by a panic");
-            }
-        }
+        self.threads.clear();
     }
 }
 

@@ -58,7 +58,7 @@ impl LeaseThread {
             wakes,
             is_closed: Arc::clone(&is_closed),
         };
-        let thread = Worker::start("store-lease", "lease thread", move || guard.run())?;
+        let thread = Worker::start("store-lease", move || guard.run())?;
         Ok(Self {
             is_closed,
             wake,

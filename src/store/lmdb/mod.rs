@@ -9,6 +9,7 @@
 //! lease*             the cache lease between processes         locks  file locks     watch  commits of other processes
 //! pages page_tree    a reader of LMDB's pages without LMDB     meta_pages log_check  checks
 //! offline_store      a read-only store from files              compact  a smaller copy of the data file
+//! file_bytes         numbers and notes in files
 //! ```
 //!
 //! LMDB's sharp edges, and the module that solves each:

@@ -45,7 +45,7 @@ impl Watcher {
             .map_err(watch_error)?;
         // After the watch has begun: every later commit causes an event.
         let last = environment.commit_id();
-        let thread = Worker::start("store-watch", "watcher thread", move || {
+        let thread = Worker::start("store-watch", move || {
             run(&environment, &receiver, last, &on_commit)
         })?;
         Ok(Self {
