@@ -22,7 +22,7 @@ use crate::engine::{
 impl ViewCheck<'_> {
     pub fn check_table(&mut self, table: &TableEntry) -> Result<(), Error> {
         self.reporter.0.tables += 1;
-        let place = CheckPlace::table(&table.schema.name);
+        let place = CheckPlace::of(table);
         let mut groups = EntryGroups::default();
         let building = self.building(table)?;
         let lagging = self.lagging(table)?;
@@ -108,7 +108,7 @@ impl ViewCheck<'_> {
         lagging: &PendingWriteMap,
         index: &IndexView<'_>,
     ) -> Result<(), Error> {
-        let place = CheckPlace::table(&table.schema.name).index(&index.index.name);
+        let place = CheckPlace::of(table).index(&index.index.name);
         let mut groups = EntryGroups::default();
         self.walk(table, Some(index), |check, key, record| {
             check.reporter.0.index_entries += 1;
@@ -225,7 +225,7 @@ impl ViewCheck<'_> {
         index: Option<&IndexView<'_>>,
         mut groups: EntryGroups,
     ) -> Result<(), Error> {
-        let place = CheckPlace::table(&table.schema.name);
+        let place = CheckPlace::of(table);
         let place = &index.map_or(place, |index| place.index(&index.index.name));
         let source = index.map_or(table.source, |index| index.source);
         if let Some(last) = groups.finish() {
@@ -257,22 +257,18 @@ impl ViewCheck<'_> {
             .reporter
             .or_report(self.view.counters(source), *place, "counters")?;
         if let Some(stored) = stored.filter(|stored| *stored != counted) {
-            let text = format!(
-                "{}, {}, {}",
-                plural(stored.entries, "entry"),
-                plural(stored.bytes, "byte"),
-                plural(stored.partition_keys, "partition key")
-            );
-            let expected = format!(
-                "counted {}, {}, {}",
-                plural(counted.entries, "entry"),
-                plural(counted.bytes, "byte"),
-                plural(counted.partition_keys, "partition key")
-            );
+            let text = |counters: SourceCounters| {
+                format!(
+                    "{}, {}, {}",
+                    plural(counters.entries, "entry"),
+                    plural(counters.bytes, "byte"),
+                    plural(counters.partition_keys, "partition key")
+                )
+            };
             self.reporter.add(
                 DifferenceKind::WrongCounters,
                 *place,
-                format!("{text}; {expected}"),
+                format!("{}; counted {}", text(stored), text(counted)),
             );
         }
         Ok(())

@@ -29,7 +29,7 @@ use crate::model::api::{StreamEvent, StreamName};
 impl ViewCheck<'_> {
     /// Checks the stream and the list of expiries of a table.
     pub(super) fn check_lists(&mut self, table: &TableEntry) -> Result<(), Error> {
-        let place = CheckPlace::table(&table.schema.name);
+        let place = CheckPlace::of(table);
         let definition = self.open_stream(table)?;
         let list = table
             .time_to_live
@@ -66,7 +66,7 @@ impl ViewCheck<'_> {
             Ok(None) => {
                 self.reporter.add(
                     DifferenceKind::MissingStream,
-                    CheckPlace::table(&table.schema.name),
+                    CheckPlace::of(table),
                     name.label,
                 );
                 Ok(None)
@@ -95,7 +95,7 @@ impl ViewCheck<'_> {
             .is_none()
         {
             let text = self.item_text(table, keys::place_in_source(key));
-            let place = CheckPlace::table(&table.schema.name);
+            let place = CheckPlace::of(table);
             self.reporter
                 .add(DifferenceKind::MissingStreamRecord, place, text);
         }
@@ -116,7 +116,7 @@ impl ViewCheck<'_> {
         let expiry = StoreKey::Expiry(list.id, ms, keys::place_in_source(key)).encode();
         if self.view.read().get(&expiry)?.is_none() {
             let text = self.item_text(table, keys::place_in_source(key));
-            let place = CheckPlace::table(&table.schema.name);
+            let place = CheckPlace::of(table);
             self.reporter
                 .add(DifferenceKind::MissingExpiry, place, text);
         }

@@ -73,10 +73,6 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
             Space::Expiry,
             Space::History,
             Space::Partitions,
-        ] {
-            check.unknown_sources(&known, space)?;
-        }
-        for space in [
             Space::Backfill,
             Space::Violation,
             Space::Pending,

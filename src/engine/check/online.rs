@@ -40,8 +40,7 @@ impl ViewCheck<'_> {
     pub(super) fn building(&mut self, table: &TableEntry) -> Result<IndexBuild, StoreError> {
         let mut found = IndexBuild::default();
         for (index, source) in table.indexes() {
-            let place = CheckPlace::table(&table.schema.name);
-            let place = place.index(&index.name);
+            let place = CheckPlace::of(table).index(&index.name);
             let building = table
                 .index_life
                 .building
@@ -74,13 +73,12 @@ impl ViewCheck<'_> {
             let Some(index) = table.schema.index(name) else {
                 self.reporter.add(
                     DifferenceKind::WrongCatalog,
-                    CheckPlace::table(&table.schema.name),
+                    CheckPlace::of(table),
                     format!("index {name}"),
                 );
                 continue;
             };
-            let place = CheckPlace::table(&table.schema.name);
-            let place = place.index(&index.name);
+            let place = CheckPlace::of(table).index(&index.name);
             let mut counted = SourceCounters::default();
             self.each_entry(&Space::Violation.range(made.violations), |check, key, _| {
                 counted.entries += 1;
@@ -156,10 +154,9 @@ impl ViewCheck<'_> {
                 .get(&StoreKey::Violation(made.violations, at).encode())?
                 .is_none()
             {
-                let place = CheckPlace::table(&table.schema.name);
                 self.reporter.add(
                     DifferenceKind::MissingViolation,
-                    place.index(&index.name),
+                    CheckPlace::of(table).index(&index.name),
                     text.to_owned(),
                 );
             }
@@ -215,7 +212,7 @@ impl PendingWriteMap {
 impl ViewCheck<'_> {
     /// Reads the pending writes of a table.
     pub(super) fn lagging(&mut self, table: &TableEntry) -> Result<PendingWriteMap, Error> {
-        let place = CheckPlace::table(&table.schema.name);
+        let place = CheckPlace::of(table);
         let mut found = PendingWriteMap::default();
         let mut is_any = false;
         self.each_entry(&Space::Pending.range(table.source), |check, key, bytes| {
@@ -262,7 +259,7 @@ impl ViewCheck<'_> {
                     continue;
                 };
                 let text = super::report::key_text(&key.to_item(&table.schema.key));
-                let place = CheckPlace::table(&table.schema.name);
+                let place = CheckPlace::of(table);
                 self.check_index_entry(
                     &index,
                     item,

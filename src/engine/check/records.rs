@@ -183,7 +183,7 @@ pub fn malformed_keys(read: &dyn Read, reporter: &mut Reporter) -> Result<(), St
 impl ViewCheck<'_> {
     /// Checks that the old images of a table can be read, and that their versions were given.
     pub(super) fn history(&mut self, table: &TableEntry) -> Result<(), Error> {
-        let place = CheckPlace::table(&table.schema.name);
+        let place = CheckPlace::of(table);
         self.each_entry(&Space::History.range(table.source), |check, key, bytes| {
             let Some(version) = keys::parse_version(key) else {
                 check
@@ -224,7 +224,7 @@ impl ViewCheck<'_> {
                 index: index.clone(),
             };
             let read = account::read_insights(self.view.read(), target, table, source);
-            let place = CheckPlace::table(&table.schema.name);
+            let place = CheckPlace::of(table);
             let place = index.as_ref().map_or(place, |index| place.index(index));
             self.reporter
                 .or_report(read, place, "contributor insights")?;

@@ -194,6 +194,10 @@ impl<'p> CheckPlace<'p> {
         index: None,
     };
 
+    pub fn of(table: &'p TableEntry) -> Self {
+        Self::table(&table.schema.name)
+    }
+
     pub fn table(name: &'p TableName) -> Self {
         Self {
             table: Some(name),

@@ -94,7 +94,7 @@ impl ViewCheck<'_> {
         index: Option<&IndexView<'_>>,
         mut visit: impl FnMut(&mut Self, &[u8], &Record<'_>) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
-        let place = CheckPlace::table(&table.schema.name);
+        let place = CheckPlace::of(table);
         let place = index.map_or(place, |index| place.index(&index.index.name));
         let source = index.map_or(table.source, |index| index.source);
         self.each_entry(
