@@ -13,7 +13,6 @@
 
 mod archive;
 mod args;
-mod autoscale;
 mod copy_commands;
 mod data_dir;
 mod diff;
@@ -122,8 +121,6 @@ enum Command {
     Shapes(inspect::ShapesArgs),
     /// Write the items of a key range to a directory and, on request, delete them from the table.
     Archive(archive::ArchiveArgs),
-    /// Simulate a scaling policy on a recorded load; nothing is changed.
-    Autoscale(autoscale::AutoscaleArgs),
     /// Watch a mount live: tables and indexes with units, throttles and latency, hot keys,
     /// partitions; as text with --once.
     Top(top::TopArgs),
@@ -200,7 +197,6 @@ fn run(cli: Cli) -> ExitCode {
         Command::WhatIf(args) => what_if::run(*args),
         Command::Shapes(args) => inspect::shapes(args),
         Command::Archive(args) => archive::run(args),
-        Command::Autoscale(args) => autoscale::run(args),
         Command::Top(args) => top::run(args),
         Command::Shards(args) => inspect::shards(args),
         Command::Violations(args) => violations::run(args),

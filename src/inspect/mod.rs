@@ -8,12 +8,10 @@
 //! patterns.rs  access patterns against keys: which table or index answers them
 //! shapes/      the shapes of the items: patterns of keys, sizes, attributes
 //! sampling.rs  free reads, and histograms: sizes of items, entries of values
-//! auto_scaling.rs  a scaling policy simulated on a recorded load (docs/requirements.md S-02)
 //! sharding.rs  write-sharded partition keys: their number, their suffixes, and reading them back as one (docs/requirements.md T-08 to T-17)
 //! ```
 
 pub mod advice;
-pub mod auto_scaling;
 pub mod expected;
 pub mod patterns;
 pub mod sampling;

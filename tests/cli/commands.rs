@@ -673,52 +673,6 @@ fn s_01_the_api_through_a_cache_is_stale_and_the_mount_is_not() {
 }
 
 #[test]
-fn s_02_a_scaling_policy_on_a_recorded_load() {
-    let dir = tempfile::tempdir().unwrap();
-    let point = |minute: u32, sum: u32, index: &str| {
-        format!(
-            r#"{{"Timestamp":"2026-01-02T03:{minute:02}:00.000Z","MetricName":"ConsumedWriteCapacityUnits","Dimensions":{{"TableName":"T"{index}}},"Sum":{sum}}}"#
-        )
-    };
-    let index = r#","GlobalSecondaryIndexName":"I""#;
-    let mut lines: Vec<String> = (0..3).map(|minute| point(minute, 1200, "")).collect();
-    lines.extend((3..20).map(|minute| point(minute, 60, "")));
-    lines.push(point(0, 6, index));
-    lines.push(r#"{"MetricName":"ConsumedReadCapacityUnits"}"#.to_owned());
-    let input = lines.join("\n");
-    let scale = |args: &[&str]| ddbfs(dir.path(), &[&["autoscale"], args].concat(), &input);
-    let (code, out, err) = scale(&["--min", "10", "--max", "100"]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(
-        out,
-        "2026-01-02T03:01:00.000Z  20.0 of 10 units a second used, 200 %: raised to 29\n\
-         2026-01-02T03:17:00.000Z  1.0 of 29 units a second used, 3 %: lowered to 10\n\
-         20 minutes: 8.4 unit-hours, 0.0055 USD; always 100: 33.3 unit-hours, 0.0217 USD; 2 minutes had more load than capacity\n"
-    );
-    assert!(
-        scale(&["--min", "1", "--max", "9", "--index", "I"])
-            .1
-            .starts_with("1 minute: ")
-    );
-    assert!(
-        scale(&["--min", "1", "--max", "9", "--index", "J"])
-            .2
-            .contains("there is no ConsumedWriteCapacityUnits")
-    );
-    assert!(
-        scale(&["--min", "9", "--max", "1"])
-            .2
-            .contains("--min 9 is more than --max 1")
-    );
-    assert!(
-        scale(&["--min", "1", "--max", "9", "--units", "read"])
-            .2
-            .contains("standard input:22: Timestamp is no time")
-    );
-    assert_eq!(scale(&["--min", "1", "--max", "9", "--target", "95"]).0, 2);
-}
-
-#[test]
 fn s_07_l_39_a_key_range_is_archived_deleted_and_brought_back() {
     let dir = sampled();
     let data = dir.path();

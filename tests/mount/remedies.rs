@@ -27,9 +27,6 @@ fn script(part: &str) -> Option<String> {
                 .replace("attribute:S", "text:S");
             format!("echo '{words}' > Tab/ctl")
         }
-        ["ddbfs", "autoscale"] => {
-            format!("{program} autoscale Tab/metrics.ndjson --min 5 --max 500 > /dev/null")
-        }
         // They need a data directory, or run on: `tests/cli` has them.
         ["ddbfs", ref words @ ..] => {
             let words: Vec<&str> = words

@@ -586,8 +586,7 @@ fn each_command_that_reads_a_table_tells_that_it_is_not_whole() {
         &["mount", mountpoint],
     ];
     // They read no table of the data directory, go on with the pull, or show what a mount does.
-    let others =
-        "umount import pull compact sample completions shell man autoscale top shards help";
+    let others = "umount import pull compact sample completions shell man top shards help";
     let (_, help, _) = bed.run(&["help"]);
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands = commands.take_while(|line| !line.is_empty());

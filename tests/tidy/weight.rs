@@ -7,7 +7,7 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 200),
+    ("cli", 194),
     ("codec", 393),
     ("database", 310),
     ("engine", 509),
@@ -15,7 +15,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("fs", 652),
     ("fuse", 44),
     ("http", 62),
-    ("inspect", 171),
+    ("inspect", 168),
     ("model", 166),
     ("protocol", 16),
     ("store", 181),

@@ -134,7 +134,7 @@ fn provisioned_advice(
         cost: AdviceCost::default().money(saved, &traffic.prices.currency),
         rule: "Provisioned units cost whether they are used or not, and what goes beyond them is throttled once the burst is used up (T-01, T-04, G-40, G-44).",
         remedy: format!(
-            "Set about {} ({:.0} % used in the busiest minute) in `{name}/schema.json`; `ddbfs autoscale` tells what a scaling policy would have done with `{name}/metrics.ndjson`.",
+            "Set about {} ({:.0} % used in the busiest minute) in `{name}/schema.json`; `ddbfs what-if {name} --billing on-demand` tells what this load costs on demand.",
             units_for(peak),
             TARGET_UTILIZATION * 100.0
         ),
