@@ -178,25 +178,28 @@ const MANY: &str = r#"
 variable "stage" {
   type = string
 }
-variable "tables" {}
-variable "prefix" { default = null }
-resource "aws_dynamodb_table" "many" {
-  for_each     = var.tables
-  name         = "${var.stage}-${each.key}"
+variable "keys" {}
+variable "units" { default = 2 }
+locals {
+  prefix = "${var.stage}-${local.team}"
+  team   = "shop"
+}
+resource "aws_dynamodb_table" "one" {
+  name         = "${local.prefix}-one"
   billing_mode = "PAY_PER_REQUEST"
-  hash_key     = each.value.key
-  range_key    = var.prefix == null ? each.value.sort : var.prefix
+  hash_key     = var.keys.hash
+  range_key    = var.keys["ranges"][0]
   attribute {
-    name = each.value.key
+    name = var.keys.hash
     type = "S"
   }
   attribute {
-    name = each.value.sort
+    name = (var.keys.ranges[0])
     type = "N"
   }
   global_secondary_index {
-    name      = "by-${each.key}"
-    hash_key  = each.value.sort
+    name      = "by-range"
+    hash_key  = var.keys.ranges[0]
     on_demand_throughput {
       max_read_request_units = 7
     }
@@ -206,18 +209,22 @@ resource "aws_dynamodb_table" "many" {
   }
   tags = merge(var.tags, { Name = "x" })
 }
-resource "aws_dynamodb_table" "counted" {
-  count          = 2
-  name           = "counted-${count.index}"
+resource "aws_dynamodb_table" "two" {
+  name           = "two"
   hash_key       = "id"
-  read_capacity  = count.index + 1
+  read_capacity  = var.units
   write_capacity = 1
   attribute {
     name = "id"
     type = "S"
   }
 }
-resource "aws_dynamodb_table" "off" {
+resource "aws_dynamodb_table" "repeated" {
+  for_each = toset(["a", "b"])
+  name     = each.key
+  hash_key = "id"
+}
+resource "aws_dynamodb_table" "counted" {
   count    = var.stage == "never" ? 1 : 0
   name     = "off"
   hash_key = "id"
@@ -230,7 +237,7 @@ resource "aws_dynamodb_table" "moving" {
   name     = "moving"
   hash_key = "id"
   dynamic "attribute" {
-    for_each = var.tables
+    for_each = var.keys
     content {
       name = attribute.key
       type = "S"
@@ -243,13 +250,13 @@ module "wrapped" {
 }
 "#;
 const VALUES: &str = r#"
-stage  = "dev"
-tables = { a = { key = "id", sort = "at" }, b = { key = "pk", sort = "when for whom" } }
+stage = "dev"
+keys  = { hash = "id", ranges = ["when for whom"] }
 "#;
 
 /// Constructions of published configurations; names and contents are our own.
 #[test]
-fn a_configuration_repeats_tables_and_names_what_terraform_computes() {
+fn a_configuration_has_literals_and_references_and_names_what_terraform_computes() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -267,74 +274,58 @@ fn a_configuration_repeats_tables_and_names_what_terraform_computes() {
         .iter()
         .map(|request| &request["TableName"])
         .collect();
+    assert_eq!(names, ["dev-shop-one", "two"], "{said}");
+    let one = &requests[0];
     assert_eq!(
-        names,
-        ["dev-a", "dev-b", "counted-0", "counted-1"],
-        "{said}"
-    );
-    let (a, b) = (&requests[0], &requests[1]);
-    assert_eq!(
-        a["GlobalSecondaryIndexes"],
-        json!([{"IndexName": "by-a", "KeySchema": [{"AttributeName": "at", "KeyType": "HASH"}],
+        one["GlobalSecondaryIndexes"],
+        json!([{"IndexName": "by-range", "KeySchema": [{"AttributeName": "when for whom", "KeyType": "HASH"}],
             "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": {"MaxReadRequestUnits": 7}}])
     );
-    assert_eq!(b["KeySchema"][1]["AttributeName"], "when for whom");
-    assert_eq!(b["AttributeDefinitions"].as_array().map(Vec::len), Some(2));
+    assert_eq!(one["KeySchema"][1]["AttributeName"], "when for whom");
     let units = json!({"ReadCapacityUnits": 2, "WriteCapacityUnits": 1});
-    assert_eq!(requests[3]["ProvisionedThroughput"], units);
+    assert_eq!(requests[1]["ProvisionedThroughput"], units);
     for expected in [
-        "off: its count or for_each makes none",
+        "repeated: it has for_each; import the output of `terraform show -json`",
+        "counted: it has count; import the output of `terraform show -json`",
         "made: name = format(\"%s-made\", var.stage) is not known",
         "moving: it has dynamic blocks; import the output of `terraform show -json`",
         "wrapped: a module; import the output of `terraform show -json`",
-        "dev-a: replica is left out",
+        "dev-shop-one: replica is left out",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
-    // Values as Terraform takes them of its command line; a string stays one.
-    let (requests, said) = imported(
-        MANY,
-        &[
-            "--parameter",
-            "stage=1",
-            "--parameter",
-            "tables={ x = { key = \"k\", sort = \"s\" } }",
-            "--table",
-            "many[\"x\"]",
-        ],
-    );
-    assert_eq!(requests.len(), 1, "{said}");
-    assert_eq!(requests[0]["TableName"], "1-x");
-    let (_, said) = imported(MANY, &[]);
-    assert!(
-        said.contains("no such key: `tables`") && said.contains("terraform show -json"),
+    // A value that is given comes before the default.
+    let given = ["--parameter", "units=9", "--table", "two"];
+    let (requests, said) = imported(MANY, &given);
+    assert_eq!(
+        requests[0]["ProvisionedThroughput"]["ReadCapacityUnits"], 9,
         "{said}"
     );
-    let many = MANY.replace("= 2\n", "= 1e15\n");
-    let (_, said) = imported(&many, &[]);
-    assert!(said.contains("makes more than 2000"), "{said}");
-    let many = MANY.replace(
-        "= var.tables\n  name",
-        "= [for a in [for b in [for c in [1] : c] : b] : a]\n  name",
+    let (_, said) = imported(MANY, &[]);
+    assert!(
+        said.contains("no value for var.stage") && said.contains("terraform show -json"),
+        "{said}"
     );
-    let (_, said) = imported(&many, &["--parameter", "stage=x"]);
-    assert!(said.contains("many: "), "{said}");
+    // Locals of locals take no more memory than there may be, and a circle of them ends.
+    let doubled: String = (0..40)
+        .map(|at| format!("  l{at} = \"${{local.l{0}}}${{local.l{0}}}\"\n", at + 1))
+        .collect();
+    for (last, expected) in [
+        ("\"x\"", "take too much memory"),
+        ("local.l0", "nested too deeply"),
+    ] {
+        let text = MANY.replace(
+            "  team   = \"shop\"\n",
+            &format!("  team = local.l0\n{doubled}  l40 = {last}\n"),
+        );
+        let (_, said) = imported(&text, &["--parameter", "stage=x"]);
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
 }
 
-const REPEATED: &str = r#"
-resource "aws_dynamodb_table" "many" {
-  for_each     = { eu = "S", us = "N" }
-  name         = "many-${each.key}"
-  billing_mode = "PAY_PER_REQUEST"
-  hash_key     = "id"
-  attribute {
-    name = "id"
-    type = each.value
-  }
-}
-resource "aws_dynamodb_table" "counted" {
-  count        = 2
-  name         = "counted-${count.index}"
+const ITEMS: &str = r#"
+resource "aws_dynamodb_table" "one" {
+  name         = "one"
   billing_mode = "PAY_PER_REQUEST"
   hash_key     = "id"
   attribute {
@@ -342,30 +333,27 @@ resource "aws_dynamodb_table" "counted" {
     type = "S"
   }
 }
-resource "aws_dynamodb_table_item" "one" {
-  table_name = aws_dynamodb_table.many["us"].name
-  hash_key   = aws_dynamodb_table.many["us"].hash_key
-  item       = jsonencode({ id = { N = "1" } })
+resource "aws_dynamodb_table_item" "a" {
+  table_name = aws_dynamodb_table.one.name
+  hash_key   = aws_dynamodb_table.one.hash_key
+  item       = jsonencode({ id = { S = "a" }, "n" = { N = "1" } })
 }
-resource "aws_dynamodb_table_item" "two" {
-  table_name = aws_dynamodb_table.counted[1].name
+resource "aws_dynamodb_table_item" "b" {
+  table_name = aws_dynamodb_table.one.id
   hash_key   = "id"
-  item       = jsonencode({ id = { S = "a" } })
+  item       = <<ITEM
+{ "id": { "S": "b" } }
+ITEM
 }
 "#;
 
 #[test]
-fn items_name_repeated_tables() {
+fn items_name_their_tables() {
     let data = tempfile::tempdir().unwrap();
     let data = data.path().to_str().unwrap();
-    let done = ddbfs(&["import", "--data", data, "-"], REPEATED);
+    let done = ddbfs(&["import", "--data", data, "-"], ITEMS);
     let said = text(&done.stderr);
-    assert_eq!(
-        text(&done.stdout),
-        "many-eu: created, 0 items\nmany-us: created, 1 item\n\
-         counted-0: created, 0 items\ncounted-1: created, 1 item\n",
-        "{said}"
-    );
+    assert_eq!(text(&done.stdout), "one: created, 2 items\n", "{said}");
 }
 
 /// As in aws-samples/amazon-dynamodb-design-patterns, examples/an-online-shop/json/AnOnlineShop_facets.json.

@@ -1,13 +1,11 @@
 //! Terraform's tables: `aws_dynamodb_table` and `aws_dynamodb_table_item` of a state, of `terraform
 //! show -json` and of a plan's JSON; and of a configuration (`.tf`), whose variables have their
-//! defaults or are given. Values that take more than variables, locals, `count` and
-//! `for_each` are named: Terraform itself computes them.
+//! defaults or are given. Values that take more than literals, variables, locals and references
+//! are named: Terraform itself computes them.
 
-use std::collections::HashMap;
-
-use hcl::eval::{Context, Evaluate as _, Func, FuncDef, ParamType};
-use hcl::structure::Body;
-use hcl::{Expression, Identifier};
+use hcl::expr::{Expression, ObjectKey, TemplateExpr, Traversal, TraversalOperator};
+use hcl::structure::{Block, Body};
+use hcl::template::{Element, Template};
 use serde_json::{Map, Value, json};
 
 use super::table::{
@@ -71,15 +69,13 @@ const MODULES_MAX: usize = 32;
 /// The longest configuration. Its parser recurses, so it is for a command that reads a person's own
 /// file and not for a mount.
 const SOURCE_BYTES_MAX: usize = 1024 * 1024;
-/// The most rounds in which locals that need other locals get their values.
-const LOCAL_ROUNDS_MAX: usize = 32;
-/// The most resources that `count` and `for_each` make of a configuration.
-const ELEMENTS_MAX: usize = 2_000;
-/// The most memory that the expressions of a configuration take, in bytes. Locals of locals could
-/// ask for billions.
-const WORK_MAX: usize = 64 * 1024 * 1024;
-/// The factor by which values in memory are larger than their JSON.
-const VALUE_FACTOR: usize = 32;
+/// The deepest nesting of values and of references.
+const DEPTH_MAX: usize = 128;
+/// The most memory that the values of a configuration take, in bytes. Locals of locals could ask
+/// for billions.
+const WORK_MAX: usize = 8 * 1024 * 1024;
+/// The memory of a value, without its text.
+const VALUE_BYTES: usize = 64;
 /// The way for what a configuration does not tell.
 const FROM_STATE: &str = "import the output of `terraform show -json`";
 /// Blocks and members that are not kept here.
@@ -130,19 +126,7 @@ pub(super) fn tables(state: &Value) -> FoundTables {
 struct Resource {
     kind: String,
     label: String,
-    /// Its place among those that the block makes; null for the only one.
-    key: Value,
     values: Map<String, Value>,
-}
-
-impl Resource {
-    /// Returns the label with the key: `orders["eu"]`.
-    fn label(&self) -> String {
-        match &self.key {
-            Value::Null => self.label.clone(),
-            key => format!("{}[{key}]", self.label),
-        }
-    }
 }
 
 fn resource_of(resource: &Value, values: Option<&Value>) -> Option<Resource> {
@@ -151,7 +135,6 @@ fn resource_of(resource: &Value, values: Option<&Value>) -> Option<Resource> {
     ([TABLE, ITEM].contains(&kind.as_str())).then_some(())?;
     Some(Resource {
         label: word("name").unwrap_or_else(|| kind.clone()),
-        key: Value::Null,
         values: values?.as_object()?.clone(),
         kind,
     })
@@ -170,21 +153,17 @@ fn read_resources(resources: Vec<Resource>) -> FoundTables {
         .into_iter()
         .partition(|resource| resource.kind == TABLE);
     let mut found = found(tables.into_iter().map(|resource| {
-        let label = resource.label();
-        let table = table(&label, &resource.values);
-        (label, table)
+        let table = table(&resource.label, &resource.values);
+        (resource.label, table)
     }));
     for item in items {
         if let Err(why) = add_item(&mut found.tables, &item.values) {
-            let fault = format!("{ITEM}.{}: {why}", item.label());
+            let fault = format!("{ITEM}.{}: {why}", item.label);
             found.faults.push(fault);
         }
     }
     found
 }
-
-/// A key of `for_each` or `count`, and the values of its body.
-type RepeatedValues = (Value, Map<String, Value>);
 
 fn add_item(tables: &mut [TableDefinition], values: &Map<String, Value>) -> Result<(), String> {
     let name = values.get("table_name").and_then(Value::as_str);
@@ -361,59 +340,37 @@ pub(super) fn read_source(
 ) -> Result<Definitions, DefinitionError> {
     let malformed = |why: String| DefinitionError::Malformed(DefinitionForm::TerraformSource, why);
     if text.len() > SOURCE_BYTES_MAX {
-        return Err(malformed(
-            "it is longer than 1 MB; import `terraform show -json`".to_owned(),
-        ));
+        return Err(malformed(format!("it is longer than 1 MB; {FROM_STATE}")));
     }
     let body = hcl::parse(text).map_err(|error| malformed(error.to_string()))?;
-    let (mut faults, mut skipped) = (Vec::new(), Vec::new());
-    let mut resources = Vec::new();
-    let mut named = Map::new();
-    let mut scope = Scope::new(&body, parameters);
-    for wanted in [TABLE, ITEM] {
-        scope.declare(TABLE, &named.into());
-        for block in body.blocks() {
-            let label = |at: usize| block.labels().get(at).map_or("", |label| label.as_str());
-            let label = match block.identifier() {
-                "resource" if label(0) == wanted => label(1),
-                "module" if wanted == TABLE => {
-                    faults.push(format!("{}: a module; {FROM_STATE}", label(0)));
-                    continue;
-                }
-                _ => continue,
-            };
-            match scope.resources(block.body(), wanted, label) {
-                Ok(made) if made.is_empty() => {
-                    skipped.push(format!("{label}: its count or for_each makes none"));
-                }
-                Ok(made) => resources.extend(made),
-                Err(why) => faults.push(format!("{label}: {why}")),
-            }
+    let mut scope = Scope {
+        body: &body,
+        parameters,
+        work_left: WORK_MAX,
+    };
+    let (mut faults, mut resources) = (Vec::new(), Vec::new());
+    for block in body.blocks() {
+        let [kind, name] = [0, 1].map(|at| label(block, at));
+        match block.identifier() {
+            "resource" if [TABLE, ITEM].contains(&kind) => match scope.values(block.body()) {
+                Ok(values) => resources.push(Resource {
+                    kind: kind.to_owned(),
+                    label: name.to_owned(),
+                    values,
+                }),
+                Err(why) => faults.push(format!("{name}: {why}")),
+            },
+            "module" => faults.push(format!("{kind}: a module; {FROM_STATE}")),
+            _ => {}
         }
-        named = names(&resources);
     }
     let mut found = read_resources(resources);
     found.faults.extend(faults);
-    found.skipped = skipped;
     Ok(found.of_form(DefinitionForm::TerraformSource))
 }
 
-/// Returns what an item names its table by: `aws_dynamodb_table.orders.name`, and
-/// `aws_dynamodb_table.orders["eu"].name` of a repeated one.
-fn names(tables: &[Resource]) -> Map<String, Value> {
-    let mut all = Map::new();
-    for table in tables {
-        let own = |name: &str| table.values.get(name);
-        let names = json!({ "name": own("name"), "id": own("name"), "hash_key": own("hash_key"), "range_key": own("range_key") });
-        match (&table.key, all.entry(&table.label).or_insert(Value::Null)) {
-            (Value::String(key), Value::Object(same)) => drop(same.insert(key.clone(), names)),
-            (Value::String(key), none) => *none = json!({ key: names }),
-            (Value::Number(_), Value::Array(same)) => same.push(names),
-            (Value::Number(_), none) => *none = json!([names]),
-            (_, none) => *none = names,
-        }
-    }
-    all
+fn label(block: &Block, at: usize) -> &str {
+    block.labels().get(at).map_or("", |label| label.as_str())
 }
 
 fn attribute<'b>(body: &'b Body, name: &str) -> Option<&'b Expression> {
@@ -422,161 +379,140 @@ fn attribute<'b>(body: &'b Body, name: &str) -> Option<&'b Expression> {
     found.map(hcl::Attribute::expr)
 }
 
-/// Returns a context with the functions of lists and of items.
-fn functions() -> Context<'static> {
-    let all: [(&str, Func); 2] = [
-        ("toset", |args| {
-            let list = args.first().cloned();
-            list.ok_or_else(|| "it has no list".to_owned())
-        }),
-        ("jsonencode", |args| {
-            let text = serde_json::to_string(&args.first()).unwrap_or_default();
-            Ok(text.into())
-        }),
-    ];
-    let mut context = Context::new();
-    for (name, function) in all {
-        let one = FuncDef::builder().param(ParamType::Any);
-        context.declare_func(name, one.build(function));
-    }
-    context
-}
-
-/// The values that the expressions of a configuration can use.
-struct Scope {
-    context: Context<'static>,
-    /// The bytes of their JSON, by name.
-    sizes: HashMap<String, usize>,
-    /// The rest of [`ELEMENTS_MAX`].
-    elements_left: usize,
+/// The values that a configuration says by literals and by references to what it declares.
+struct Scope<'b> {
+    body: &'b Body,
+    parameters: &'b Parameters,
     /// The rest of [`WORK_MAX`].
     work_left: usize,
-    /// True if an expression was refused as it takes more.
-    is_short: bool,
 }
 
-impl Scope {
-    /// Returns a scope with the variables and locals that are known.
-    fn new(body: &Body, parameters: &Parameters) -> Self {
-        let mut scope = Self {
-            context: functions(),
-            sizes: HashMap::new(),
-            elements_left: ELEMENTS_MAX,
-            work_left: WORK_MAX,
-            is_short: false,
-        };
-        scope.declare("terraform", &json!({ "workspace": "default" }));
-        let variables = scope.variables(body, parameters);
-        scope.declare("var", &variables.into());
-        // A local may need others, in any order.
-        let mut locals = Map::new();
-        for _ in 0..LOCAL_ROUNDS_MAX {
-            scope.declare("local", &locals.clone().into());
-            let before = locals.len();
-            let blocks = body.blocks().filter(|block| block.identifier() == "locals");
-            for local in blocks.flat_map(|block| block.body().attributes()) {
-                if !locals.contains_key(local.key())
-                    && let Ok(value) = scope.evaluate(local.expr())
-                {
-                    locals.insert(local.key().to_owned(), value);
+impl Scope<'_> {
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        self.work_left = self.work_left.saturating_sub(bytes);
+        match self.work_left {
+            0 => Err("its values take too much memory".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn value(&mut self, expression: &Expression, depth: usize) -> Result<Value, String> {
+        self.spend(VALUE_BYTES)?;
+        let depth = depth
+            .checked_sub(1)
+            .ok_or("its references are nested too deeply")?;
+        match expression {
+            Expression::Null => Ok(Value::Null),
+            Expression::Bool(is) => Ok((*is).into()),
+            Expression::Number(number) => {
+                serde_json::to_value(number).map_err(|error| error.to_string())
+            }
+            Expression::String(text) => {
+                self.spend(text.len())?;
+                Ok(text.as_str().into())
+            }
+            Expression::Parenthesis(inner) => self.value(inner, depth),
+            Expression::Array(list) => list.iter().map(|one| self.value(one, depth)).collect(),
+            Expression::Object(members) => {
+                let mut out = Map::new();
+                for (key, value) in members {
+                    let key = match key {
+                        ObjectKey::Expression(key) => text_of(&self.value(key, depth)?)?,
+                        other => other.to_string(),
+                    };
+                    out.insert(key, self.value(value, depth)?);
                 }
+                Ok(out.into())
             }
-            if locals.len() == before {
-                break;
+            Expression::TemplateExpr(template) => self.template(template, depth),
+            Expression::Traversal(traversal) => self.reference(traversal, depth),
+            Expression::FuncCall(call) if call.name.name.as_str() == "jsonencode" => {
+                let [argument] = &call.args[..] else {
+                    return Err("jsonencode has one argument".to_owned());
+                };
+                let text = self.value(argument, depth)?.to_string();
+                self.spend(text.len())?;
+                Ok(text.into())
             }
+            _ => Err("an expression or a function".to_owned()),
         }
-        scope
     }
 
-    /// Returns the variables that have a default or are given, as in `terraform.tfvars`.
-    fn variables(&mut self, body: &Body, parameters: &Parameters) -> Map<String, Value> {
-        let as_text = |(name, text): (&String, &String)| (name.clone(), text.as_str().into());
-        let mut out: Map<String, Value> = parameters.iter().map(as_text).collect();
-        for block in body
-            .blocks()
-            .filter(|block| block.identifier() == "variable")
-        {
-            let Some(name) = block.labels().first().map(|label| label.as_str()) else {
-                continue;
-            };
-            let kind = attribute(block.body(), "type").map(ToString::to_string);
-            let expression = match parameters.get(name) {
-                Some(text) => {
-                    let is_text =
-                        kind.map_or(!text.starts_with(['[', '{']), |kind| kind == "string");
-                    text.parse().ok().filter(|_| !is_text)
+    /// Returns a text with the values of its `${…}`; one that is nothing else is the value itself.
+    fn template(&mut self, template: &TemplateExpr, depth: usize) -> Result<Value, String> {
+        self.spend(template.to_string().len())?;
+        let template = Template::from_expr(template).map_err(|error| error.to_string())?;
+        if let [Element::Interpolation(only)] = template.elements() {
+            return self.value(&only.expr, depth);
+        }
+        let mut out = String::new();
+        for element in template.elements() {
+            match element {
+                Element::Literal(text) => out += text,
+                Element::Interpolation(part) => out += &text_of(&self.value(&part.expr, depth)?)?,
+                Element::Directive(_) => return Err("an expression in a text".to_owned()),
+            }
+        }
+        Ok(out.into())
+    }
+
+    /// Returns what a variable, a local or a table's attribute is declared as, or a member of it.
+    fn reference(&mut self, traversal: &Traversal, depth: usize) -> Result<Value, String> {
+        let mut path = match &traversal.expr {
+            Expression::Variable(root) => vec![root.to_string()],
+            _ => return Err("an expression".to_owned()),
+        };
+        for operator in &traversal.operators {
+            path.push(match operator {
+                TraversalOperator::GetAttr(name) => name.to_string(),
+                TraversalOperator::Index(at) => text_of(&self.value(at, depth)?)?,
+                TraversalOperator::LegacyIndex(at) => at.to_string(),
+                _ => return Err("an expression".to_owned()),
+            });
+        }
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let body = self.body;
+        let mut blocks = body.blocks();
+        let (declared, members) = match path[..] {
+            ["var", name, ref members @ ..] => {
+                if let Some(given) = self.parameters.get(name) {
+                    self.spend(given.len())?;
+                    return Ok(given.as_str().into());
                 }
-                None => attribute(body, name)
-                    .or_else(|| attribute(block.body(), "default"))
-                    .cloned(),
-            };
-            let value = expression.and_then(|expression| self.evaluate(&expression).ok());
-            out.extend(value.map(|value| (name.to_owned(), value)));
-        }
-        out
-    }
-
-    fn evaluate(&mut self, expression: &Expression) -> Result<Value, String> {
-        self.spend(&hcl::format::to_string(expression).unwrap_or_default())?;
-        let value = expression
-            .evaluate(&self.context)
-            .map_err(|error| error.kind().to_string())?;
-        serde_json::to_value(value).map_err(|error| error.to_string())
-    }
-
-    /// Takes the memory that an expression needs at most, before it is evaluated: each name in it
-    /// stands for a copy of all its values.
-    fn spend(&mut self, source: &str) -> Result<(), String> {
-        let is_text = source.starts_with(['"', '<']) && !source.contains(['$', '%']);
-        let (mut work, mut factor) = (source.len(), VALUE_FACTOR);
-        for word in source.split(|at: char| !at.is_alphanumeric() && !"_-".contains(at)) {
-            match word {
-                _ if is_text => break,
-                // A round for each value.
-                "for" => factor = factor.saturating_mul(work),
-                // An escape has up to six bytes.
-                "jsonencode" => factor = factor.saturating_mul(6),
-                name => work += self.sizes.get(name).copied().unwrap_or_default(),
+                let mut of_name = blocks
+                    .filter(|block| block.identifier() == "variable" && label(block, 0) == name);
+                // Outside of a block stand the values of `.tfvars`.
+                let value = attribute(body, name);
+                let default = || of_name.find_map(|block| attribute(block.body(), "default"));
+                (value.or_else(default), members)
             }
-        }
-        let left = self.work_left.checked_sub(work.saturating_mul(factor));
-        self.is_short |= left.is_none();
-        self.work_left = left.ok_or("it takes too much memory")?;
-        Ok(())
-    }
-
-    /// Returns the resources of a block: one, or those that its `count` or `for_each` makes.
-    fn resources(&mut self, body: &Body, kind: &str, label: &str) -> Result<Vec<Resource>, String> {
-        let repeat = |name| Some((name, attribute(body, name)?));
-        let made = match repeat("count").or_else(|| repeat("for_each")) {
-            None => vec![(Value::Null, self.values(body)?)],
-            Some((name, repeat)) => {
-                let iterator = if name == "count" { name } else { "each" };
-                self.repeated(name, repeat, iterator, body)?
+            ["local", name, ref members @ ..] => {
+                let mut locals = blocks.filter(|block| block.identifier() == "locals");
+                let value = locals.find_map(|block| attribute(block.body(), name));
+                (value, members)
             }
+            [TABLE, name, member] => {
+                let table =
+                    blocks.find(|block| [label(block, 0), label(block, 1)] == [TABLE, name]);
+                let member = if member == "id" { "name" } else { member };
+                (
+                    table.and_then(|table| attribute(table.body(), member)),
+                    &[][..],
+                )
+            }
+            ["terraform", "workspace"] => return Ok("default".into()),
+            _ => (None, &[][..]),
         };
-        let resource = |(key, values)| Resource {
-            kind: kind.to_owned(),
-            label: label.to_owned(),
-            key,
-            values,
-        };
-        Ok(made.into_iter().map(resource).collect())
-    }
-
-    fn declare(&mut self, name: &str, value: &Value) {
-        let size = value.to_string().len();
-        self.sizes.insert(name.to_owned(), size);
-        let value = hcl::to_value(value).unwrap_or_default();
-        self.context.declare_var(Identifier::sanitized(name), value);
+        let unknown = || format!("no value for {}", path.join("."));
+        let value = self.value(declared.ok_or_else(unknown)?, depth)?;
+        let pointer: String = members.iter().map(|name| format!("/{name}")).collect();
+        value.pointer(&pointer).cloned().ok_or_else(unknown)
     }
 
     fn known(&mut self, name: &str, expression: &Expression) -> Result<Value, String> {
-        self.evaluate(expression).map_err(|why| {
+        self.value(expression, DEPTH_MAX).map_err(|why| {
             let source = hcl::format::to_string(expression).unwrap_or_default();
-            let more = if self.is_short {
-                "values before it take too much memory; "
-            } else if why.starts_with("no such key") {
+            let more = if why.starts_with("no value") {
                 "import the files of its variables with it (*.tf, *.tfvars), give --parameter VARIABLE=VALUE; "
             } else {
                 ""
@@ -588,61 +524,16 @@ impl Scope {
         })
     }
 
-    /// Evaluates a body for each element of a list or map, or as often as a number says. Returns
-    /// the keys with the values.
-    fn repeated(
-        &mut self,
-        name: &str,
-        repeat: &Expression,
-        iterator: &str,
-        body: &Body,
-    ) -> Result<Vec<RepeatedValues>, String> {
-        let elements: Vec<(Value, Value)> = match self.known(name, repeat)? {
-            Value::Object(map) => map
-                .into_iter()
-                .map(|(key, value)| (key.into(), value))
-                .collect(),
-            // The key of a set's element is the element.
-            Value::Array(list) => list
-                .into_iter()
-                .enumerate()
-                .map(|(at, value)| match value {
-                    Value::String(_) => (value.clone(), value),
-                    value => (at.into(), value),
-                })
-                .collect(),
-            count => {
-                let count = whole(&count)
-                    .as_u64()
-                    .ok_or_else(|| format!("its {name} is {count}"))?;
-                (0..count)
-                    .take(ELEMENTS_MAX + 1)
-                    .map(|at| (at.into(), at.into()))
-                    .collect()
-            }
-        };
-        self.elements_left = self
-            .elements_left
-            .checked_sub(elements.len())
-            .ok_or_else(|| format!("{name} makes more than {ELEMENTS_MAX} resources"))?;
-        let mut made = Vec::new();
-        for (key, value) in elements {
-            self.declare(
-                iterator,
-                &json!({ "key": key, "value": value, "index": key }),
-            );
-            made.push((key, self.values(body)?));
-        }
-        Ok(made)
-    }
-
-    /// Evaluates a resource's attributes and blocks.
+    /// Returns the values of a resource's attributes and blocks.
     fn values(&mut self, body: &Body) -> Result<Map<String, Value>, String> {
         /// Members that make no difference to what a table is.
         const OPTIONAL: [&str; 5] = ["tags", "depends_on", "provider", "kms_key_arn", "tags_all"];
         let mut out = Map::new();
         for attribute in body.attributes() {
             let name = attribute.key();
+            if ["count", "for_each"].contains(&name) {
+                return Err(format!("it has {name}; {FROM_STATE}"));
+            }
             match self.known(name, attribute.expr()) {
                 Ok(value) => {
                     out.insert(name.to_owned(), value);
@@ -667,5 +558,14 @@ impl Scope {
             }
         }
         Ok(out)
+    }
+}
+
+/// Returns a value as it stands in a text or as a key.
+fn text_of(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        _ => Err("a value in a text is none".to_owned()),
     }
 }
