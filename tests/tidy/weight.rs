@@ -8,7 +8,7 @@ use super::{Finding, Source, report, rust_sources};
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 194),
-    ("codec", 391),
+    ("codec", 390),
     ("database", 310),
     ("engine", 509),
     ("expr", 176),

@@ -130,15 +130,16 @@ impl Variables<'_> {
 
     /// Returns the first of a variable's alternatives that is known: `opt:stage, 'dev'`.
     fn variable(&self, inner: &str, budget: usize) -> Option<Value> {
-        let given = |name: &str| self.parameters.get(name).map(|given| given.as_str().into());
-        given(inner).or_else(|| {
-            let mut alternatives = inner.split(',').map(str::trim);
-            alternatives.find_map(|one| self.alternative(inner, one, budget))
-        })
+        let mut alternatives = inner.split(',').map(str::trim);
+        self.given(inner)
+            .or_else(|| alternatives.find_map(|one| self.alternative(one, budget)))
     }
 
-    fn alternative(&self, inner: &str, alternative: &str, budget: usize) -> Option<Value> {
-        let given = |name: &str| self.parameters.get(name).map(|given| given.as_str().into());
+    fn given(&self, name: &str) -> Option<Value> {
+        self.parameters.get(name).map(|given| given.as_str().into())
+    }
+
+    fn alternative(&self, alternative: &str, budget: usize) -> Option<Value> {
         let quoted = |quote: char| alternative.strip_prefix(quote)?.strip_suffix(quote);
         if let Some(literal) = quoted('\'').or_else(|| quoted('"')) {
             return Some(literal.into());
@@ -147,28 +148,15 @@ impl Variables<'_> {
             let value: Value = serde_json::from_str(alternative).ok()?;
             return (value.is_number() || value.is_boolean()).then_some(value);
         };
-        given(alternative).or_else(|| match (source, name) {
-            ("self", path) => {
-                let mut names = path.split('.');
+        self.given(alternative).or_else(|| match source {
+            "self" => {
+                let mut names = name.split('.');
                 match names.try_fold(self.service, |value, name| value.get(name))? {
                     Value::String(text) => Some(self.replace(text, budget)),
                     other => Some(other.clone()),
                 }
             }
-            ("sls" | "opt", "stage") => given("stage").or_else(|| {
-                // With an alternative that one counts; else the framework's own default.
-                let own = self.service["provider"].get("stage").filter(|own| {
-                    let own = own.to_string();
-                    !own.contains("stage}") && !own.contains("opt:stage")
-                });
-                match own {
-                    Some(own) if source == "sls" => Some(own.clone()),
-                    _ => (source == "sls" || !inner.contains(',')).then(|| "dev".into()),
-                }
-            }),
-            ("opt" | "env" | "param", name) => given(name),
-            ("aws", "region") => Some("us-east-1".into()),
-            ("aws", "accountId") => Some("000000000000".into()),
+            "opt" | "env" | "param" => self.given(name),
             _ => None,
         })
     }
