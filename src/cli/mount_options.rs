@@ -21,108 +21,95 @@ use crate::store::Durability;
 /// A function that applies a word's value.
 type OptionSetter = fn(&mut ParsedOptions, &str) -> Result<(), String>;
 
-/// A word, or `word=` if it takes a value.
-struct OptionSpec {
-    name: &'static str,
-    /// The help text.
-    help: &'static str,
-    set: OptionSetter,
-}
+/// A word, or `word=` if it takes a value; its help text; its function.
+type OptionRow = (&'static str, &'static str, OptionSetter);
 
 /// Our own words, in the order of the help text.
-const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "ro",
-        help: "read-only",
-        set: |o, _| set_some(&mut o.read_only, true),
-    },
-    OptionSpec {
-        name: "rw",
-        help: "writable (the default, except with --remote)",
-        set: |o, _| set_some(&mut o.read_only, false),
-    },
-    OptionSpec {
-        name: "pretty",
-        help: "show items indented, one attribute a line",
-        set: |o, _| set(&mut o.view.pretty, true),
-    },
-    OptionSpec {
-        name: "keys=",
-        help: "keys=strict: EINVAL if a key in the body differs from the path's;\nkeys=path: the path's key is used, with a warning (the default)",
-        set: |o, value| choice(&mut o.view.strict_keys, value, ["path", "strict"]),
-    },
-    OptionSpec {
-        name: "show=",
-        help: "show=all: ls also shows describe.json, ctl, .ddb/ and similar files;\nshow=data: only files that belong in a backup (the default)",
-        set: |o, value| choice(&mut o.view.show_all, value, ["data", "all"]),
-    },
-    OptionSpec {
-        name: "lww",
-        help: "the last writer wins: no ESTALE for an item that changed since it was read",
-        set: |o, _| set(&mut o.view.last_writer_wins, true),
-    },
-    OptionSpec {
-        name: "allow_drop",
-        help: "rm -r of a table, and rmdir of a table with items, delete the table",
-        set: |o, _| set(&mut o.view.allow_drop, true),
-    },
-    OptionSpec {
-        name: "restore",
-        help: "accept and discard writes to derived files (gsi/, lsi/, stats.json, …), so that any program can restore a copy of a table",
-        set: |o, _| set(&mut o.view.restore, true),
-    },
-    OptionSpec {
-        name: "keep_text",
-        help: "an item's file reads back as it was written, byte for byte, until the item changes; for the newest 64 MiB of texts, until the mount ends",
-        set: |o, _| set(&mut o.view.keep_text, true),
-    },
-    OptionSpec {
-        name: "writeback",
-        help: "with --remote: a write returns before the service has it, and is sent in a batch with others; fsync and unmount wait, a failure is in errors/last",
-        set: |o, _| set(&mut o.view.writeback, true),
-    },
-    OptionSpec {
-        name: "durability=",
-        help: "durability=power: a write survives kill -9 and a power cut (the default);\ndurability=kill: it survives kill -9; a power cut may lose the last half second",
-        set: |o, value| args::durability(value).map(|durability| o.durability = Some(durability)),
-    },
-    OptionSpec {
-        name: "noxattr",
-        help: "no extended attributes, and no requests for them",
-        set: |o, _| set(&mut o.no_xattr, true),
-    },
-    OptionSpec {
-        name: "nokeep",
-        help: "the kernel caches nothing; every stat is a request",
-        set: |o, _| set(&mut o.no_keep, true),
-    },
-    OptionSpec {
-        name: "nonempty",
-        help: "the mountpoint may have files, which are hidden while it is mounted",
-        set: |o, _| set(&mut o.nonempty, true),
-    },
-    OptionSpec {
-        name: "allow_other",
-        help: "other users have access, by the permission bits; unless you are root, /etc/fuse.conf must have user_allow_other",
-        set: |o, _| {
+const OPTIONS: &[OptionRow] = &[
+    ("ro", "read-only", |o, _| set_some(&mut o.read_only, true)),
+    (
+        "rw",
+        "writable (the default, except with --remote)",
+        |o, _| set_some(&mut o.read_only, false),
+    ),
+    (
+        "pretty",
+        "show items indented, one attribute a line",
+        |o, _| set(&mut o.view.pretty, true),
+    ),
+    (
+        "keys=",
+        "keys=strict: EINVAL if a key in the body differs from the path's;\nkeys=path: the path's key is used, with a warning (the default)",
+        |o, value| choice(&mut o.view.strict_keys, value, ["path", "strict"]),
+    ),
+    (
+        "show=",
+        "show=all: ls also shows describe.json, ctl, .ddb/ and similar files;\nshow=data: only files that belong in a backup (the default)",
+        |o, value| choice(&mut o.view.show_all, value, ["data", "all"]),
+    ),
+    (
+        "lww",
+        "the last writer wins: no ESTALE for an item that changed since it was read",
+        |o, _| set(&mut o.view.last_writer_wins, true),
+    ),
+    (
+        "allow_drop",
+        "rm -r of a table, and rmdir of a table with items, delete the table",
+        |o, _| set(&mut o.view.allow_drop, true),
+    ),
+    (
+        "restore",
+        "accept and discard writes to derived files (gsi/, lsi/, stats.json, …), so that any program can restore a copy of a table",
+        |o, _| set(&mut o.view.restore, true),
+    ),
+    (
+        "keep_text",
+        "an item's file reads back as it was written, byte for byte, until the item changes; for the newest 64 MiB of texts, until the mount ends",
+        |o, _| set(&mut o.view.keep_text, true),
+    ),
+    (
+        "writeback",
+        "with --remote: a write returns before the service has it, and is sent in a batch with others; fsync and unmount wait, a failure is in errors/last",
+        |o, _| set(&mut o.view.writeback, true),
+    ),
+    (
+        "durability=",
+        "durability=power: a write survives kill -9 and a power cut (the default);\ndurability=kill: it survives kill -9; a power cut may lose the last half second",
+        |o, value| args::durability(value).map(|durability| o.durability = Some(durability)),
+    ),
+    (
+        "noxattr",
+        "no extended attributes, and no requests for them",
+        |o, _| set(&mut o.no_xattr, true),
+    ),
+    (
+        "nokeep",
+        "the kernel caches nothing; every stat is a request",
+        |o, _| set(&mut o.no_keep, true),
+    ),
+    (
+        "nonempty",
+        "the mountpoint may have files, which are hidden while it is mounted",
+        |o, _| set(&mut o.nonempty, true),
+    ),
+    (
+        "allow_other",
+        "other users have access, by the permission bits; unless you are root, /etc/fuse.conf must have user_allow_other",
+        |o, _| {
             o.view.allow_other = true;
             set(&mut o.allow_other, true)
         },
-    },
-    OptionSpec {
-        name: "uid=",
-        help: "owner of all files, a number",
-        set: |o, value| number(&mut o.uid, value),
-    },
-    OptionSpec {
-        name: "gid=",
-        help: "group of all files, a number",
-        set: |o, value| number(&mut o.gid, value),
-    },
-    OptionSpec {
-        name: "umask=",
-        help: "permission bits that no file has, octal (default 022)",
-        set: |o, value| {
+    ),
+    ("uid=", "owner of all files, a number", |o, value| {
+        number(&mut o.uid, value)
+    }),
+    ("gid=", "group of all files, a number", |o, value| {
+        number(&mut o.gid, value)
+    }),
+    (
+        "umask=",
+        "permission bits that no file has, octal (default 022)",
+        |o, value| {
             let bits = u16::from_str_radix(value, 8)
                 .ok()
                 .filter(|bits| *bits <= 0o777);
@@ -130,20 +117,20 @@ const OPTIONS: &[OptionSpec] = &[
                 Some(bits.ok_or_else(|| "takes octal permission bits, such as 077".to_owned())?);
             Ok(())
         },
-    },
-    OptionSpec {
-        name: "http=",
-        help: "http=127.0.0.1:8000: serve the DynamoDB API too, as with --http",
-        set: |o, value| {
+    ),
+    (
+        "http=",
+        "http=127.0.0.1:8000: serve the DynamoDB API too, as with --http",
+        |o, value| {
             o.http = Some(value.to_owned());
             Ok(())
         },
-    },
-    OptionSpec {
-        name: "http_allow_users",
-        help: "the API serves processes of every user, as with --http-allow-users",
-        set: |o, _| set(&mut o.http_allow_users, true),
-    },
+    ),
+    (
+        "http_allow_users",
+        "the API serves processes of every user, as with --http-allow-users",
+        |o, _| set(&mut o.http_allow_users, true),
+    ),
 ];
 
 /// The words that mount(8) and fstab(5) pass to every helper. They have no effect: set-id bits,
@@ -191,19 +178,18 @@ impl ParsedOptions {
 
     fn set(&mut self, word: &str) -> Result<(), String> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        let takes_value = |known: &OptionSpec| known.name.strip_suffix('=') == Some(name);
-        if let Some(known) = OPTIONS
-            .iter()
-            .find(|known| known.name == word || takes_value(known))
+        let takes_value = |known: &str| known.strip_suffix('=') == Some(name);
+        let mut rows = OPTIONS.iter();
+        if let Some((known, help, apply)) =
+            rows.find(|(known, ..)| *known == word || takes_value(known))
         {
             if takes_value(known) && value.is_empty() {
                 return Err(format!(
                     "the mount option {name} takes a value: {}",
-                    known.help.replace('\n', " ")
+                    help.replace('\n', " ")
                 ));
             }
-            return (known.set)(self, value)
-                .map_err(|why| format!("the mount option {name} {why}"));
+            return apply(self, value).map_err(|why| format!("the mount option {name} {why}"));
         }
         if KERNEL_OPTIONS.split(' ').any(|known| known == word)
             || FOREIGN_PREFIXES
@@ -254,7 +240,7 @@ impl ParsedOptions {
 fn unknown(word: &str) -> String {
     let words: Vec<&str> = OPTIONS
         .iter()
-        .map(|known| known.name)
+        .map(|(name, ..)| *name)
         .chain(KERNEL_OPTIONS.split(' '))
         .collect();
     let hint = nearest(word, words)
@@ -294,14 +280,14 @@ fn number(value_out: &mut Option<u32>, value: &str) -> Result<(), String> {
 /// Returns the help on `-o` for `ddbfs mount --help`.
 pub fn help() -> String {
     let mut text = String::from("Mount options (-o OPT,OPT…):\n");
-    for known in OPTIONS {
-        let mut head = known.name;
+    for (name, help, _) in OPTIONS {
+        let mut head = *name;
         // A name that fills its column has a line of its own.
         if head.len() > 12 {
             let _ = writeln!(text, "  {head}");
             head = "";
         }
-        for line in known.help.lines().flat_map(wrapped) {
+        for line in help.lines().flat_map(wrapped) {
             // Writing to a string does not fail.
             let _ = writeln!(text, "  {head:<12} {line}");
             head = "";
@@ -568,12 +554,10 @@ mod tests {
     #[test]
     fn the_help_text_names_every_word() {
         let text = help();
-        for known in OPTIONS {
+        for (name, ..) in OPTIONS {
             assert!(
-                text.contains(&format!("\n  {} ", known.name))
-                    || text.contains(&format!("\n  {}\n", known.name)),
-                "{}",
-                known.name
+                text.contains(&format!("\n  {name} ")) || text.contains(&format!("\n  {name}\n")),
+                "{name}"
             );
         }
     }
