@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use indicatif::HumanCount;
+
 use crate::codec::count::noun;
 
 pub const WIDTH: f64 = 1120.0;
@@ -104,14 +106,12 @@ impl Canvas {
         let size = format!("width=\"{WIDTH}\" height=\"{height:.0}\"");
         let mut style = format!("text{{font-size:13px;font-family:{FONT}}}");
         for face in &FACES {
-            let (bold, mono) = (
-                if face.is_bold {
-                    ";font-weight:bold"
-                } else {
-                    ""
-                },
-                if face.is_mono { MONO } else { "" },
-            );
+            let bold = if face.is_bold {
+                ";font-weight:bold"
+            } else {
+                ""
+            };
+            let mono = if face.is_mono { MONO } else { "" };
             let _ = write!(
                 style,
                 ".{}{{font-size:{}px{bold}{mono}}}",
@@ -144,44 +144,25 @@ pub struct Face {
 
 /// The faces by class; text without one of these classes is 13 pixels high.
 pub const FACES: [Face; 5] = [
-    Face {
-        class: "big",
-        size: 22.0,
-        is_bold: true,
-        is_mono: false,
-    },
-    Face {
-        class: "lane",
-        size: 15.0,
-        is_bold: true,
-        is_mono: false,
-    },
-    Face {
-        class: "small",
-        size: 11.0,
-        is_bold: false,
-        is_mono: false,
-    },
-    Face {
-        class: "mono",
-        size: 12.0,
-        is_bold: false,
-        is_mono: true,
-    },
-    Face {
-        class: "rank",
-        size: 10.0,
-        is_bold: true,
-        is_mono: false,
-    },
+    Face::new("big", 22.0, true, false),
+    Face::new("lane", 15.0, true, false),
+    Face::new("small", 11.0, false, false),
+    Face::new("mono", 12.0, false, true),
+    Face::new("rank", 10.0, true, false),
 ];
 
-const BODY: Face = Face {
-    class: "",
-    size: 13.0,
-    is_bold: false,
-    is_mono: false,
-};
+const BODY: Face = Face::new("", 13.0, false, false);
+
+impl Face {
+    const fn new(class: &'static str, size: f64, is_bold: bool, is_mono: bool) -> Self {
+        Self {
+            class,
+            size,
+            is_bold,
+            is_mono,
+        }
+    }
+}
 
 /// Returns the face of a text with these classes.
 #[must_use]
@@ -343,19 +324,7 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
 /// Returns `1,234,567`.
 #[must_use]
 pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let comma = |place: usize| {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            ","
-        } else {
-            ""
-        }
-    };
-    digits
-        .char_indices()
-        .fold(String::new(), |out, (place, digit)| {
-            out + comma(place) + digit.encode_utf8(&mut [0; 4])
-        })
+    HumanCount(count).to_string()
 }
 
 #[cfg(test)]
