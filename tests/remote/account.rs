@@ -19,6 +19,17 @@ const PATHS: &str = include_str!("../../docs/paths.md");
 /// What every transaction of the mount asks leave for.
 const OF_TRANSACTIONS: [&str; 2] = ["PutItem", "DeleteItem"];
 
+/// What DynamoDB does with the key in the name of one who reads or writes items, and of one who makes a table with it
+/// ("Using IAM policies and key policies", developer guide).
+const KMS_OF_ITEMS: [&str; 1] = ["Decrypt"];
+const KMS_OF_TABLES: [&str; 5] = [
+    "CreateGrant",
+    "DescribeKey",
+    "Encrypt",
+    "GenerateDataKey*",
+    "ReEncrypt*",
+];
+
 /// A server with `Orders`, its indexes and its stream, and the proxy before it.
 fn orders() -> (RunningServer, Proxy) {
     let server = server();
@@ -71,13 +82,23 @@ fn asked(proxy: &Proxy) -> BTreeSet<String> {
 
 /// `dynamodb:X` in a text.
 fn actions(text: &str) -> BTreeSet<String> {
-    let names = text.split("dynamodb:").skip(1);
+    actions_of("dynamodb:", text)
+}
+
+fn actions_of(service: &str, text: &str) -> BTreeSet<String> {
     let name = |rest: &str| {
         rest.chars()
-            .take_while(char::is_ascii_alphabetic)
+            .take_while(|letter| letter.is_ascii_alphabetic() || *letter == '*')
             .collect::<String>()
     };
-    names.map(name).filter(|name| !name.is_empty()).collect()
+    let names = text.split(service).skip(1).map(name);
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// The text of a section of the page.
+fn section(heading: &str) -> &'static str {
+    let text = ACCOUNT.split(&format!("\n## {heading}\n")).nth(1).unwrap();
+    text.split("\n## ").next().unwrap()
 }
 
 #[test]
@@ -169,14 +190,7 @@ fn the_policies_allow_what_is_asked_for_and_no_more() {
     let mut writing = asked(&proxy);
     assert!(writing.remove("TransactWriteItems"), "{told}");
     writing.extend(OF_TRANSACTIONS.map(str::to_owned));
-    let section = ACCOUNT
-        .split("\n## Write\n")
-        .nth(1)
-        .unwrap()
-        .split("\n## ")
-        .next()
-        .unwrap();
-    let allowed = actions(section);
+    let allowed = actions(section("Write"));
     assert_eq!(
         writing
             .difference(&reading)
@@ -186,6 +200,60 @@ fn the_policies_allow_what_is_asked_for_and_no_more() {
         "{told}"
     );
     server.shutdown();
+}
+
+#[test]
+fn the_policy_of_a_pull_allows_what_is_asked_for_and_no_more() {
+    let (server, proxy) = orders();
+    let copy = tempfile::tempdir().unwrap();
+    let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
+    let changed = |id: &str| {
+        let item = json!({ "customer": { "S": "c7" }, "id": { "S": id } });
+        ok(
+            &aws,
+            "PutItem",
+            &json!({ "TableName": "Orders", "Item": item }),
+        );
+    };
+    let run = |args: &[&str]| {
+        let mut command = Command::new(DDBFS);
+        command
+            .args(args)
+            .arg("--data")
+            .arg(copy.path().join("data"));
+        command.env("XDG_STATE_HOME", copy.path().join("state"));
+        let output = command.envs(KEYS).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{args:?} {:?}", texts(&output));
+    };
+    run(&["pull", "Orders", "--from-endpoint", &proxy.url()]);
+    changed("o4");
+    run(&["sync", "Orders"]);
+    changed("o5");
+    run(&["sync", "Orders", "--compare"]);
+    assert_eq!(asked(&proxy), actions(section("A copy for advice")));
+    server.shutdown();
+}
+
+#[test]
+fn the_policy_of_a_key_allows_what_dynamodb_does_with_it() {
+    let statement: Value = serde_json::from_str(&blocks(ACCOUNT, "json")[1]).unwrap();
+    let set = |of: &[&str]| -> BTreeSet<String> { of.iter().map(|&of| of.to_owned()).collect() };
+    assert_eq!(
+        actions_of("kms:", &statement["Action"].to_string()),
+        set(&KMS_OF_ITEMS)
+    );
+    let via = &statement["Condition"]["StringEquals"]["kms:ViaService"];
+    assert_eq!(via, "dynamodb.eu-central-1.amazonaws.com");
+    let told = section("What you need").rsplit("```").next().unwrap();
+    assert_eq!(actions_of("kms:", told), set(&KMS_OF_TABLES));
+    // Who makes a table with the key needs the second set: a write through the mount, and a push.
+    for heading in ["Write", "Push"] {
+        assert!(
+            actions(section(heading)).contains("CreateTable"),
+            "{heading}"
+        );
+    }
+    assert!(!actions(section("A copy for advice")).contains("CreateTable"));
 }
 
 #[test]
@@ -227,11 +295,9 @@ fn the_policy_of_a_push_allows_what_is_asked_for_and_no_more() {
     });
     ok(&service(&to.url(), PATIENT), "CreateTable", &definition);
     run(&push, &["--restart"]);
-    let section = ACCOUNT.split("\n## Push\n").nth(1).unwrap();
-    let section = section.split("\n## ").next().unwrap();
     let mut pushing = asked(&to);
     assert!(pushing.remove("DeleteTable"));
-    assert_eq!(pushing, actions(section));
+    assert_eq!(pushing, actions(section("Push")));
     source.shutdown();
     target.shutdown();
 }
