@@ -2,11 +2,10 @@
 //! of Query and Scan by request, which writes do not touch.
 //!
 //! A read that missed may return with an item that a write has replaced meanwhile; it must not
-//! overwrite the entry of the write. So a read announces its key, a write takes the announcement
-//! away, and only a read with a standing announcement fills the cache.
+//! overwrite the entry of the write. So writes are counted, in a few slots by the digest of the key,
+//! and a read fills the cache only if the count of its slot is still the one of its beginning.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
 use crate::codec::record::{ResultRow, RowSink};
 use crate::database::collect_page;
@@ -17,6 +16,8 @@ use crate::model::clock::Clock;
 
 /// The accounted size of an entry beside its item.
 const ITEM_OVERHEAD_BYTES: usize = 100;
+/// The slots in which writes are counted: one for each value of a byte.
+const WRITE_SLOTS: usize = 256;
 
 /// A table, and the key attributes by name.
 type ItemCacheKey = (TableName, Item);
@@ -25,27 +26,20 @@ type ItemCacheKey = (TableName, Item);
 struct ItemCacheState {
     /// The cached items; `None` is a known absence.
     entries: TtlLruMap<ItemCacheKey, Option<Item>>,
-    /// The reads under way, by a unique number.
-    fills: HashMap<ItemCacheKey, u64>,
-    last_fill: u64,
+    /// The numbers of writes so far.
+    writes: [u64; WRITE_SLOTS],
 }
 
 /// A cache of items by key.
 #[derive(Debug)]
 pub struct ItemCache(Mutex<ItemCacheState>);
 
-/// The announcement of a read that missed.
-#[derive(Debug)]
-pub struct PendingFill {
-    key: ItemCacheKey,
-    number: u64,
-}
-
 /// The result of a lookup.
 #[derive(Debug)]
 pub enum ItemLookup {
     Hit(Option<Item>),
-    Miss(PendingFill),
+    /// The number of writes before the read.
+    Miss(u64),
 }
 
 impl ItemCache {
@@ -53,8 +47,7 @@ impl ItemCache {
         let entries = TtlLruMap::new(bytes_max, ttl_ms, clock);
         Self(Mutex::new(ItemCacheState {
             entries,
-            fills: HashMap::new(),
-            last_fill: 0,
+            writes: [0; WRITE_SLOTS],
         }))
     }
 
@@ -66,33 +59,26 @@ impl ItemCache {
     pub fn get(&self, table: &TableName, key: &Item) -> ItemLookup {
         let place = (table.clone(), key.clone());
         let mut state = self.0.lock();
-        if let Some(item) = state.entries.get(&place) {
-            return ItemLookup::Hit(item);
+        match state.entries.get(&place) {
+            Some(item) => ItemLookup::Hit(item),
+            None => ItemLookup::Miss(*state.writes_of(&place)),
         }
-        state.last_fill += 1;
-        let number = state.last_fill;
-        state.fills.insert(place.clone(), number);
-        ItemLookup::Miss(PendingFill { key: place, number })
     }
 
     /// Fills the cache with the result of a read that missed, unless a write came between.
-    pub fn fill(&self, fill: PendingFill, item: Option<Item>) {
+    pub fn fill(&self, table: &TableName, key: Item, writes: u64, item: Option<Item>) {
+        let place = (table.clone(), key);
         let mut state = self.0.lock();
-        if state.end_fill(&fill) {
-            state.insert(fill.key, item);
+        if *state.writes_of(&place) == writes {
+            state.insert(place, item);
         }
-    }
-
-    /// Ends a read that missed and then failed.
-    pub fn abandon(&self, fill: &PendingFill) {
-        self.0.lock().end_fill(fill);
     }
 
     /// Caches the item, or the absence, that a write left.
     pub fn put(&self, table: &TableName, key: Item, item: Option<Item>) {
         let place = (table.clone(), key);
         let mut state = self.0.lock();
-        state.fills.remove(&place);
+        *state.writes_of(&place) += 1;
         state.insert(place, item);
     }
 
@@ -100,27 +86,23 @@ impl ItemCache {
     pub fn invalidate(&self, table: &TableName, key: Item) {
         let place = (table.clone(), key);
         let mut state = self.0.lock();
-        state.fills.remove(&place);
+        *state.writes_of(&place) += 1;
         state.entries.remove(&place);
     }
 
     /// Invalidates all items of a table.
     pub fn invalidate_table(&self, table: &TableName) {
         let mut state = self.0.lock();
-        state.fills.retain(|(of, _), _| of != table);
+        state.writes.iter_mut().for_each(|writes| *writes += 1);
         state.entries.retain(|(of, _), _| of != table);
     }
 }
 
 impl ItemCacheState {
-    /// Ends a read; returns true if its announcement still stands: no later read of the same key
-    /// and no write replaced it.
-    fn end_fill(&mut self, fill: &PendingFill) -> bool {
-        let stands = self.fills.get(&fill.key) == Some(&fill.number);
-        if stands {
-            self.fills.remove(&fill.key);
-        }
-        stands
+    /// Returns the number of writes of an item and the others in its slot.
+    fn writes_of(&mut self, place: &ItemCacheKey) -> &mut u64 {
+        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(place);
+        &mut self.writes[usize::from(hash.to_le_bytes()[0])]
     }
 
     fn insert(&mut self, place: ItemCacheKey, item: Option<Item>) {

@@ -23,7 +23,7 @@ use crate::model::api::{
     ItemAccess, ItemEffect, QueryRequest, ScanRequest, TableKeys,
 };
 use crate::model::clock::Clock;
-use caches::{ItemCache, ItemLookup, PageCache, PageKey, PendingFill};
+use caches::{ItemCache, ItemLookup, PageCache, PageKey};
 
 /// The default of `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
 pub const TTL_MS_DEFAULT: u64 = 300_000;
@@ -141,14 +141,14 @@ impl Database for CachedDatabase {
             ..request.clone()
         };
         // For each table with misses: its index in the request, and the misses.
-        let mut places: Vec<(usize, Vec<(Item, PendingFill)>)> = Vec::new();
+        let mut places: Vec<(usize, Vec<(Item, u64)>)> = Vec::new();
         let mut has_room = true;
         let mut left_over = vec![Vec::new(); request.request_items.len()];
         for (place, table) in request.request_items.iter().enumerate() {
             let passes = table.consistent_read
                 || table.projection_expression.is_some()
                 || table.attributes_to_get.is_some();
-            let (mut keys, mut fills) = (Vec::new(), Vec::new());
+            let (mut keys, mut misses) = (Vec::new(), Vec::new());
             for key in &table.keys {
                 if !has_room {
                     left_over[place].push(key.clone());
@@ -164,9 +164,9 @@ impl Database for CachedDatabase {
                         has_room = rows(place, ResultRow::Item(&item))
                     }
                     Some(ItemLookup::Hit(None)) => {}
-                    Some(ItemLookup::Miss(fill)) => {
+                    Some(ItemLookup::Miss(writes)) => {
                         keys.push(key.clone());
-                        fills.push((key.clone(), fill));
+                        misses.push((key.clone(), writes));
                     }
                     None => keys.push(key.clone()),
                 }
@@ -176,7 +176,7 @@ impl Database for CachedDatabase {
                     keys,
                     ..table.clone()
                 });
-                places.push((place, fills));
+                places.push((place, misses));
             }
         }
         let tables = request.request_items.len();
@@ -189,28 +189,26 @@ impl Database for CachedDatabase {
         }
         let mut found: Vec<Vec<Item>> = vec![Vec::new(); places.len()];
         let mut failed = None;
-        let read = self.inner.batch_get_rows(&uncached, &mut |at, row| {
-            let Some((place, fills)) = places.get(at) else {
+        let page = self.inner.batch_get_rows(&uncached, &mut |at, row| {
+            let Some((place, misses)) = places.get(at) else {
                 return true;
             };
-            if !fills.is_empty() {
+            if !misses.is_empty() {
                 match row.to_item() {
                     Ok(item) => found[at].push(item),
                     Err(error) => failed = Some(error),
                 }
             }
             rows(*place, row)
-        });
-        let page = match (read, failed) {
-            (Ok(page), None) => page,
-            (Ok(_), Some(error)) => return self.abandon_batch(places, error.into()),
-            (Err(error), _) => return self.abandon_batch(places, error),
-        };
-        for (at, (place, fills)) in places.into_iter().enumerate() {
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        for (at, (place, misses)) in places.into_iter().enumerate() {
+            let table = &uncached.request_items[at].table_name;
             let unprocessed = &page.unprocessed_keys[at];
-            for (key, fill) in fills {
+            for (key, writes) in misses {
                 if unprocessed.contains(&key) {
-                    self.items.abandon(&fill);
                     continue;
                 }
                 let is_it = |item: &&Item| {
@@ -218,7 +216,8 @@ impl Database for CachedDatabase {
                         .iter()
                         .all(|(name, value)| item.get(name) == Some(value))
                 };
-                self.items.fill(fill, found[at].iter().find(is_it).cloned());
+                let item = found[at].iter().find(is_it).cloned();
+                self.items.fill(table, key, writes, item);
             }
             answer.unprocessed_keys[place].extend_from_slice(unprocessed);
             answer.consumed_capacity[place] = page.consumed_capacity[at].clone();
@@ -317,22 +316,22 @@ impl CachedDatabase {
         {
             return self.inner.start(Call::GetItem(request, done));
         }
-        let fill = match self.items.get(&request.table_name, &request.key) {
+        let writes = match self.items.get(&request.table_name, &request.key) {
             ItemLookup::Hit(item) => {
                 return done.complete(Ok(GetItemResponse {
                     item,
                     consumed_capacity: ConsumedCapacity::default(),
                 }));
             }
-            ItemLookup::Miss(fill) => fill,
+            ItemLookup::Miss(writes) => writes,
         };
-        let items = Arc::clone(&self.items);
+        let (items, table, key) = (
+            Arc::clone(&self.items),
+            request.table_name.clone(),
+            request.key.clone(),
+        );
         let filled = done.after(move |outcome: Result<GetItemResponse, Error>| {
-            match &outcome {
-                Ok(response) => items.fill(fill, response.item.clone()),
-                Err(_) => items.abandon(&fill),
-            }
-            outcome
+            outcome.inspect(|response| items.fill(&table, key, writes, response.item.clone()))
         });
         self.inner.start(Call::GetItem(request, filled));
     }
@@ -340,16 +339,5 @@ impl CachedDatabase {
     fn invalidate_table(&self, table: &TableName) {
         self.items.invalidate_table(table);
         self.pages.invalidate_table(table);
-    }
-
-    fn abandon_batch(
-        &self,
-        places: Vec<(usize, Vec<(Item, PendingFill)>)>,
-        error: Error,
-    ) -> Result<BatchGetItemPage, Error> {
-        for (_, fill) in places.iter().flat_map(|(_, fills)| fills) {
-            self.items.abandon(fill);
-        }
-        Err(error)
     }
 }

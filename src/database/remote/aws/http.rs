@@ -11,9 +11,9 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::DATE;
 use hyper::{HeaderMap, Response};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -38,83 +38,60 @@ const CHECKSUM: &str = "x-amz-crc32";
 const ERROR_TYPE: &str = "x-amzn-errortype";
 const USER_AGENT: &str = concat!("ddbfs/", env!("CARGO_PKG_VERSION"));
 
-/// An HTTP client over this connector.
-type HttpClient<C> = Client<HttpsConnector<C>, Full<Bytes>>;
+/// Sends requests on pooled connections to an endpoint, straight or by a proxy.
+type Route = Box<dyn Fn(hyper::Request<Full<Bytes>>) -> ResponseFuture + Send + Sync>;
 
-/// The route to an endpoint.
-#[derive(Debug)]
-enum ProxyRoute {
-    Direct(HttpClient<HttpConnector>),
-    /// A proxy with the CONNECT method.
-    Tunnel(HttpClient<Tunnel<HttpConnector>>),
+/// Chooses the route to an endpoint.
+///
+/// # Errors
+/// `https://` without any root certificates.
+fn route(
+    endpoint: &AwsEndpoint,
+    roots: Option<RootCertStore>,
+    mut tcp: HttpConnector,
+) -> Result<Route, AwsOpenError> {
+    if endpoint.uri().scheme_str() != Some("https") {
+        return Ok(client(tcp));
+    }
+    // Lets `https` URIs through to the TLS layer above.
+    tcp.enforce_http(false);
+    let builder = match roots {
+        None => HttpsConnectorBuilder::new()
+            .with_native_roots()
+            .map_err(AwsOpenError::Certificates)?,
+        Some(roots) => {
+            let config = ClientConfig::builder().with_root_certificates(roots);
+            HttpsConnectorBuilder::new().with_tls_config(config.with_no_client_auth())
+        }
+    };
+    let builder = builder.https_only().enable_http1();
+    // The environment's HTTPS_PROXY and NO_PROXY decide, as in AWS's own programs.
+    let Some(proxy) = Matcher::from_env().intercept(endpoint.uri()) else {
+        return Ok(client(builder.wrap_connector(tcp)));
+    };
+    let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+    if let Some(login) = proxy.basic_auth() {
+        tunnel = tunnel.with_auth(login.clone());
+    }
+    Ok(client(builder.wrap_connector(tunnel)))
 }
 
-impl ProxyRoute {
-    /// Chooses the route to an endpoint.
-    ///
-    /// # Errors
-    /// `https://` without any root certificates.
-    fn new(
-        endpoint: &AwsEndpoint,
-        roots: Option<RootCertStore>,
-        tcp: HttpConnector,
-    ) -> Result<Self, AwsOpenError> {
-        // Plain HTTP goes straight to the endpoint, and its root certificates are never used.
-        if endpoint.uri().scheme_str() != Some("https") {
-            return Ok(Self::Direct(client(
-                HttpsConnectorBuilder::new()
-                    .with_webpki_roots()
-                    .https_or_http()
-                    .enable_http1()
-                    .wrap_connector(tcp),
-            )));
-        }
-        let builder = match roots {
-            None => HttpsConnectorBuilder::new()
-                .with_native_roots()
-                .map_err(AwsOpenError::Certificates)?,
-            Some(roots) => {
-                let config = ClientConfig::builder().with_root_certificates(roots);
-                HttpsConnectorBuilder::new().with_tls_config(config.with_no_client_auth())
-            }
-        };
-        let builder = builder.https_only().enable_http1();
-        // The environment's HTTPS_PROXY and NO_PROXY decide, as in AWS's own programs.
-        let Some(proxy) = Matcher::from_env().intercept(endpoint.uri()) else {
-            return Ok(Self::Direct(client(builder.wrap_connector(tcp))));
-        };
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
-        if let Some(login) = proxy.basic_auth() {
-            tunnel = tunnel.with_auth(login.clone());
-        }
-        Ok(Self::Tunnel(client(builder.wrap_connector(tunnel))))
-    }
-
-    fn request(&self, request: hyper::Request<Full<Bytes>>) -> ResponseFuture {
-        match self {
-            Self::Direct(client) => client.request(request),
-            Self::Tunnel(client) => client.request(request),
-        }
-    }
-}
-
-fn client<C>(connector: HttpsConnector<C>) -> HttpClient<C>
-where
-    HttpsConnector<C>: hyper_util::client::legacy::connect::Connect + Clone,
-{
-    Client::builder(TokioExecutor::new())
+fn client(connector: impl Connect + Clone + Send + Sync + 'static) -> Route {
+    let client = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
-        .build(connector)
+        .build(connector);
+    Box::new(move |request| client.request(request))
 }
 
 /// The connections to one endpoint.
-#[derive(Debug)]
 pub struct ConnectionPool {
-    route: ProxyRoute,
+    route: Route,
     /// The limit of time without a received byte.
     read_timeout: Duration,
 }
+
+opaque_debug!(ConnectionPool);
 
 impl ConnectionPool {
     /// Prepares connections; opens none.
@@ -129,13 +106,11 @@ impl ConnectionPool {
         // Half, so that a connection that falls silent leaves time for one more attempt.
         let read_timeout = timeout / 2;
         let mut tcp = HttpConnector::new();
-        // Lets `https` URIs through to the TLS layer above.
-        tcp.enforce_http(false);
         // A request is written whole: Nagle's algorithm would only delay it.
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT.min(read_timeout)));
         Ok(Self {
-            route: ProxyRoute::new(endpoint, roots, tcp)?,
+            route: route(endpoint, roots, tcp)?,
             read_timeout,
         })
     }
@@ -150,7 +125,7 @@ impl ConnectionPool {
         bytes_max: usize,
         deadline: Instant,
     ) -> Result<HttpAnswer, SendError> {
-        let answered = timeout_at(self.read_deadline(deadline), self.route.request(request))
+        let answered = timeout_at(self.read_deadline(deadline), (self.route)(request))
             .await
             .map_err(|_| self.timeout_error())?;
         let response = answered.map_err(|error| {

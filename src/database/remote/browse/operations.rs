@@ -100,13 +100,6 @@ impl Database for RemoteDatabase {
 }
 
 impl RemoteDatabase {
-    /// Invalidates the definitions after one was changed here.
-    pub(super) fn invalidate_definitions<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
-        self.tables.invalidate();
-        self.commits.add();
-        outcome
-    }
-
     /// Checks PartiQL statements before they run; returns the tables of those that write, which are
     /// to be invalidated.
     pub(super) fn check_statements(
@@ -205,42 +198,48 @@ impl RemoteDatabase {
         }
     }
 
-    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
+    /// Changes a definition, and waits for its end: a description of a table that is still being
+    /// changed would be cached, and the next change be refused.
+    fn change_table<T>(
+        &self,
+        table: &TableName,
+        status: TableStatus,
+        change: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.check_writable()?;
-        let table = request.table_name.clone();
-        // A deleted table of the same name may have left items.
-        self.cache.invalidate_table(&table);
-        let created = self.service.create_table(request);
-        if created.is_ok() {
-            // Before the definitions are invalidated: a description of a table that is still being
-            // created would be cached.
-            self.wait_active(&table, TableStatus::Creating);
+        let changed = change();
+        // A deleted table has left items, also to reads under way.
+        if status != TableStatus::Updating {
+            self.cache.invalidate_table(table);
         }
-        self.invalidate_definitions(created)
+        if changed.is_ok() {
+            self.wait_active(table, status);
+        }
+        self.tables.invalidate();
+        self.commits.add();
+        changed
+    }
+
+    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
+        let table = request.table_name.clone();
+        self.change_table(&table, TableStatus::Creating, || {
+            self.service.create_table(request)
+        })
     }
 
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
-        self.check_writable()?;
         let table = request.table_name.clone();
-        let updated = self.service.update_table(request);
-        // Waits, because the next change is refused before the table is active.
-        if updated.is_ok() {
-            self.wait_active(&table, TableStatus::Updating);
-        }
-        self.invalidate_definitions(updated)
+        self.change_table(&table, TableStatus::Updating, || {
+            self.service.update_table(request)
+        })
     }
 
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
-        self.check_writable()?;
         let table = request.table_name.clone();
-        let deleted = self.service.delete_table(request);
-        // After the delete, so that reads under way are not cached either.
-        self.cache.invalidate_table(&table);
-        if deleted.is_ok() {
-            self.wait_active(&table, TableStatus::Deleting);
-            self.local_state.remove_table(&table);
-        }
-        self.invalidate_definitions(deleted)
+        self.change_table(&table, TableStatus::Deleting, || {
+            self.service.delete_table(request)
+        })
+        .inspect(|_| self.local_state.remove_table(&table))
     }
 
     fn put_item(&self, mut request: PutItemRequest, completion: Completion<PutItemResponse>) {

@@ -6,10 +6,11 @@
 //! their reader asks.
 
 use crate::database::cancel::CancelToken;
+use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
 use crate::database::thread_pool::ThreadPool;
 use crate::model::clock::Clock;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +24,8 @@ use crate::model::error::RemoteError;
 
 /// The limit of listed tables: ten times that of an AWS account.
 const TABLES_MAX: usize = 100_000;
+/// The limit of remembered answers: names of absent tables have answers too.
+const ANSWERS_MAX: usize = 10_000;
 
 /// A service with the caller that asks it.
 #[derive(Clone, Copy)]
@@ -50,10 +53,10 @@ const REFRESH: u64 = u64::MAX;
 
 /// The answers to one kind of request, by its subject.
 #[derive(Debug)]
-struct Answers<K, V> {
+struct Answers<K: Eq + Hash, V> {
     /// Each with the time of its request in milliseconds since the epoch, and the number of own
     /// writes before it.
-    known: Mutex<HashMap<K, (u64, u64, V)>>,
+    known: Mutex<LruMap<K, (u64, u64, V), ANSWERS_MAX>>,
     /// Requests under way, by subject and the number of own writes that the answer must reflect.
     flights: SingleFlight<(K, u64), V>,
 }
@@ -69,7 +72,9 @@ impl<K: Eq + Hash + Clone, V: Clone> Answers<K, V> {
     /// Invalidates all answers, which stay: new schemas are compared with theirs.
     fn invalidate(&self) {
         let mut known = self.known.lock();
-        known.values_mut().for_each(|(asked_ms, ..)| *asked_ms = 0);
+        known
+            .iter_mut()
+            .for_each(|(_, (asked_ms, ..))| *asked_ms = 0);
         self.flights.detach_where(|_| true);
     }
 }
@@ -286,7 +291,7 @@ impl TableCache {
         // A change during the request makes the answer stale. One after this check waits for the
         // lock, and invalidates it.
         if self.changes.load(Ordering::SeqCst) == changes {
-            known.insert(subject.clone(), (asked_ms, own_writes, answer.clone()));
+            known.put(subject.clone(), (asked_ms, own_writes, answer.clone()));
         }
         Ok(answer)
     }
