@@ -72,7 +72,7 @@
 //!
 //! One request, one short snapshot, results copied out. Records have their size, version and time in the
 //! header, so that stat decodes nothing, and are rendered to JSON without building items. The kernel
-//! caches names and attributes of items; they are invalidated before a change is acknowledged
+//! caches names and attributes of items and index entries; they are invalidated before a change is acknowledged
 //! ([`fs::view`]), so that a commit of any front end or process shows in the next system call.
 //!
 //! # The store

@@ -188,6 +188,12 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
         apply_pending(transaction, &table, key, bytes)?;
         transaction.batch.delete(key)?;
     }
+    // Observers were notified of the items when they were written.
+    let is_changed =
+        |index: &&IndexSchema| !batch.due.is_empty() && table.index_life.is_late(index);
+    for index in table.schema.indexes.iter().filter(is_changed) {
+        transaction.record_ended(name, Some(&index.name));
+    }
     let delay_ms = transaction.shared.options.gsi_delay_ms;
     if batch.is_cut {
         return Ok(NextStep::Again);

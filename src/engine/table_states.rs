@@ -25,7 +25,7 @@ pub fn begin(
     // Nothing is known of a new table. Its end would be told to the kernel, which waits for the
     // directory that a mkdir of the table holds.
     if status == TableStatus::Deleting {
-        transaction.record_ended(&entry.schema.name);
+        transaction.record_ended(&entry.schema.name, None);
     }
     entry.status = status;
     entry.status_ends_ms = Some(transaction.now_ms().saturating_add(delay_ms));
@@ -63,7 +63,7 @@ pub fn remove(
     transaction: &mut Transaction<'_>,
     entry: &TableEntry,
 ) -> Result<Vec<SourceId>, StoreError> {
-    transaction.record_ended(&entry.schema.name);
+    transaction.record_ended(&entry.schema.name, None);
     let list = entry.expiry_list().map(|list| list.id);
     // A restore makes the indexes anew; only the items are kept.
     let is_kept = back_up_items(transaction, entry)?;

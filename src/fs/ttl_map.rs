@@ -27,6 +27,7 @@
 //! text (`open::host::creations`), texts and computations valid until the next commit
 //! (`mount::text_cache`, `open::computed`).
 
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -109,6 +110,12 @@ pub trait IsEmpty {
 impl<T> IsEmpty for Vec<T> {
     fn is_empty(&self) -> bool {
         self.as_slice().is_empty()
+    }
+}
+
+impl<T> IsEmpty for BTreeSet<T> {
+    fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

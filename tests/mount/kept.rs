@@ -5,9 +5,15 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
+use std::sync::Arc;
 
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::TableName;
 use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest};
+use ddbfs::protocol;
+use ddbfs::store::memory::MemoryStore;
 use serde_json::Value;
 
 use crate::support::daemon;
@@ -174,6 +180,175 @@ fn each_kind_is_kept_as_the_table_says_and_seen_anew_after_each_change() {
                 assert_ne!(seen(&path), before, "{kind}, {}", path.display());
             }
         }
+    }
+}
+
+/// Returns the text of a file, if it exists.
+fn text(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+#[test]
+fn entries_of_indexes_are_kept_until_their_item_changes() {
+    let mount = orders();
+    let (items, index) = ("Orders/items/u1", "Orders/gsi/by-status/items");
+    let at = |folder: &str, rank: usize| {
+        let name = format!("{index}/{folder}/{rank},u1,o1.json");
+        mount.path().join(name)
+    };
+    let item = |status: &str, rank: usize, more: &str| {
+        format!(r#"{{"status":"{status}","rank":{rank},"pk":"u1","sk":"o1","more":"{more}"}}"#)
+    };
+    let write = |status: &str, rank: usize, more: &str| {
+        put(&*mount.db, "Orders", &item(status, rank, more));
+    };
+    let open = at("open", 1);
+    for n in 0..10 {
+        let more = "x".repeat(n);
+        // Another front end; a file of the mount; the key of the index, to another name and folder.
+        write("open", 1, &more);
+        becomes_kept(mount.path(), &open);
+        let expected = item("open", 1, &more) + "\n";
+        assert_eq!(text(&open).as_ref(), Some(&expected));
+        assert_eq!(fs::metadata(&open).unwrap().size(), expected.len() as u64);
+        mount
+            .sh(&format!(
+                "echo '{}' > {items}/o1.json",
+                item("open", 1, "y")
+            ))
+            .ok();
+        assert_eq!(
+            fs::metadata(&open).unwrap().size(),
+            item("open", 1, "y").len() as u64 + 1
+        );
+        becomes_kept(mount.path(), &open);
+        write("open", 2, "");
+        assert_eq!((seen(&open), text(&open)), (None, None));
+        becomes_kept(mount.path(), &at("open", 2));
+        write("held", 2, "");
+        assert_eq!(seen(&at("open", 2)), None);
+        assert_eq!(
+            seen(&mount.path().join(index).join("open")),
+            None,
+            "the folder is gone"
+        );
+        becomes_kept(mount.path(), &at("held", 2));
+        // The item goes: its last call holds the folder of the item.
+        match n % 3 {
+            0 => fs::remove_file(mount.path().join(items).join("o1.json")).unwrap(),
+            1 => {
+                mount
+                    .sh(&format!(
+                        "mv {items}/o1.json {items}/o2.json && rm {items}/o2.json"
+                    ))
+                    .ok();
+            }
+            _ => delete(&mount, "Orders", r#"{"pk":"u1","sk":"o1"}"#),
+        }
+        assert_eq!((seen(&at("held", 2)), text(&at("held", 2))), (None, None));
+    }
+}
+
+#[test]
+fn a_second_look_at_the_entries_of_a_listed_index_is_no_request() {
+    let mount = orders();
+    for n in 0..200 {
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(
+                r#"{{"pk":"u{n}","sk":"s","status":"s{}","rank":{n}}}"#,
+                n % 20
+            ),
+        );
+    }
+    let index = "Orders/gsi/by-status/items";
+    let requests = |script: &str| {
+        let before = asked(mount.path());
+        let out = mount.sh(script).ok().to_owned();
+        (asked(mount.path()) - before, out)
+    };
+    let look = format!(
+        "python3 -c \"import os
+for at, folders, names in os.walk('{index}'):
+    for name in folders + names: print(name, os.stat(at + '/' + name).st_size)\""
+    );
+    let (_, first) = requests(&look);
+    let (second, again) = requests(&look);
+    assert_eq!((first.lines().count(), &first), (222, &again));
+    assert!(second < 60, "{second} requests for 222 looks");
+    // A commit in the table ends what is known of its folders, and of the entry of its item.
+    put(
+        &*mount.db,
+        "Orders",
+        r#"{"pk":"u7","sk":"s","status":"s7","rank":7,"more":"0123456789"}"#,
+    );
+    let (third, changed) = requests(&look);
+    assert_ne!(changed, first);
+    assert!(third < 100, "{third} requests for 222 looks");
+}
+
+#[test]
+fn an_index_that_is_deleted_and_made_again_shows_its_own_entries_at_once() {
+    let mount = orders();
+    let entry = mount
+        .path()
+        .join("Orders/gsi/by-status/items/open/1,u1,o1.json");
+    let call = |updates: Value| {
+        let request = serde_json::json!({"TableName": "Orders", "GlobalSecondaryIndexUpdates": [updates],
+            "AttributeDefinitions": [{"AttributeName": "status", "AttributeType": "S"}, {"AttributeName": "rank", "AttributeType": "N"}]});
+        protocol::call("UpdateTable", request, &*mount.db, "localhost").unwrap();
+        mount.local.engine().run_background_work().unwrap();
+    };
+    for projection in ["KEYS_ONLY", "ALL", "KEYS_ONLY"] {
+        becomes_kept(mount.path(), &entry);
+        let before = seen(&entry);
+        call(serde_json::json!({"Delete": {"IndexName": "by-status"}}));
+        assert_eq!(seen(&entry), None);
+        put(
+            &*mount.db,
+            "Orders",
+            r#"{"pk":"u1","sk":"o1","status":"open","rank":1,"more":"0123456789"}"#,
+        );
+        call(
+            serde_json::json!({"Create": {"IndexName": "by-status", "Projection": {"ProjectionType": projection},
+            "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}, {"AttributeName": "rank", "KeyType": "RANGE"}]}}),
+        );
+        assert_ne!(seen(&entry), before);
+        assert_eq!(
+            text(&entry).map(|text| text.contains("more")),
+            Some(projection == "ALL")
+        );
+    }
+}
+
+#[test]
+fn an_index_with_a_delay_shows_each_state_as_soon_as_it_has_it() {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let options = EngineOptions {
+        clock: Arc::clone(&clock) as _,
+        gsi_delay_ms: 1_000,
+        background_period: None,
+        ..EngineOptions::default()
+    };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    create_table(&*db, ORDERS);
+    let mount = Mount::of(db);
+    let entry = mount
+        .path()
+        .join("Orders/gsi/by-status/items/open/1,u1,o1.json");
+    for n in 0..5 {
+        let item = format!(
+            r#"{{"pk":"u1","sk":"o1","status":"open","rank":1,"more":"{}"}}"#,
+            "x".repeat(n)
+        );
+        let before = text(&entry);
+        put(&*mount.db, "Orders", &item);
+        assert_eq!(text(&entry), before, "not yet");
+        let _ = seen(&entry);
+        clock.advance_ms(1_000);
+        mount.local.engine().run_background_work().unwrap();
+        assert_eq!(seen(&entry).map(|seen| seen.1), Some(item.len() as u64 + 1));
     }
 }
 

@@ -240,6 +240,7 @@ pub fn begin_removal(
         return Ok(());
     };
     let index = schema.indexes.remove(at);
+    transaction.record_ended(&schema.name, Some(name));
     let source: SourceId = new.index_sources.remove(at);
     new.control.indexes.remove(name.as_str());
     let life = &mut new.index_life;

@@ -2,8 +2,8 @@
 //! the answer. The main one is a mount with a kernel cache to invalidate.
 //!
 //! A [`WriteListener`](crate::model::api::WriteListener) is notified of the writes of one
-//! operation; an observer of all writes, including deletes by time to live, and of the tables that
-//! are deleted. It is notified after the commit and is given the rest of the operation, which
+//! operation; an observer of all writes, including deletes by time to live, and of the tables and
+//! indexes that are deleted. It is notified after the commit and is given the rest of the operation, which
 //! answers the caller, to run now or later.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,7 +76,7 @@ mod tests {
         both.iter().for_each(|one| observers.add(one));
         let committed = CommitEvent {
             items: Vec::new(),
-            tables: Vec::new(),
+            ended: Vec::new(),
             wait: WaitPolicy::Short,
         };
         let of_then = Arc::clone(&told);

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::engine::{meter::Charges, prelude::*};
 use crate::model::api::{
-    CallContext, ChangeOrigin, CommitEvent, CommitInline, Completion, WaitPolicy, WrittenItem,
+    CallContext, ChangeOrigin, CommitEvent, CommitInline, Completion, EndedSource, WaitPolicy,
+    WrittenItem,
 };
 use crate::store::WriteJob;
 
@@ -157,7 +158,7 @@ struct SubmittedChange {
     is_removal: bool,
     /// The items written by the last run.
     written: Vec<WrittenItem>,
-    ended_tables: Vec<TableName>,
+    ended: Vec<EndedSource>,
     done: Completion<()>,
 }
 
@@ -170,7 +171,7 @@ impl SubmittedChange {
             charges: Charges::default(),
             is_removal: false,
             written: Vec::new(),
-            ended_tables: Vec::new(),
+            ended: Vec::new(),
             done,
         })
     }
@@ -190,8 +191,7 @@ impl WriteJob for SubmittedChange {
             },
             SpaceEffect::default(),
         );
-        let ended_tables = Vec::new();
-        let value_memory = ValueMemory::default();
+        let (ended, value_memory) = (Vec::new(), ValueMemory::default());
         let mut transaction = Transaction {
             batch,
             shared: &self.shared,
@@ -200,13 +200,13 @@ impl WriteJob for SubmittedChange {
             value_memory,
             space_effect,
             written,
-            ended_tables,
+            ended,
         };
         let outcome = (self.run)(&mut transaction);
         self.is_removal = transaction.space_effect == SpaceEffect::Removal;
         self.charges = transaction.charges;
         self.written = transaction.written.unwrap_or_default();
-        self.ended_tables = transaction.ended_tables;
+        self.ended = transaction.ended;
         match outcome {
             // Only an error of the store aborts the transaction, which other jobs share. A refusal
             // is an outcome like any other.
@@ -251,17 +251,10 @@ impl WriteJob for SubmittedChange {
             }
         }
         let (wait, done, observers) = (self.done.context.wait, self.done, &self.shared.observers);
-        let (items, tables) = (self.written, self.ended_tables);
+        let (items, ended) = (self.written, self.ended);
         let then = move || done.complete(outcome);
-        if is_committed && observers.any() && !(items.is_empty() && tables.is_empty()) {
-            observers.notify(
-                CommitEvent {
-                    items,
-                    tables,
-                    wait,
-                },
-                Box::new(then),
-            );
+        if is_committed && observers.any() && !(items.is_empty() && ended.is_empty()) {
+            observers.notify(CommitEvent { items, ended, wait }, Box::new(then));
         } else {
             then();
         }

@@ -3,7 +3,7 @@
 
 use super::{shared::EngineShared, value_memory::ValueMemory};
 use crate::engine::{meter::Charges, partitions, prelude::*};
-use crate::model::api::{ChangeOrigin, WrittenItem};
+use crate::model::api::{ChangeOrigin, EndedSource, WrittenItem};
 
 /// The context of a change while it runs.
 pub struct Transaction<'t> {
@@ -18,8 +18,8 @@ pub struct Transaction<'t> {
     pub(super) space_effect: SpaceEffect,
     /// The items written, if there is an observer or listener.
     pub(super) written: Option<Vec<WrittenItem>>,
-    /// Tables that cannot be read from now on.
-    pub(super) ended_tables: Vec<TableName>,
+    /// The sources of which nothing holds any more that was read.
+    pub(super) ended: Vec<EndedSource>,
 }
 
 /// The effect of a change on disk space.
@@ -77,9 +77,12 @@ impl Transaction<'_> {
         }
     }
 
-    /// Records that a table cannot be read from now on.
-    pub(in crate::engine) fn record_ended(&mut self, table: &TableName) {
-        self.ended_tables.push(table.clone());
+    /// Records that nothing holds any more that was read of a table, or of an index of it.
+    pub(in crate::engine) fn record_ended(&mut self, table: &TableName, index: Option<&IndexName>) {
+        self.ended.push(EndedSource {
+            table: table.clone(),
+            index: index.cloned(),
+        });
     }
 
     /// Returns the time by the engine's clock.

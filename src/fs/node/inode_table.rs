@@ -23,13 +23,14 @@
 
 use foldhash::HashMap;
 use std::{
+    collections::BTreeSet,
     num::NonZeroU32,
     sync::{Weak, atomic::AtomicUsize},
 };
 
-use super::{EntryNode, Node, NodeKind, ROOT_INO, ino::LAST_FIXED_INO};
+use super::{EntryNode, Node, NodeKind, ROOT_INO, ino::LAST_FIXED_INO, item_ino};
 use crate::codec::key;
-use crate::fs::prelude::*;
+use crate::fs::{prelude::*, ttl_map::FastEmpty};
 
 const SHARDS: usize = 16;
 
@@ -88,6 +89,9 @@ pub struct InodeTable {
     inserted_at_oldest: AtomicUsize,
     sources: SourceInterner,
     root: Arc<Node>,
+    /// The marked nodes of indexes, each after the number of the node whose commits change it
+    /// ([`KnownNode::followed`]).
+    followers: FastEmpty<BTreeSet<(u64, u64)>>,
     /// The numbers that differ from those of their nodes. Locked before a shard, by every method
     /// that counts or moves directories.
     others: Mutex<OtherNumbers>,
@@ -116,6 +120,7 @@ impl Default for InodeTable {
             inserted_at_oldest: AtomicUsize::new(0),
             sources: SourceInterner::default(),
             root: Arc::new(Node::Root),
+            followers: FastEmpty::default(),
             others,
             others_len: AtomicUsize::new(0),
         }
@@ -221,6 +226,7 @@ impl InodeTable {
 
     /// Counts a lookup; returns the node as the error when the number stands for another.
     fn count(&self, ino: u64, node: KnownNode, keeps: bool) -> Result<LookupCount, KnownNode> {
+        let followed = if keeps { node.followed() } else { None };
         let mut shard = self.shard(ino).lock();
         let clock = shard.clock;
         let known = shard.slots.get_mut(&ino);
@@ -255,6 +261,8 @@ impl InodeTable {
         if keeps {
             shard.mark(ino);
         }
+        drop(shard);
+        self.follow(followed, ino);
         Ok(LookupCount { ino, is_first })
     }
 
@@ -386,7 +394,34 @@ impl InodeTable {
 
     /// Marks a known node as cacheable, as [`InodeTable::add_lookup`], for a reply that is no lookup.
     pub fn set_mark(&self, ino: u64) {
-        self.shard(ino).lock().mark(ino);
+        let mut shard = self.shard(ino).lock();
+        shard.mark(ino);
+        let slot = shard.slots.get(&ino);
+        let followed = slot.and_then(|slot| slot.node.followed());
+        drop(shard);
+        self.follow(followed, ino);
+    }
+
+    fn follow(&self, followed: Option<u64>, ino: u64) {
+        if let Some(followed) = followed {
+            self.followers.update(|all| all.insert((followed, ino)));
+        }
+    }
+
+    /// Returns the marked nodes of indexes that a commit of this item, or in this table, may have
+    /// changed; they follow it no more until they are marked again.
+    #[must_use]
+    pub fn take_followers(&self, followed: impl FnOnce() -> u64) -> Vec<(u64, CacheMark)> {
+        if self.followers.is_empty() {
+            return Vec::new();
+        }
+        let followed = followed();
+        let taken: Vec<_> = self.followers.update(|all| {
+            let of = (followed, 0)..=(followed, u64::MAX);
+            all.extract_if(of, |_| true).collect()
+        });
+        let marked = |(_, ino)| Some((ino, self.mark_of(ino)?));
+        taken.into_iter().filter_map(marked).collect()
     }
 
     /// Returns the mark of a node that the kernel may cache.
@@ -400,15 +435,14 @@ impl InodeTable {
         self.with_slot(ino, |slot| slot.mark.take_if(|now| *now == mark));
     }
 
-    /// Returns all marked nodes, of one table or of all.
+    /// Returns all marked nodes, of one table, one index or of all.
     #[must_use]
-    pub fn all_marked(&self, table: Option<&TableName>) -> Vec<(u64, CacheMark)> {
+    pub fn all_marked(&self, source: Option<&SourceName>) -> Vec<(u64, CacheMark)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock();
-            let of_table =
-                |slot: &InodeSlot| table.is_none_or(|table| slot.node.is_in_table(table));
-            let marked = shard.slots.iter().filter(|(_, slot)| of_table(slot));
+            let is_of = |slot: &InodeSlot| source.is_none_or(|source| slot.node.is_of(source));
+            let marked = shard.slots.iter().filter(|(_, slot)| is_of(slot));
             all.extend(marked.filter_map(|(ino, slot)| Some((*ino, slot.mark?))));
         }
         all
@@ -489,7 +523,16 @@ impl InodeTable {
             slots.shrink_to_fit();
         }
         drop(shard);
-        let node = gone?.node.node()?;
+        let gone = gone?.node;
+        if let Some(followed) = gone.followed() {
+            self.followers.update(|all| {
+                // Unless the number was counted again meanwhile.
+                if !self.shard(ino).lock().slots.contains_key(&ino) {
+                    all.remove(&(followed, ino));
+                }
+            });
+        }
+        let node = gone.node()?;
         let own = node.ino();
         if own != ino {
             let mut others = self.others.lock();
@@ -616,15 +659,28 @@ impl KnownNode {
         }
     }
 
-    /// True if it belongs to that table.
+    /// True if it is an item, an entry or a folder of that table, or of that index.
     #[must_use]
-    pub fn is_in_table(&self, table: &TableName) -> bool {
+    pub fn is_of(&self, source: &SourceName) -> bool {
         match self {
-            Self::Packed(source, _) => source.table == *table,
-            Self::Other(node) => node
-                .as_ref()
-                .is_some_and(|node| node.table() == Some(table)),
+            Self::Packed(own, _) => {
+                own.table == source.table && (source.index.is_none() || own.index == source.index)
+            }
+            Self::Other(_) => false,
         }
+    }
+
+    /// Returns the number of the node whose commits change this one of an index: of an entry the
+    /// item, of a folder the table.
+    fn followed(&self) -> Option<u64> {
+        let Self::Packed(source, packed) = self else {
+            return None;
+        };
+        source.index.as_ref()?;
+        Some(match packed.node(SourceName::clone(source))? {
+            Node::Entry(entry) => item_ino(entry.table(), entry.key()),
+            _ => Node::Table(source.table.clone()).ino(),
+        })
     }
 
     /// True if both stand for the same node.
@@ -925,7 +981,7 @@ mod inode_table_tests {
         assert_eq!(inodes.all_marked(None), [(ino, first)]);
         assert!(
             inodes
-                .all_marked(Some(&TableName::new("Other").unwrap()))
+                .all_marked(Some(&SourceName::from(&TableName::new("Other").unwrap())))
                 .is_empty()
         );
         inodes.set_mark(ino);
@@ -938,6 +994,47 @@ mod inode_table_tests {
         inodes.set_mark(ino);
         inodes.undo_lookup(ino);
         assert_eq!((inodes.mark_of(ino), inodes.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_marked_node_of_an_index_follows_its_item_or_its_table_until_it_is_taken() {
+        let inodes = InodeTable::default();
+        let s = |text: &str| AttributeValue::S(text.to_owned());
+        let source = SourceName {
+            table: TableName::new("Orders").unwrap(),
+            index: Some(IndexName::new("by-x").unwrap()),
+        };
+        let base = Key {
+            partition: s("u1"),
+            sort: Some(s("o1")),
+        };
+        let item = item_ino(&source.table, &base);
+        let entry = |index: &str| {
+            Node::Entry(Box::new(EntryNode {
+                source: source.clone(),
+                key: EntryKey {
+                    index: Some((vec![s(index)], Vec::new())),
+                    base: base.clone(),
+                },
+                form: TextForm::PlainJson,
+            }))
+        };
+        let add = |node: Node, keeps| inodes.add_lookup(node, keeps).unwrap().ino;
+        let taken = |of| -> Vec<u64> {
+            let taken = inodes.take_followers(|| of).into_iter();
+            taken.map(|(ino, _)| ino).collect()
+        };
+        let (one, _) = (add(entry("a"), true), add(entry("b"), false));
+        let folder = add(Node::Collection(source.clone(), vec![s("a")]), true);
+        let of_table = table("Orders").ino();
+        assert_eq!((taken(item), taken(of_table)), (vec![one], vec![folder]));
+        assert_eq!((taken(item), taken(of_table)), (vec![], vec![]));
+        inodes.set_mark(one);
+        inodes.set_mark(one);
+        assert_eq!(taken(item), [one]);
+        inodes.set_mark(one);
+        inodes.undo_lookup(one);
+        assert!(taken(item).is_empty() && inodes.followers.is_empty());
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub struct ListedItem<'i> {
     pub entry: Dirent<'i>,
     pub offset: u64,
     pub stat: EntryStat,
+    /// False for an entry of an index.
+    pub is_writable: bool,
     /// The node as [`pack_item`] or [`pack_folder`] packs it.
     pub packed: &'i [u8],
 }
@@ -95,7 +97,7 @@ impl ListedItem<'_> {
     pub fn attr(&self) -> Attr {
         match self.entry.kind {
             NodeKind::Directory => Attr::directory(self.stat.modified_ms),
-            _ => Attr::entry(&self.stat, true),
+            _ => Attr::entry(&self.stat, self.is_writable),
         }
     }
 }
@@ -233,6 +235,7 @@ impl DirentBatch {
             entry,
             offset,
             stat,
+            is_writable: items.source.index.is_none(),
             packed,
         })
     }

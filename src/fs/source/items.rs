@@ -233,7 +233,7 @@ impl CollectionLister {
             return Ok(());
         };
         let (source, kept) = (&self.source, &mut self.kept);
-        if out.wants_items() && source.index.is_none() {
+        if out.wants_items() {
             // The commit id must be read before the collections.
             out.start_items(ItemBatch::new(
                 source.clone(),
@@ -474,7 +474,7 @@ impl Lister for EntryLister {
         };
         let hides = mount.has_hidden();
         let source = &self.source;
-        if out.wants_items() && source.index.is_none() && !mount.options.pretty {
+        if out.wants_items() && !mount.options.pretty {
             // The commit id must be read before the entries.
             out.start_items(ItemBatch::new(
                 source.clone(),

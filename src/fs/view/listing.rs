@@ -158,12 +158,13 @@ impl View {
     pub fn readdirplus(&self, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<()> {
         let (caller, cache) = (self.caller(), &self.kernel_cache);
         self.with_stream(handle, offset, |stream| {
-            // A folder may be hidden from a program that restores a backup.
-            let kind = stream.node().and_then(ListedKind::of).filter(|kind| {
-                cache.is_on()
-                    && (*kind == ListedKind::InFolder
-                        || !self.mount().archiver_quirks.is_active(now_ms()))
-            });
+            // A folder, or an index, may be hidden from a program that restores a backup.
+            let is_shown = match stream.node() {
+                Some(Node::Collection(SourceName { index: None, .. }, _)) => true,
+                _ => !self.mount().archiver_quirks.is_active(now_ms()),
+            };
+            let kind = stream.node().and_then(ListedKind::of);
+            let kind = kind.filter(|_| is_shown && cache.is_on());
             let first = if stream.walks() {
                 CREDIT_MAX
             } else {
@@ -364,7 +365,8 @@ impl PlusReply<'_, '_> {
     /// Gives an item or folder that is marked under this number, as it was listed if `holds`.
     fn push_item(&mut self, item: &ListedItem<'_>, number: u64, holds: bool) -> Result<EmitResult> {
         let view = self.view;
-        let attr = match view.inodes.get(number).as_deref() {
+        let found = if holds { None } else { view.inodes.get(number) };
+        let attr = match found.as_deref() {
             _ if holds => Ok(item.attr()),
             Some(Node::Entry(found)) => entry::attr(view.mount(), found),
             Some(folder @ Node::Collection(..)) => view.quick_attr(folder),

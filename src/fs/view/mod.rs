@@ -565,8 +565,7 @@ impl View {
             .asked
             .fetch_add(1, Ordering::Relaxed);
         // With a handle the size may be that of its own text, which other processes must not see.
-        let is_marked =
-            self.kernel_cache.is_on() && handle.is_none() && cached_item(node).is_some();
+        let is_marked = handle.is_none() && self.kernel_cache.may_keep(node);
         // No commit ends what the kernel has of a number that is no item's any more.
         let is_marked = is_marked && !self.inodes.is_detached(ino);
         if is_marked {

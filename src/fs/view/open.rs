@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 
 use super::{
     View,
-    kernel_cache::{ListedKind, cached_item},
+    kernel_cache::{ListedKind, cached_entry, cached_item},
 };
 use crate::fs::{
     node::inode_table::MIXED,
@@ -155,16 +155,11 @@ impl View {
         if node.is_computed() {
             return self.open_computed(node);
         }
-        if let Some(entry) = cached_item(node) {
-            let kind = match entry.key.base.sort {
-                Some(_) => ListedKind::InFolder,
-                None => ListedKind::Top,
-            };
-            self.kernel_cache.listing_credits.record_look(
-                self.caller().pid,
-                kind,
-                entry.directory().ino(),
-            );
+        if let Some(directory) = cached_entry(node).map(EntryNode::directory)
+            && let Some(kind) = ListedKind::of(&directory)
+        {
+            let credits = &self.kernel_cache.listing_credits;
+            credits.record_look(self.caller().pid, kind, directory.ino());
         }
         tree::open_reader(&self.host, node)
     }

@@ -22,7 +22,7 @@ pub use common::*;
 pub use items::*;
 pub use operation::{
     AfterCommit, Call, CallContext, CommitEvent, CommitInline, CommitObserver, Completion,
-    Gathering, OnWriteEnd, VerbatimRequest, WaitPolicy, WriteListener, WrittenItem,
+    EndedSource, Gathering, OnWriteEnd, VerbatimRequest, WaitPolicy, WriteListener, WrittenItem,
 };
 pub use pages::*;
 pub use statements::*;

@@ -13,7 +13,7 @@ use super::resource::*;
 use super::statements::statement_operations;
 use super::transfer::*;
 use super::{Version, *};
-use crate::model::{Error, Key, TableName};
+use crate::model::{Error, IndexName, Key, TableName};
 
 /// The kind of an operation: its effect, and when its outcome is reported to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,12 +295,19 @@ pub struct WrittenItem {
     pub version: Option<Version>,
 }
 
+/// A table or an index of which nothing holds any more that was read: it was deleted, is being
+/// deleted, or is an index that showed its items late.
+#[derive(Debug)]
+pub struct EndedSource {
+    pub table: TableName,
+    pub index: Option<IndexName>,
+}
+
 /// The changes of one operation in a commit.
 #[derive(Debug)]
 pub struct CommitEvent {
     pub items: Vec<WrittenItem>,
-    /// Tables that were deleted or are being deleted: nothing of them can be read any more.
-    pub tables: Vec<TableName>,
+    pub ended: Vec<EndedSource>,
     pub wait: WaitPolicy,
 }
 

@@ -7,7 +7,9 @@
 //! | the same, while the page cache has an open version of it | its name is dropped: it gets another inode number | the same |
 //! | an item is deleted | its name is dropped, and the attributes | the same |
 //! | an item of a folder is written or deleted | the folder's attributes end, and after a delete its name, soon | the same for its attributes |
-//! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
+//! | an item with known entries in indexes is written or deleted | their names are dropped | every call, for a moment at least |
+//! | the same, or another item of the table | the attributes of known folders of its indexes end | the same |
+//! | a table or an index goes | the name of the table is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
 //! | more nodes are known than [`NODES_MAX`] | names are dropped, the oldest first | none |
 //!
@@ -26,13 +28,13 @@
 //! - Every other call waits until the notification is done, or until the cached answers end by
 //!   themselves.
 
-use super::{Invalidation, KernelCache, NodeName, cached_item, node_name};
+use super::{Invalidation, KernelCache, NodeName, cached_entry, node_name};
 use crate::fs::{
     node::{ROOT_INO, ino, inode_table::CacheMark, item_ino},
     open::prelude::*,
     path,
 };
-use crate::model::api::{AfterCommit, CommitEvent, WrittenItem};
+use crate::model::api::{AfterCommit, CommitEvent, EndedSource, WrittenItem};
 
 /// The number of nodes that the kernel may know: they take some 30 MB here, and twelve times that
 /// of the kernel's own memory, which it gives back when it needs it.
@@ -81,16 +83,18 @@ impl KernelCache {
                 invalidations.push(invalidation);
             }
         }
-        for table in &committed.tables {
-            let of_table = self.inodes.all_marked(Some(table));
-            invalidations.push(Invalidation::Removed(
-                table_name(table),
-                Node::Table(table.clone()).ino(),
-            ));
+        for EndedSource { table, index } in &committed.ended {
+            let (table, index) = (table.clone(), index.clone());
+            let directory = Node::Table(table.clone()).ino();
+            if index.is_none() {
+                invalidations.push(Invalidation::Removed(table_name(&table), directory));
+            }
             // Each by its name: an answer may be on its way, by which the kernel would know the
             // item when the table comes again.
-            invalidations.extend(self.drop_all(&of_table));
-            marks.extend(of_table);
+            let mut of_source = self.inodes.all_marked(Some(&SourceName { table, index }));
+            of_source.extend(self.inodes.take_followers(|| directory));
+            invalidations.extend(self.drop_all(&of_source));
+            marks.extend(of_source);
         }
         // If another process's look begins to matter by this write, the kernel's own drop of the
         // name does not settle it.
@@ -99,9 +103,34 @@ impl KernelCache {
         } else {
             committed.wait
         };
+        let complete = self.notify_indexes(committed, complete);
         self.notify(invalidations, marks, wait, complete);
         // Its name waits for the directory, which the caller may hold: a rename of the folder.
         self.notify_async(perhaps_gone);
+    }
+
+    /// Returns the completion that lets the kernel drop the entries of written items in indexes, and
+    /// the attributes of the folders of these indexes. It waits for that, also if the call holds a
+    /// directory: no call that holds one of an index waits for a commit.
+    fn notify_indexes(&self, committed: &CommitEvent, complete: AfterCommit) -> AfterCommit {
+        let mut marks = Vec::new();
+        for WrittenItem { table, key, .. } in &committed.items {
+            let of_table = || Node::Table(table.clone()).ino();
+            marks.extend(self.inodes.take_followers(|| item_ino(table, key)));
+            marks.extend(self.inodes.take_followers(of_table));
+        }
+        let (Some(cache), false) = (self.weak_self.upgrade(), marks.is_empty()) else {
+            return complete;
+        };
+        let wait = if committed.wait == WaitPolicy::Long {
+            WaitPolicy::Long
+        } else {
+            WaitPolicy::Short
+        };
+        Box::new(move || {
+            let invalidations = cache.drop_all(&marks).collect();
+            cache.notify(invalidations, marks, wait, complete);
+        })
     }
 
     /// Lets the kernel drop all marked nodes, and waits for it.
@@ -129,7 +158,7 @@ impl KernelCache {
                     folder_name(source, partition),
                     *ino,
                 )),
-                node => Some(Invalidation::Removed(node_name(cached_item(node)?), *ino)),
+                node => Some(Invalidation::Removed(node_name(cached_entry(node)?), *ino)),
             })
     }
 

@@ -311,15 +311,18 @@ pub struct KernelCacheCounters {
     pub asked: AtomicU64,
 }
 
-/// Returns the item of a node that is an item's plain text: the kernel caches names and attributes
-/// of no other file.
-pub fn cached_item(node: &Node) -> Option<&EntryNode> {
+/// Returns the entry of a node that is the plain text of an item or an index entry: the kernel
+/// caches names and attributes of no other file.
+pub fn cached_entry(node: &Node) -> Option<&EntryNode> {
     match node {
-        Node::Entry(entry) if entry.source.index.is_none() && entry.form == TextForm::PlainJson => {
-            Some(entry)
-        }
+        Node::Entry(entry) if entry.form == TextForm::PlainJson => Some(entry),
         _ => None,
     }
+}
+
+/// Returns the item of a node that is an item's plain text.
+pub fn cached_item(node: &Node) -> Option<&EntryNode> {
+    cached_entry(node).filter(|entry| entry.source.index.is_none())
 }
 
 /// Returns the name of an entry of a table or an index.
@@ -333,7 +336,7 @@ pub fn node_name(entry: &EntryNode) -> NodeName {
 /// True if this is how the directory lists the node. That name ends when the node does; other names
 /// of the same key are not cached.
 pub fn is_listed_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
-    match (parent, cached_item(node)) {
+    match (parent, cached_entry(node)) {
         (Node::Items(_) | Node::Collection(..), Some(entry)) => {
             names::entry_name(&entry.key, TextForm::PlainJson).as_bytes() == name
         }
@@ -370,7 +373,7 @@ pub struct ListingCredits {
     listers: Mutex<TtlMap<u64, u32, THREADS_MAX, READER_MS>>,
 }
 
-/// The kinds of directories of a table.
+/// The kinds of directories of a table or an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListedKind {
     /// Folders, or the items of a table without them.
@@ -384,8 +387,8 @@ impl ListedKind {
     #[must_use]
     pub fn of(directory: &Node) -> Option<Self> {
         match directory {
-            Node::Items(SourceName { index: None, .. }) => Some(Self::Top),
-            Node::Collection(SourceName { index: None, .. }, _) => Some(Self::InFolder),
+            Node::Items(_) => Some(Self::Top),
+            Node::Collection(..) => Some(Self::InFolder),
             _ => None,
         }
     }

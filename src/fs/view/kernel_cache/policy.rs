@@ -11,7 +11,7 @@
 //! | the kernel has one size and one set of pages for a number, and an open file is the text of one version | a number with cached pages is of one version; its name gets another number ([`crate::fs::node::inode_table`]) |
 //! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::PendingRenames`]) |
 
-use super::{Invalidation, KernelCache, cached_item, is_listed_name, node_name};
+use super::{Invalidation, KernelCache, cached_entry, cached_item, is_listed_name, node_name};
 use crate::fs::{
     node::{attr::CacheTtl, inode_table::LookupCount, is_structure},
     open::prelude::*,
@@ -37,7 +37,7 @@ impl KernelCache {
         // First whether anything is cached: a rename says that it is about to happen before it
         // looks whether anything was.
         let keeps = self.is_on();
-        if cached_item(node).is_some() {
+        if cached_entry(node).is_some() {
             let is_moving = self.renames.note_lookup(attr.ino, caller.pid);
             return match marked {
                 Some(marked) if keeps && !is_moving => {
@@ -47,7 +47,7 @@ impl KernelCache {
             };
         }
         let is_cached_directory = match node {
-            Node::Collection(SourceName { index: None, .. }, _) => keeps,
+            Node::Collection(..) => keeps,
             _ => attr.kind == NodeKind::Directory && is_structure(attr.ino),
         };
         CacheTtl {
@@ -150,11 +150,20 @@ impl KernelCache {
         }
     }
 
+    /// True if answers about this node may be cached now. Parts of an index may be hidden from a
+    /// program that restores or copies a table.
+    pub fn may_keep(&self, node: &Node) -> bool {
+        self.is_on()
+            && cached_entry(node).is_some_and(|entry| {
+                entry.source.index.is_none() || !self.host.mount.archiver_quirks.is_active(now_ms())
+            })
+    }
+
     /// Marks a node before it is read, so that an answer about it may be cached; counts a lookup,
     /// which [`KernelCache::unmark`] takes back. Returns `None` if nothing may be cached: then the
     /// lookup is counted when the node has been read.
     pub fn mark(&self, node: &Node) -> Option<LookupCount> {
-        if !self.is_on() || cached_item(node).is_none() {
+        if !self.may_keep(node) {
             return None;
         }
         self.evict_excess();
