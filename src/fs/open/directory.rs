@@ -113,10 +113,7 @@ pub struct DirectoryStream {
     /// The largest value of the digest in an offset; tests make it small so that names collide.
     offset_mask: u64,
     dots: [u64; 2],
-    is_slow: bool,
     walks: bool,
-    /// True if the next batches are to have an [`ItemBatch`](super::dirent::ItemBatch).
-    wants_items: bool,
     /// The number of names read since the beginning, and true if they are all.
     listed: (u64, bool),
     /// The offset at which a read failed, if its reader got the error.
@@ -139,19 +136,19 @@ impl DirectoryStream {
             seen: SeenOffsets::default(),
             offset_mask: NAME_OFFSET_MIN - 1,
             dots: dot_inodes,
-            is_slow: false,
             walks: false,
-            wants_items: false,
             listed: (0, false),
             failed_at: None,
         }
     }
 
-    /// Sets the node that is listed, which may be renamed.
+    /// Sets the node that is listed, which may be renamed, and whether the program reads thousands of
+    /// names before it looks at the first.
     #[must_use]
-    pub fn with_node(self, node: Arc<Node>) -> Self {
+    pub fn with_node(self, node: Arc<Node>, walks: bool) -> Self {
         Self {
             node: Some(node),
+            walks,
             ..self
         }
     }
@@ -167,24 +164,6 @@ impl DirectoryStream {
         (self.make, self.node) = (make, Some(node));
     }
 
-    /// Sets whether a listing may take as long as a query.
-    #[must_use]
-    pub fn with_slow(self, is_slow: bool) -> Self {
-        Self { is_slow, ..self }
-    }
-
-    /// True if a listing may take as long as a query.
-    #[must_use]
-    pub fn is_slow(&self) -> bool {
-        self.is_slow
-    }
-
-    /// Sets whether the program reads thousands of names before it looks at the first.
-    #[must_use]
-    pub fn with_walks(self, walks: bool) -> Self {
-        Self { walks, ..self }
-    }
-
     /// True if the program reads thousands of names before it looks at the first.
     #[must_use]
     pub fn walks(&self) -> bool {
@@ -195,11 +174,6 @@ impl DirectoryStream {
     #[must_use]
     pub fn node(&self) -> Option<&Node> {
         self.node.as_deref()
-    }
-
-    /// Sets whether an [`ItemBatch`](super::dirent::ItemBatch) is wanted from now on.
-    pub fn want_items(&mut self, wants_items: bool) {
-        self.wants_items = wants_items;
     }
 
     /// Returns the bytes of memory of the names and places that are held.
@@ -214,43 +188,6 @@ impl DirectoryStream {
         window
             + self.seen.held_bytes()
             + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
-    }
-
-    /// Gives the entries after `offset` to `emit`, each with its own offset, until `emit` returns
-    /// true (full) or the directory ends.
-    ///
-    /// # Errors
-    /// The directory is gone, the database failed, or the caller does not wait any more, each
-    /// before the first entry.
-    pub fn read(
-        &mut self,
-        mount: &Mount,
-        offset: u64,
-        is_wanted: &IsWanted<'_>,
-        emit: &mut dyn FnMut(Dirent<'_>, u64) -> bool,
-    ) -> Result<()> {
-        let mut next = offset;
-        for (entry, after) in self.begin(offset) {
-            if emit(entry, after) {
-                return Ok(());
-            }
-            next = after;
-        }
-        loop {
-            let (found, at) = match self.batch_after(mount, next, is_wanted) {
-                Ok(Some(found)) => found,
-                Ok(None) => return Ok(()),
-                // The entries that were emitted stand; the next call meets the error again.
-                Err(_) if next > offset => return Ok(()),
-                Err(error) => return Err(error),
-            };
-            for ((entry, _), after) in found.iter_from(at).zip(found.offsets().skip(at)) {
-                if emit(entry, after) {
-                    return Ok(());
-                }
-                next = after;
-            }
-        }
     }
 
     /// Starts anew if `offset` is 0. Returns the entries "." and ".." that come after `offset`,
@@ -293,19 +230,6 @@ impl DirectoryStream {
                 (0, 0)
             }
         };
-        if self.wants_items
-            && self
-                .window
-                .get(batch)
-                .is_some_and(|found| !found.wants_items())
-        {
-            // This batch was read without the attributes of items, which are wanted now: it is read
-            // again.
-            let again: usize = self.window.iter().skip(batch).map(DirentBatch::len).sum();
-            self.listed.0 = self.listed.0.saturating_sub((again - at) as u64);
-            self.reset_window(self.cursor_before(batch, at), offset);
-            (batch, at) = (0, 0);
-        }
         if batch == self.window.len() {
             if !self.read_batch(mount, is_wanted)? {
                 return Ok(None);
@@ -330,19 +254,6 @@ impl DirectoryStream {
                 (batch, at)
             })
         })
-    }
-
-    /// Returns the place before an entry of the window.
-    fn cursor_before(&self, batch: usize, index: usize) -> Cursor {
-        let (batch, last) = match index.checked_sub(1) {
-            Some(last) => (Some(batch), Some(last)),
-            None => (batch.checked_sub(1), None),
-        };
-        let found = batch.and_then(|batch| self.window.get(batch));
-        let cursor = found.and_then(|found| {
-            last.map_or_else(|| found.last_cursor(), |last| found.cursor_at(last))
-        });
-        cursor.unwrap_or_else(|| self.before.0.clone())
     }
 
     /// Empties the window and lets it begin at a place.
@@ -415,7 +326,7 @@ impl DirectoryStream {
             Some(lister) => lister,
             none => none.insert((self.make)(mount)?),
         };
-        batch.clear(self.wants_items);
+        batch.clear();
         let fetched = lister.fetch(mount, from, is_wanted, batch);
         let offsets_max = self.offset_mask;
         batch.set_offsets(|name| {
@@ -664,15 +575,19 @@ mod tests {
         offset: u64,
         entries_max: usize,
     ) -> Vec<(String, u64)> {
-        let mut out = Vec::new();
-        let mut emit = |entry: Dirent<'_>, offset: u64| {
-            if out.len() == entries_max {
-                return true;
-            }
-            out.push((entry.name.to_owned(), offset));
-            false
-        };
-        stream.read(mount, offset, &|| true, &mut emit).unwrap();
+        let dots = stream.begin(offset);
+        let mut out: Vec<_> = dots
+            .map(|(entry, after)| (entry.name.to_owned(), after))
+            .collect();
+        let mut next = out.last().map_or(offset, |(_, after)| *after);
+        while out.len() < entries_max
+            && let Some((found, at)) = stream.batch_after(mount, next, &|| true).unwrap()
+        {
+            let named = found.iter_from(at).zip(found.offsets().skip(at));
+            out.extend(named.map(|((entry, _), after)| (entry.name.to_owned(), after)));
+            next = out.last().unwrap().1;
+        }
+        out.truncate(entries_max);
         out
     }
 

@@ -64,8 +64,6 @@ pub struct DirentBatch {
     rows: Vec<DirentRow>,
     names: String,
     places: Vec<u8>,
-    /// True if the attributes of items are wanted.
-    wants_items: bool,
     items: Option<ItemBatch>,
 }
 
@@ -165,13 +163,7 @@ impl DirentBatch {
         });
     }
 
-    /// True if the attributes of items are wanted. A lister that lists nothing else then calls
-    /// [`DirentBatch::start_items`].
-    #[must_use]
-    pub fn wants_items(&self) -> bool {
-        self.wants_items
-    }
-
+    /// Begins the attributes of items. A lister that lists nothing else calls it.
     pub fn start_items(&mut self, items: ItemBatch) {
         self.items = Some(items);
     }
@@ -215,7 +207,7 @@ impl DirentBatch {
         }
     }
 
-    /// Returns the attributes of the items, if they are wanted and nothing else is listed.
+    /// Returns the attributes of the items, if nothing else is listed.
     #[must_use]
     pub fn items(&self) -> Option<&ItemBatch> {
         self.items.as_ref()
@@ -315,8 +307,8 @@ impl DirentBatch {
     }
 
     /// Removes the entries and keeps the buffers.
-    pub(super) fn clear(&mut self, wants_items: bool) {
-        (self.wants_items, self.items) = (wants_items, None);
+    pub(super) fn clear(&mut self) {
+        self.items = None;
         self.rows.clear();
         self.names.clear();
         self.places.clear();

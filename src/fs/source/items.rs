@@ -233,13 +233,11 @@ impl CollectionLister {
             return Ok(());
         };
         let (source, kept) = (&self.source, &mut self.kept);
-        if out.wants_items() {
-            // The commit id must be read before the collections.
-            out.start_items(ItemBatch::new(
-                source.clone(),
-                mount.db.visible_commit_id()?,
-            ));
-        }
+        // The commit id must be read before the collections.
+        out.start_items(ItemBatch::new(
+            source.clone(),
+            mount.db.visible_commit_id()?,
+        ));
         mount
             .db
             .collections(source, None, after, &mut |(collection, position)| {
@@ -474,7 +472,7 @@ impl Lister for EntryLister {
         };
         let hides = mount.has_hidden();
         let source = &self.source;
-        if out.wants_items() && !mount.options.pretty {
+        if !mount.options.pretty {
             // The commit id must be read before the entries.
             out.start_items(ItemBatch::new(
                 source.clone(),

@@ -62,13 +62,7 @@ impl View {
             credits.record_look(caller.pid, ListedKind::Top, parent);
         }
         let dots = self.mount().dot_inos(&node);
-        // A query may read its whole table to find a few names: each READDIR of it has a thread of
-        // its own.
-        let is_slow = matches!(*node, Node::Query(_));
-        let stream = DirectoryStream::new(dots, self.make_lister(&node))
-            .with_slow(is_slow)
-            .with_walks(walks)
-            .with_node(node);
+        let stream = DirectoryStream::new(dots, self.make_lister(&node)).with_node(node, walks);
         self.handles.insert(
             Handle::Directory(Box::new(Mutex::new(stream))),
             ino,
@@ -106,7 +100,9 @@ impl View {
         let is_slow = match self.handles.get(handle).as_deref() {
             Some(Handle::Directory(stream)) => {
                 // A stream that another call holds would block an event thread.
-                stream.try_lock().is_none_or(|stream| stream.is_slow())
+                stream
+                    .try_lock()
+                    .is_none_or(|stream| matches!(stream.node(), Some(Node::Query(_))))
             }
             _ => false,
         };
@@ -129,24 +125,8 @@ impl View {
         offset: u64,
         emit: &mut dyn FnMut(Dirent<'_>, u64) -> bool,
     ) -> Result<()> {
-        let caller = self.caller();
-        self.with_stream(handle, offset, |stream| {
-            stream.want_items(false);
-            let emit = &mut |entry: Dirent<'_>, offset| {
-                emit(
-                    Dirent {
-                        ino: self.shown_ino(entry.ino, entry.kind),
-                        ..entry
-                    },
-                    offset,
-                )
-            };
-            stream.read(
-                self.mount(),
-                offset,
-                &|| has_pending_signal(caller.pid) != Some(true),
-                emit,
-            )
+        self.list(handle, offset, false, &mut |entry, offset, _| {
+            emit(entry, offset)
         })
     }
 
@@ -156,6 +136,10 @@ impl View {
     /// # Errors
     /// As of [`View::readdir`], before the first entry was given.
     pub fn readdirplus(&self, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<()> {
+        self.list(handle, offset, true, emit)
+    }
+
+    fn list(&self, handle: u64, offset: u64, is_plus: bool, emit: &mut EmitPlus<'_>) -> Result<()> {
         let (caller, cache) = (self.caller(), &self.kernel_cache);
         self.with_stream(handle, offset, |stream| {
             // A folder, or an index, may be hidden from a program that restores a backup.
@@ -164,7 +148,7 @@ impl View {
                 _ => !self.mount().archiver_quirks.is_active(now_ms()),
             };
             let kind = stream.node().and_then(ListedKind::of);
-            let kind = kind.filter(|_| is_shown && cache.is_on());
+            let kind = kind.filter(|_| is_plus && is_shown && cache.is_on());
             let first = if stream.walks() {
                 CREDIT_MAX
             } else {
@@ -173,7 +157,6 @@ impl View {
             let credit = kind.map_or(0, |kind| {
                 cache.listing_credits.left(caller.pid, kind, first)
             });
-            stream.want_items(credit > 0);
             let mut plus = PlusReply {
                 view: self,
                 next: offset,
@@ -193,15 +176,6 @@ impl View {
                 listed => listed,
             }
         })
-    }
-
-    /// Returns the inode number that is shown for a node.
-    fn shown_ino(&self, ino: u64, kind: NodeKind) -> u64 {
-        if kind == NodeKind::Directory {
-            self.inodes.number(ino)
-        } else {
-            ino
-        }
     }
 
     /// Closes a directory.
@@ -303,7 +277,11 @@ impl PlusReply<'_, '_> {
     }
 
     fn push_name(&mut self, entry: Dirent<'_>, after: u64) -> bool {
-        let ino = self.view.shown_ino(entry.ino, entry.kind);
+        // A removed or renamed directory has another number.
+        let ino = match entry.kind {
+            NodeKind::Directory => self.view.inodes.number(entry.ino),
+            _ => entry.ino,
+        };
         self.push(Dirent { ino, ..entry }, after, None)
     }
 
