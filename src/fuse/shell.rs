@@ -522,7 +522,8 @@ impl Filesystem for Shell {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
+        // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends
+        // (docs/performance.md 2).
         let send =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
         let call = self.begin(directory_caller(request), "opendir", ino, None, reply, send);
