@@ -260,10 +260,10 @@ fn report(
 fn status(database: &dyn Browse, table: &TableName) -> Result<CommandResult, CliError> {
     let description = describe(database, table)?;
     for (schema, state) in description.schema.indexes.iter().zip(&description.indexes) {
-        let kind = if schema.kind == IndexKind::Global {
-            "global"
-        } else {
-            "local"
+        let kind = match schema.kind {
+            IndexKind::Global => "global",
+            IndexKind::Local => "local",
+            IndexKind::Vector => "vector",
         };
         let percent = state
             .progress

@@ -7,6 +7,7 @@
 //! json/         readers and writers of JSON       file_name     key values as file names       calendar  dates and times
 //! definitions/  tables as other tools declare them
 //! item_files/   items in files of other programs
+//! vector        numbers of a vector index
 //! wire/         the API's requests and responses  metrics/      measurements as text and SVG   sanitize  text for terminals
 //! ```
 
@@ -25,4 +26,5 @@ pub mod metrics;
 pub mod plain_json;
 pub mod record;
 pub mod sanitize;
+pub mod vector;
 pub mod wire;

@@ -600,6 +600,7 @@ fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
             projection,
             throughput: None,
             settings: Default::default(),
+            vector: None,
         })
     };
     let (pk, sk) = (

@@ -2,7 +2,7 @@
 //! delete and to put when the item changes (docs/dynamodb.md 9.1, 9.4, 10.2). `index_write` writes
 //! them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     base::{
@@ -12,10 +12,12 @@ use super::{
     },
     prelude::*,
 };
+use crate::codec::vector::{self, ELEMENT_BYTES};
 use crate::model::{
-    KeyAttribute, KeySchema, Projection,
+    AttributeType, KeyAttribute, KeySchema, Projection,
     error::{KeyError, UpdateError, ValueError},
-    limits::ITEM_BYTES_MAX,
+    limits::{INLINE_FILTER_BYTES_MAX, ITEM_BYTES_MAX},
+    schema::VectorAttribute,
 };
 
 /// An index of a table with its source in the store.
@@ -35,11 +37,13 @@ pub fn index_views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
     })
 }
 
-/// Returns the names of the key attributes of an index entry in the order of their output: index
+/// Returns the names of the key attributes of an index entry in the order of their output: vector, index
 /// keys, then the table's others.
 #[must_use]
 pub fn leading_names<'t>(table: &'t KeySchema, index: &'t IndexSchema) -> Vec<&'t str> {
-    let mut names: Vec<&str> = Vec::new();
+    // A search finds the vector at the beginning of every entry.
+    let vector = index.vector.as_ref().map(|vector| vector.name.as_str());
+    let mut names: Vec<&str> = vector.into_iter().collect();
     for attribute in index.attributes().chain(table.attributes()) {
         if !names.contains(&attribute.name.as_str()) {
             names.push(&attribute.name);
@@ -60,7 +64,7 @@ pub struct IndexEntry<'i> {
 
 impl<'t> IndexView<'t> {
     /// Returns the item's entry; `None` unless every key attribute of the index is present, of its
-    /// type, not empty and not too large.
+    /// type, not empty and not too large. A vector index needs a vector, and no inline filter.
     #[must_use]
     pub fn entry<'i>(&self, item: &'i Item) -> Option<IndexEntry<'i>> {
         let base = item_key::key_of_stored(self.table, item).ok()?;
@@ -71,9 +75,14 @@ impl<'t> IndexView<'t> {
     #[must_use]
     pub fn entry_with_key<'i>(&self, item: &'i Item, base: &Key) -> Option<IndexEntry<'i>> {
         let partition = values_of(&self.index.partition, item)?;
-        let sort = values_of(&self.index.sort, item)?;
-        let keys = key_roles(self.index).zip(partition.iter().chain(&sort).copied());
-        if KeyFault::first(keys, |_| true).is_some() {
+        let sort = match &self.index.vector {
+            None => values_of(&self.index.sort, item)?,
+            Some(vector) => {
+                item.get(&vector.name)?;
+                Vec::new()
+            }
+        };
+        if is_kept_out(self.index, item) {
             return None;
         }
         let address = self.address(&partition, &sort, base);
@@ -101,6 +110,9 @@ impl<'t> IndexView<'t> {
             (IndexKind::Global, _) => {
                 EntryAddress::in_global_index(self.source, partition, sort, base)
             }
+            (IndexKind::Vector, _) => {
+                EntryAddress::in_global_index(self.source, partition, &[], base)
+            }
             (IndexKind::Local, _) => {
                 unreachable!("a local index has one sort key: the catalog checks it")
             }
@@ -113,26 +125,39 @@ impl<'t> IndexView<'t> {
 
     fn projected_bytes(&self, item: &Item) -> usize {
         let kept = item.0.iter().filter(|(name, _)| self.projects(name));
-        kept.map(|(name, value)| name.len() + value.size()).sum()
+        let size = |(name, value): (&String, &AttributeValue)| match &self.index.vector {
+            Some(vector) if vector.name == *name => {
+                name.len() + ELEMENT_BYTES * to_usize(vector.dimensions)
+            }
+            _ => name.len() + value.size(),
+        };
+        kept.map(size).sum()
     }
 
-    /// Returns the attributes of the item that the index projects.
+    /// Returns the attributes of the item that the index projects; a vector as the bytes that the
+    /// entry holds of it.
     #[must_use]
     pub fn projected<'i>(&self, item: &'i Item) -> Cow<'i, Item> {
-        if self.index.projection == Projection::All {
+        if self.index.projection == Projection::All && self.index.vector.is_none() {
             return Cow::Borrowed(item);
         }
         let kept = item.0.iter().filter(|(name, _)| self.projects(name));
-        Cow::Owned(Item(
-            kept.map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-        ))
+        let stored = |value: &AttributeValue| match value {
+            AttributeValue::L(numbers) => vector::encode(numbers).ok().map(AttributeValue::B),
+            _ => None,
+        };
+        let one = |(name, value): (&String, &AttributeValue)| {
+            let bytes = self.index.is_vector(name).then(|| stored(value)).flatten();
+            (name.clone(), bytes.unwrap_or_else(|| value.clone()))
+        };
+        Cow::Owned(Item(kept.map(one).collect()))
     }
 
     fn has_same_keys(&self, one: &Item, other: &Item) -> bool {
-        self.index
-            .attributes()
-            .all(|attribute| one.get(&attribute.name) == other.get(&attribute.name))
+        let vector = self.index.vector.iter().map(|vector| &vector.name);
+        let keys = self.index.attributes().map(|attribute| &attribute.name);
+        keys.chain(vector)
+            .all(|name| one.get(name) == other.get(name))
     }
 
     fn same_projection(&self, one: &Item, other: &Item) -> bool {
@@ -250,7 +275,155 @@ pub(super) fn check_index_keys(
     item: &Item,
     checked: impl Fn(&str) -> bool,
 ) -> Result<(), KeyError> {
+    if index.vector.is_some() {
+        return VectorFault::of(index, item, checked)
+            .map_or(Ok(()), |fault| Err(fault.error(index)));
+    }
     KeyFault::first(keys_in(index, item), checked).map_or(Ok(()), |fault| Err(fault.error(index)))
+}
+
+/// True if a value keeps an item out of an index. A missing attribute is no such value.
+#[must_use]
+pub fn is_kept_out(index: &IndexSchema, item: &Item) -> bool {
+    match &index.vector {
+        Some(_) => VectorFault::of(index, item, |_| true).is_some(),
+        None => KeyFault::of(index, item).is_some(),
+    }
+}
+
+/// Converts a number of dimensions, which has a limit.
+fn to_usize(dimensions: u64) -> usize {
+    usize::try_from(dimensions).unwrap_or(usize::MAX)
+}
+
+/// A value that a vector index cannot take: a vector, or an attribute of its search schema.
+#[derive(Debug, Clone, Copy)]
+pub enum VectorFault<'a> {
+    NotList(AttributeType),
+    /// The number of elements.
+    Size(usize),
+    /// The place of an element that is no 32-bit number.
+    Element(usize, &'a AttributeValue),
+    /// A value of another type, too large, or an empty HASH.
+    Schema(&'a KeyAttribute, KeyRole, &'a AttributeValue),
+}
+
+impl<'a> VectorFault<'a> {
+    /// Returns the first fault of the item, limited to the names for which `checked` is true: of
+    /// the vector, then of the search schema.
+    #[must_use]
+    pub fn of(
+        index: &'a IndexSchema,
+        item: &'a Item,
+        checked: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
+        let vector = index.vector.as_ref()?;
+        if checked(&vector.name)
+            && let Some(fault) = item
+                .get(&vector.name)
+                .and_then(|value| Self::of_vector(vector, value))
+        {
+            return Some(fault);
+        }
+        let mut schema = keys_in(index, item);
+        schema.find_map(|((attribute, role), value)| {
+            let is_wrong = value.attribute_type() != attribute.attribute_type.as_attribute_type()
+                || key_bytes(value) > search_bytes_max(role)
+                || (role == KeyRole::Partition && is_empty_key(value));
+            (is_wrong && checked(&attribute.name)).then_some(Self::Schema(attribute, role, value))
+        })
+    }
+
+    fn of_vector(vector: &VectorAttribute, value: &'a AttributeValue) -> Option<Self> {
+        let AttributeValue::L(elements) = value else {
+            return Some(Self::NotList(value.attribute_type()));
+        };
+        if elements.len() != to_usize(vector.dimensions) {
+            return Some(Self::Size(elements.len()));
+        }
+        let mut elements = elements.iter().enumerate();
+        let (place, element) = elements.find(|(_, element)| vector::element(element).is_none())?;
+        Some(Self::Element(place, element))
+    }
+
+    fn error(self, index: &IndexSchema) -> KeyError {
+        let vector = index.vector.as_ref();
+        let (name, expected) = vector.map_or((String::new(), 0), |vector| {
+            (vector.name.clone(), vector.dimensions)
+        });
+        let index = index.name.as_str().to_owned();
+        match self {
+            Self::NotList(_) => KeyError::VectorType { index, name },
+            Self::Size(actual) => KeyError::VectorSize {
+                index,
+                name,
+                expected,
+                actual,
+            },
+            Self::Element(place, AttributeValue::N(number)) => KeyError::VectorRange {
+                index,
+                name,
+                place,
+                value: number.scientific(),
+            },
+            Self::Element(place, value) => KeyError::VectorElement {
+                index,
+                name,
+                place,
+                actual: value.attribute_type(),
+            },
+            Self::Schema(attribute, role, value) => {
+                let name = attribute.name.clone();
+                let expected = attribute.attribute_type.as_attribute_type();
+                match (value, role) {
+                    _ if value.attribute_type() != expected => KeyError::SearchSchemaType {
+                        index,
+                        name,
+                        expected,
+                        actual: value.attribute_type(),
+                    },
+                    (_, KeyRole::Sort) => KeyError::InlineFilterTooLarge(name),
+                    (AttributeValue::S(text), _) if text.is_empty() => {
+                        KeyError::IndexEmptyString { index, name }
+                    }
+                    (AttributeValue::B(bytes), _) if bytes.is_empty() => {
+                        KeyError::IndexEmptyBinary { index, name }
+                    }
+                    _ => KeyError::SearchHashTooLarge,
+                }
+            }
+        }
+    }
+}
+
+/// Returns the bytes allowed of an attribute of a search schema.
+#[must_use]
+pub fn search_bytes_max(role: KeyRole) -> usize {
+    match role {
+        KeyRole::Partition => role.bytes_max(),
+        KeyRole::Sort => INLINE_FILTER_BYTES_MAX,
+    }
+}
+
+/// Returns by how many bytes the lists of vectors in an item are larger than the vectors that its
+/// table's indexes hold: a write is not charged for them.
+#[must_use]
+pub fn vector_savings(table: &TableEntry, item: &Item) -> usize {
+    let vectors = table
+        .schema
+        .indexes
+        .iter()
+        .filter_map(|index| index.vector.as_ref());
+    let names: BTreeSet<&str> = vectors.map(|vector| vector.name.as_str()).collect();
+    let saved = |value: &AttributeValue| match value {
+        AttributeValue::L(elements) => value.size().saturating_sub(elements.len() * ELEMENT_BYTES),
+        _ => 0,
+    };
+    names
+        .into_iter()
+        .filter_map(|name| item.get(name))
+        .map(saved)
+        .sum()
 }
 
 /// Returns the key attributes of an index that an item has, with their values.
@@ -385,9 +558,15 @@ impl<'i> Transition<'i> {
             .is_some_and(|(old, new)| old.address == new.address)
     }
 
-    /// Returns the written entries with their write units: a move to another index key is a delete
-    /// and a put, each at its own address.
+    /// Returns the written entries with their write units.
     pub fn writes(&self) -> impl Iterator<Item = (&IndexEntry<'i>, f64)> {
+        self.written_bytes()
+            .map(|(entry, bytes)| (entry, write_units(bytes)))
+    }
+
+    /// Returns the written entries with their bytes, the larger ones of old and new: a move to
+    /// another index key is a delete and a put, each at its own address.
+    pub fn written_bytes(&self) -> impl Iterator<Item = (&IndexEntry<'i>, usize)> {
         let replaced = self
             .old
             .as_ref()
@@ -397,10 +576,8 @@ impl<'i> Transition<'i> {
         let written = self
             .new
             .iter()
-            .map(move |entry| (entry, write_units(entry.bytes.max(replaced))));
-        removed
-            .map(|entry| (entry, write_units(entry.bytes)))
-            .chain(written)
+            .map(move |entry| (entry, entry.bytes.max(replaced)));
+        removed.map(|entry| (entry, entry.bytes)).chain(written)
     }
 
     /// Returns the change in entries and bytes.

@@ -131,7 +131,7 @@ fn pause(
     is_paused: bool,
 ) -> Result<(), Error> {
     let table = transaction.require_table(name)?;
-    if table.schema.indexes_of(IndexKind::Global).next().is_none() {
+    if !table.has_late_index() {
         return Err(UpdateTableError::NoGlobalIndexes(name.as_str().to_owned()).into());
     }
     let lag = match table.index_life.lag {
@@ -178,7 +178,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
         return Ok(NextStep::Nothing);
     };
     // Without a global index there is no lag.
-    let has_late = table.schema.indexes_of(IndexKind::Global).next().is_some();
+    let has_late = table.has_late_index();
     if lag.is_paused && has_late {
         return Ok(NextStep::Nothing);
     }

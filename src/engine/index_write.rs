@@ -49,7 +49,7 @@ impl WriteStamp<'_> {
         let first = index::leading_names(view.table, view.index);
         let record = match self
             .record
-            .filter(|_| view.index.projection == Projection::All)
+            .filter(|_| view.index.projection == Projection::All && view.index.vector.is_none())
         {
             Some(record) => record::reorder(record, &first)?,
             None => record::encode(

@@ -194,6 +194,12 @@ parts! {
         resolved: Values(Some(it)),
         ..RequestPart::new(shape_of(it).map_or("Scan", |_| "Query"), &it.table_name)
     }];
+    SearchVectorsRequest, it => [RequestPart {
+        index: Some(&it.index_name),
+        key_condition: it.search_condition_expression.as_deref(),
+        projection: it.projection_expression.as_deref(),
+        ..RequestPart::new("SearchVectors", &it.table_name).with(&it.placeholders)
+    }];
     BatchGetItemRequest, it => it.request_items.iter().map(|of| RequestPart {
         keys: Values(&of.keys),
         projection: of.projection_expression.as_deref(),

@@ -11,6 +11,16 @@ pub const SORT_KEY_BYTES_MAX: usize = 1024;
 pub const NESTING_LEVELS_MAX: usize = 32;
 /// Global secondary indexes of a table (default quota).
 pub const GLOBAL_INDEXES_MAX: usize = 20;
+/// Vector indexes of a table.
+pub const VECTOR_INDEXES_MAX: usize = 5;
+/// The numbers of a vector in an index.
+pub const VECTOR_DIMENSIONS_MAX: u64 = 4096;
+/// Inline filters of a vector index.
+pub const INLINE_FILTERS_MAX: usize = 18;
+/// Bytes of the value of an inline filter.
+pub const INLINE_FILTER_BYTES_MAX: usize = 10_240;
+/// The items that a SearchVectors returns.
+pub const TOP_K_MAX: u32 = 100;
 /// Local secondary indexes of a table.
 pub const LOCAL_INDEXES_MAX: usize = 5;
 /// `NonKeyAttributes` over all INCLUDE indexes of a table; the same name in two indexes counts twice.

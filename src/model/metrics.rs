@@ -13,7 +13,7 @@ use super::api::statements::statement_operations;
 use super::error::Throttled;
 pub use super::item::HashRange;
 use super::schema::ProvisionedThroughput;
-use super::{AttributeValue, IndexName, TableName};
+use super::{AttributeValue, IndexKind, IndexName, TableName};
 
 /// Sum, count, minimum and maximum of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -293,7 +293,8 @@ pub struct SourceMetrics {
     pub usage: Series<CapacityUsage>,
     /// One for each period, in the order of [`Period::ALL`].
     pub windows: [CapacityUsage; 3],
-    pub is_local: bool,
+    /// `None` for the base table.
+    pub kind: Option<IndexKind>,
     pub billing: Billing,
     pub entries: u64,
     /// Bytes with the overhead of each entry.
@@ -312,16 +313,23 @@ impl SourceMetrics {
     /// True if the table's own metrics include this source: the base and the local indexes.
     #[must_use]
     pub fn is_of_table(&self) -> bool {
-        self.index.is_none() || self.is_local
+        self.index.is_none() || self.is_local()
     }
 
-    /// Returns `table`, `gsi` or `lsi`.
+    /// True for a local index.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.kind == Some(IndexKind::Local)
+    }
+
+    /// Returns `table`, `gsi`, `lsi` or `vector`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match (&self.index, self.is_local) {
-            (None, _) => "table",
-            (Some(_), true) => "lsi",
-            (Some(_), false) => "gsi",
+        match self.kind {
+            None => "table",
+            Some(IndexKind::Local) => "lsi",
+            Some(IndexKind::Global) => "gsi",
+            Some(IndexKind::Vector) => "vector",
         }
     }
 

@@ -102,6 +102,16 @@ impl Number {
         }
     }
 
+    /// Returns the number in scientific form, such as `3.5E+38`.
+    #[must_use]
+    pub fn scientific(&self) -> String {
+        let digits = self.coefficient.to_string();
+        let (first, rest) = digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{first}{point}{rest}E{:+}", self.magnitude())
+    }
+
     /// Returns the decimal digits of the coefficient, most significant first, each 0 to 9; none for
     /// zero.
     #[must_use]

@@ -71,13 +71,33 @@ impl KeySchema {
     }
 }
 
-/// The kind of a secondary index: global or local.
+/// The kind of a secondary index: global, local or of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IndexKind {
     #[default]
     Global,
     Local,
+    Vector,
+}
+
+api_enums! {
+    /// The measure of the nearness of two vectors.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    DistanceFunction {
+        DotProduct = "DOT_PRODUCT",
+        Cosine = "COSINE",
+        Euclidean = "EUCLIDEAN",
+    }
+}
+
+/// The vectors in a vector index: a list of `dimensions` numbers in a top-level attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct VectorAttribute {
+    pub name: String,
+    pub dimensions: u64,
+    pub distance: DistanceFunction,
 }
 
 /// The attributes in an index entry beside the table's and the index's key attributes.
@@ -123,7 +143,7 @@ api_enums! {
 }
 
 /// A secondary index. `partition` has 1 to 4 attributes and `sort` 0 to 4; for a local index, one
-/// and at most one.
+/// and at most one. In a vector index `partition` has at most one, and `sort` are its inline filters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IndexSchema {
     pub name: IndexName,
@@ -136,6 +156,9 @@ pub struct IndexSchema {
     /// Only for a global index.
     #[serde(default)]
     pub settings: ThroughputSettings,
+    /// Only and always for a vector index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector: Option<VectorAttribute>,
 }
 
 impl IndexSchema {
@@ -152,20 +175,34 @@ impl IndexSchema {
             .collect()
     }
 
+    /// Returns the names of the attributes without which an item has no entry.
+    pub fn required_names(&self) -> impl Iterator<Item = &str> {
+        let sort = self.sort.iter().filter(|_| self.vector.is_none());
+        let keys = self.partition.iter().chain(sort);
+        keys.map(|attribute| attribute.name.as_str())
+            .chain(self.vector.iter().map(|vector| vector.name.as_str()))
+    }
+
+    /// True if the top-level attribute `name` is the index's vector.
+    #[must_use]
+    pub fn is_vector(&self, name: &str) -> bool {
+        self.vector
+            .as_ref()
+            .is_some_and(|vector| vector.name == name)
+    }
+
     /// True if an entry of this index holds the top-level attribute `name`.
     #[must_use]
     pub fn projects(&self, table: &KeySchema, name: &str) -> bool {
-        match &self.projection {
-            Projection::All => true,
-            Projection::KeysOnly => {
-                table.contains(name) || self.attributes().any(|a| a.name == name)
-            }
-            Projection::Include(names) => {
-                names.iter().any(|n| n == name)
-                    || table.contains(name)
-                    || self.attributes().any(|a| a.name == name)
-            }
-        }
+        let included = match &self.projection {
+            Projection::All => return true,
+            Projection::KeysOnly => &[][..],
+            Projection::Include(names) => names,
+        };
+        included.iter().any(|included| included == name)
+            || table.contains(name)
+            || self.attributes().any(|attribute| attribute.name == name)
+            || self.is_vector(name)
     }
 }
 

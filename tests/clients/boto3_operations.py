@@ -364,6 +364,53 @@ def errors():
     refused("unused definition", lambda: client.create_table(TableName="Other", AttributeDefinitions=definitions(pk="S", x="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), invalid, prefix + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions")
 
 
+def vectors():
+    schema = [{"AttributeName": "tenant", "SearchSchemaElementType": "HASH"}, {"AttributeName": "kind", "SearchSchemaElementType": "INLINE_FILTER"}]
+    index = {
+        "IndexName": "near",
+        "VectorAttribute": {"AttributeName": "embedding"},
+        "Dimensions": 3,
+        "DistanceFunction": "EUCLIDEAN",
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["title"]},
+    }
+    client.create_table(
+        TableName="Texts",
+        AttributeDefinitions=definitions(pk="S", tenant="S", kind="S"),
+        KeySchema=key("pk"),
+        BillingMode="PAY_PER_REQUEST",
+        VectorIndexes=[{**index, "SearchSchema": schema}],
+    )
+    described = client.describe_table(TableName="Texts")["Table"]["VectorIndexes"][0]
+    check("vector index", (described["IndexStatus"], described["Dimensions"], described["SearchSchema"]), ("ACTIVE", 3, schema))
+    table = resource.Table("Texts")
+    for pk, kind, vector in [("a", "x", [3, 4, 0]), ("b", "y", [0, 0, 1]), ("c", "x", [0, 0, 0])]:
+        written = table.put_item(
+            Item={"pk": pk, "tenant": "t", "kind": kind, "title": pk * 2, "body": "long", "embedding": [Decimal(n) for n in vector]},
+            ReturnConsumedCapacity="INDEXES",
+        )
+        check("written bytes", written["ConsumedCapacity"]["VectorIndexes"], {"near": {"VectorWriteRequestBytes": 1024.0}})
+    zero = [{"N": "0"}] * 3
+    search = lambda condition, **values: client.search_vectors(  # noqa: E731
+        TableName="Texts",
+        IndexName="near",
+        SearchVector=zero,
+        TopK=2,
+        SearchConditionExpression=condition,
+        ExpressionAttributeValues={f":{name}": {"S": value} for name, value in values.items()},
+        ReturnConsumedCapacity="TOTAL",
+    )
+    found = search("tenant = :t", t="t")
+    check("nearest", [(result["Item"]["pk"]["S"], result["Score"]) for result in found["SearchResults"]], [("c", 0.0), ("b", 1.0)])
+    check("projected", sorted(found["SearchResults"][0]["Item"]), ["kind", "pk", "tenant", "title"])
+    check("bytes of a search", found["ConsumedCapacity"], {"VectorSearchRequestBytes": 1024.0})
+    found = search("tenant = :t AND kind = :k", t="t", k="x")["SearchResults"]
+    check("filtered", [(result["Item"]["pk"]["S"], result["Score"]) for result in found], [("c", 0.0), ("a", 5.0)])
+    refused("vector", lambda: table.put_item(Item={"pk": "d", "embedding": [1, 2]}), "ValidationException", "One or more parameter values were invalid. Invalid size for parameter embedding, Expected: 3, Actual: 2 IndexName: near")
+    client.update_table(TableName="Texts", VectorIndexUpdates=[{"Delete": {"IndexName": "near"}}])
+    client.get_waiter("table_exists").wait(TableName="Texts", WaiterConfig={"Delay": 1, "MaxAttempts": 20})
+    client.update_table(TableName="Texts", VectorIndexUpdates=[{"Create": index}])
+
+
 def delete():
     table = resource.Table("Orders")
     old = table.delete_item(Key={"customer": "bob", "number": 3}, ReturnValues="ALL_OLD")
@@ -373,7 +420,7 @@ def delete():
     check("index follows", table.query(IndexName="by-status", KeyConditionExpression=Key("status").eq("open"))["Count"], 10)
     check("description of a deleted table", "KeySchema" in client.delete_table(TableName="Orders")["TableDescription"], False)
     client.get_waiter("table_not_exists").wait(TableName="Orders", WaiterConfig={"Delay": 1, "MaxAttempts": 20})
-    check("no tables", client.list_tables()["TableNames"], [])
+    check("no tables", client.list_tables()["TableNames"], ["Texts"])
 
 
 create_and_describe()
@@ -387,5 +434,6 @@ conditions_and_filters()
 updates()
 legacy_parameters()
 errors()
+vectors()
 delete()
 end()

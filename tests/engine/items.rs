@@ -31,6 +31,7 @@ fn create(database: &LocalDatabase, is_local: bool) {
         },
         throughput: None,
         settings: Default::default(),
+        vector: None,
     };
     let global = index(
         "ggg",
@@ -61,6 +62,7 @@ fn create(database: &LocalDatabase, is_local: bool) {
         global_indexes: Some(vec![global]),
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     };
     database.create_table(request).unwrap();
 }

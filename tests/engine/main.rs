@@ -57,4 +57,5 @@ mod transactions;
 mod transfer;
 mod update_table;
 mod updates;
+mod vectors;
 mod what_if;

@@ -97,6 +97,7 @@ fn create_request() -> CreateTableRequest {
                 },
                 throughput: None,
                 settings: Default::default(),
+                vector: None,
             })
             .collect::<Vec<_>>()
     };
@@ -122,6 +123,7 @@ fn create_request() -> CreateTableRequest {
         global_indexes: Some(indexes(IndexKind::Global)),
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     }
 }
 

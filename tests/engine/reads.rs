@@ -27,6 +27,7 @@ fn database() -> LocalDatabase {
         },
         throughput: None,
         settings: Default::default(),
+        vector: None,
     };
     use KeyType::{Hash, Range};
     let types = [
@@ -63,6 +64,7 @@ fn database() -> LocalDatabase {
         )]),
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     };
     let flat = CreateTableRequest {
         table_name: table("Flat"),

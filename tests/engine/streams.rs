@@ -42,6 +42,7 @@ fn create(database: &LocalDatabase, name: &str, view: Option<StreamViewType>) {
             stream: view,
             ..TableSettings::default()
         },
+        vector_indexes: None,
     };
     database.create_table(request).unwrap();
 }

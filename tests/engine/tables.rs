@@ -56,6 +56,7 @@ fn request(definition: &str, key: &str) -> CreateTableRequest {
         global_indexes: None,
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     }
 }
 
@@ -79,6 +80,7 @@ fn index(kind: IndexKind, name: &str, key: &str) -> IndexDefinition {
         projection: projection(Some(ProjectionType::All), None),
         throughput: None,
         settings: Default::default(),
+        vector: None,
     }
 }
 

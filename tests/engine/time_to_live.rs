@@ -57,12 +57,14 @@ fn create(database: &LocalDatabase) {
             },
             throughput: None,
             settings: Default::default(),
+            vector: None,
         }]),
         deletion_protection: false,
         settings: TableSettings {
             stream: Some(StreamViewType::NewAndOldImages),
             ..TableSettings::default()
         },
+        vector_indexes: None,
     };
     database.create_table(request).unwrap();
 }

@@ -79,6 +79,7 @@ pub fn create(db: &dyn Browse, name: &str, key: &str, indexes: &[(IndexKind, &st
             },
             throughput: None,
             settings: Default::default(),
+            vector: None,
         };
         if *kind == IndexKind::Global {
             &mut global
@@ -99,6 +100,7 @@ pub fn create(db: &dyn Browse, name: &str, key: &str, indexes: &[(IndexKind, &st
         global_indexes: Some(global).filter(|list| !list.is_empty()),
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     };
     db.create_table(request).expect("a table");
 }

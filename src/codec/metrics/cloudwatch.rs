@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::with_local_indexes;
 use crate::codec::calendar;
+use crate::model::IndexKind;
 use crate::model::metrics::{
     CapacityUsage, MeteredOperation, OperationCounts, SourceMetrics, Statistic, TableCounts,
     TableMetrics,
@@ -39,10 +40,7 @@ pub fn render(table: &TableMetrics, now_ms: u64) -> String {
             &with_local_indexes(table, |source| usage_at(source, minute)),
         );
         for source in table.sources.iter().filter(|source| !source.is_of_table()) {
-            at.usage(
-                source.index.as_ref().map(|name| name.as_str()),
-                &usage_at(source, minute),
-            );
+            at.usage(dimension(source), &usage_at(source, minute));
         }
         if minute == now_ms / MINUTE_MS {
             table
@@ -75,6 +73,18 @@ fn usage_at(source: &SourceMetrics, minute: u64) -> CapacityUsage {
         .unwrap_or_default()
 }
 
+/// The name and the value of a dimension.
+type Dimension<'m> = (&'static str, &'m str);
+
+/// Returns the dimension of an index.
+fn dimension(source: &SourceMetrics) -> Option<Dimension<'_>> {
+    let name = match source.kind? {
+        IndexKind::Vector => "VectorIndexName",
+        IndexKind::Global | IndexKind::Local => "GlobalSecondaryIndexName",
+    };
+    Some((name, source.index.as_ref()?.as_str()))
+}
+
 /// A writer of the points of one minute.
 struct MinutePoints<'m> {
     points: &'m mut Vec<Value>,
@@ -83,8 +93,7 @@ struct MinutePoints<'m> {
 }
 
 impl MinutePoints<'_> {
-    fn usage(&mut self, index: Option<&str>, usage: &CapacityUsage) {
-        let dimension = index.map(|name| ("GlobalSecondaryIndexName", name));
+    fn usage(&mut self, dimension: Option<Dimension<'_>>, usage: &CapacityUsage) {
         self.statistic("ConsumedReadCapacityUnits", dimension, &usage.read, "Count");
         self.statistic(
             "ConsumedWriteCapacityUnits",
@@ -118,10 +127,7 @@ impl MinutePoints<'_> {
         let Some(units) = source.provisioned() else {
             return;
         };
-        let dimension = source
-            .index
-            .as_ref()
-            .map(|name| ("GlobalSecondaryIndexName", name.as_str()));
+        let dimension = dimension(source);
         for (name, value) in [
             ("ProvisionedReadCapacityUnits", units.read_capacity_units),
             ("ProvisionedWriteCapacityUnits", units.write_capacity_units),
@@ -139,10 +145,10 @@ impl MinutePoints<'_> {
             .filter(|_| is_now)
             .map(|backfill| backfill.percent());
         let percent = going.or(usage_at(source, self.minute).online_percent);
-        let (Some(percent), Some(index)) = (percent, &source.index) else {
+        let (Some(percent), Some(dimension)) = (percent, dimension(source)) else {
             return;
         };
-        let dimension = Some(("GlobalSecondaryIndexName", index.as_str()));
+        let dimension = Some(dimension);
         let mut statistic = Statistic::default();
         statistic.add(number(percent));
         self.statistic(

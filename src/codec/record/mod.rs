@@ -163,6 +163,14 @@ impl<'a> Record<'a> {
         Ok(self.attribute_into(name, &mut value)?.then_some(value))
     }
 
+    /// Returns the name and the value of the first attribute; none of an empty item.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] in the bytes read.
+    pub fn first(&self) -> Result<Option<(&'a str, StoredValue<'a>)>, StoreError> {
+        read::first(self.content)
+    }
+
     /// Decodes one top-level attribute into `into`, reusing its memory; true if the record has it.
     /// Else the value stays as it was.
     ///

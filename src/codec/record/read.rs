@@ -226,6 +226,16 @@ pub fn each_attribute<'a>(
     })
 }
 
+/// Returns the first attribute, if there is one.
+pub fn first(content: &[u8]) -> Result<Option<(&str, StoredValue<'_>)>, StoreError> {
+    let mut found = None;
+    attributes(content, |name, cursor| {
+        found = Some((name, StoredValue::read(cursor)?));
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
 /// Calls `visit` with every name and the cursor at its value, which it reads or skips. `false` ends
 /// the walk.
 fn attributes<'a>(

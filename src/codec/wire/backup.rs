@@ -7,7 +7,7 @@ use super::declared::*;
 use super::members::JobFailureMembers;
 use super::names::{self, NAME_RULES};
 use super::table_description::{self, timestamp};
-use super::tables::{self, GlobalIndex, LocalIndex};
+use super::tables::{self, GlobalIndex, LocalIndex, VectorIndex};
 use super::write::object;
 use crate::model::TableSchema;
 use crate::model::api::backup::*;
@@ -138,6 +138,7 @@ fn feature_details(schema: &TableSchema) -> Value {
     object! {
         "LocalSecondaryIndexes": indexes(IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(IndexKind::Global),
+        "VectorIndexes": indexes(IndexKind::Vector),
         "StreamDescription": tree_of(&schema.settings).remove("StreamSpecification"),
         "SSEDescription": schema.settings.encryption.is_some().then(|| json!({ "Status": "ENABLED", "SSEType": "KMS" })),
     }

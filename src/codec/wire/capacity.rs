@@ -172,8 +172,47 @@ fn write_entry(
             units,
             &mut object,
         );
+        if !consumed.vector_indexes.is_empty() {
+            let mut indexes = ObjectWriter::start(object.member("VectorIndexes"));
+            for (index, bytes) in &consumed.vector_indexes {
+                let mut index = ObjectWriter::start(indexes.member(index));
+                write::double(*bytes, index.member(WRITE_BYTES));
+                index.end();
+            }
+            indexes.end();
+        }
     }
     object.end();
+}
+
+const WRITE_BYTES: &str = "VectorWriteRequestBytes";
+const SEARCH_BYTES: &str = "VectorSearchRequestBytes";
+
+/// The bytes that a search consumed, if requested: `VectorCapacity`.
+#[derive(Debug)]
+pub struct SearchBytes;
+
+impl Form<u64> for SearchBytes {
+    const SHAPE: Shape = CONSUMED_CAPACITY;
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<u64>, WireError> {
+        let members = Members::of(json);
+        let bytes = members.and_then(|members| members.get(SEARCH_BYTES)?.as_f64());
+        // Saturating: a service's figure is only shown.
+        Ok(bytes.map(|bytes| bytes as u64))
+    }
+
+    fn write(value: &u64, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::start(out);
+        write::double(*value as f64, object.member(SEARCH_BYTES));
+        object.end();
+    }
+
+    fn put(value: &u64, name: &str, object: &mut ObjectWriter<'_>) {
+        if wants_indexes(object.context.detail).is_some() {
+            Self::write(value, object.member(name));
+        }
+    }
 }
 
 fn unit_members(value: f64, units: Units, object: &mut ObjectWriter<'_>) {
@@ -313,7 +352,19 @@ fn read_table(members: Members<'_>) -> ConsumedCapacity {
         table,
         global_indexes,
         local_indexes,
+        vector_indexes: read_vector_bytes(members),
     }
+}
+
+fn read_vector_bytes(members: Members<'_>) -> BTreeMap<String, f64> {
+    let indexes = members
+        .structure("VectorIndexes")
+        .into_iter()
+        .flat_map(Members::iter);
+    let bytes = |json| Members::of(json)?.get(WRITE_BYTES)?.as_f64();
+    indexes
+        .filter_map(|(index, json)| Some((index.to_owned(), bytes(json)?)))
+        .collect()
 }
 
 fn read_index_units(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {

@@ -131,6 +131,7 @@ simple_fields! {
     // The wire's integers are 32 bits; larger ones saturate.
     u32: Integer, |json| shape::integer(json)?.min(i64::from(i32::MAX)).try_into().ok(), |count, out| write::whole((*count).into(), out);
     u64: Long, |json| shape::integer(json)?.try_into().ok(), |count, out| write::whole(*count, out);
+    f64: Long, |json| Json::as_f64(json), |number, out| write::double(*number, out);
     i64: Long, shape::integer, |number, out| out.extend_from_slice(number.to_string().as_bytes());
 }
 

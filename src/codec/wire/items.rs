@@ -4,7 +4,7 @@
 //! checks them. The order of the checks is the service's: of faults in several members it reports
 //! the first (docs/dynamodb.md 2.6).
 
-use super::capacity::Consumed;
+use super::capacity::{Consumed, SearchBytes};
 use super::declared::*;
 use super::members::{
     self, ATTRIBUTES_TO_GET, AttributesToGet, CONDITION_EXPRESSION, CONDITIONAL_OPERATOR, Names,
@@ -12,13 +12,23 @@ use super::members::{
 };
 use super::names;
 use crate::model::AttributeValue;
+use crate::model::IndexName;
 use crate::model::api::common::*;
-use crate::model::api::items::items;
+use crate::model::api::items::{items, searches};
 use crate::model::api::{ConditionParameter, *};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
+use crate::model::limits::VECTOR_DIMENSIONS_MAX;
 
 items!(wire);
+searches!(wire);
+
+fn check_search(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::data_table(members)?;
+    members::constrained(json, structure)?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_SEARCH)?;
+    Ok(table)
+}
 
 fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     let table = names::data_table(members)?;

@@ -1,8 +1,7 @@
 //! The JSON form of operations on a table as a resource: tags, policies, limits, contributor
 //! insights (docs/dynamodb.md 18, 23.2), with the parts that the declarations in
 //! `model::api::resource` do not generate; and operations of features that this database does not
-//! have (docs/dynamodb.md 21): global tables, Kinesis, bulk operations. Vector search is not among
-//! them: while CreateTable takes no VectorIndexes, SearchVectors is no operation.
+//! have (docs/dynamodb.md 21): global tables, Kinesis, bulk operations.
 
 use serde_json::{Value, json};
 

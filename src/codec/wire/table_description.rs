@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::declared::tree_of;
-use super::field::{Group, Plain, Sender, optional};
+use super::field::{Field, Group, Plain, Sender, optional};
 use super::members::JobFailureMembers;
 use super::shape::Members;
 use super::write::object;
 use super::{response, table_settings};
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
-use crate::model::api::tables::ProjectionType;
+use crate::model::api::tables::{IndexDefinition, ProjectionType, VectorIndexDefinition};
 use crate::model::api::{
     IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus,
 };
@@ -58,6 +58,7 @@ pub fn to_json(table: &TableDescription) -> Value {
         "BillingModeSummary": billing_mode_summary(table),
         "LocalSecondaryIndexes": indexes(table, IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(table, IndexKind::Global),
+        "VectorIndexes": indexes(table, IndexKind::Vector),
         "DeletionProtectionEnabled": schema.deletion_protection,
         "StreamSpecification": members.get("StreamSpecification"),
         "LatestStreamLabel": label,
@@ -139,16 +140,23 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
 fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDescription) -> Value {
     let (schema, name) = (&table.schema, index.name.as_str());
     let global = (index.kind == IndexKind::Global).then_some(index);
+    let online = (index.kind != IndexKind::Local).then_some(state);
+    let vector = VectorIndexDefinition::of(&index.into()).map(|vector| tree_of(&vector));
+    let of_vector = |name: &str| vector.as_ref().and_then(|members| members.get(name));
     let history = table.control.indexes.get(name).copied().unwrap_or_default();
     object! {
         "IndexName": name,
-        "KeySchema": index_key_schema(index),
+        "KeySchema": vector.is_none().then(|| index_key_schema(index)),
+        "VectorAttribute": of_vector("VectorAttribute"),
+        "SearchSchema": of_vector("SearchSchema"),
+        "Dimensions": of_vector("Dimensions"),
+        "DistanceFunction": of_vector("DistanceFunction"),
         "Projection": projection(&index.projection),
         "IndexSizeBytes": state.index_size_bytes,
         "ItemCount": state.item_count,
         "IndexArn": format!("{}/index/{name}", arn::table(&schema.name)),
-        "IndexStatus": global.map(|_| state.status.as_str()),
-        "Backfilling": global.and(state.backfilling),
+        "IndexStatus": online.map(|state| state.status.as_str()),
+        "Backfilling": online.and_then(|state| state.backfilling),
         "ProvisionedThroughput": global.map(|index| throughput(index.throughput, &history, table.at_ms)),
         "OnDemandThroughput": global.and_then(|index| tree_of(&index.settings).remove("OnDemandThroughput")),
         "WarmThroughput": global.and_then(|_| warm_throughput(schema, Some(name), state.status)),
@@ -357,7 +365,7 @@ impl<'a> AttributeTypes<'a> {
 
 type IndexLists = (Vec<IndexSchema>, Vec<IndexDescription>);
 
-/// Reads the local indexes, then the global ones.
+/// Reads the local indexes, then the global ones, then those of vectors.
 fn read_indexes(
     members: Members<'_>,
     types: &AttributeTypes<'_>,
@@ -368,15 +376,25 @@ fn read_indexes(
     for (name, kind) in [
         ("LocalSecondaryIndexes", IndexKind::Local),
         ("GlobalSecondaryIndexes", IndexKind::Global),
+        ("VectorIndexes", IndexKind::Vector),
     ] {
         for json in response::list(members, name)? {
             let members = response::members(json)?;
-            let elements = table_settings::key_schema(members)?;
+            let vector = match kind {
+                IndexKind::Vector => VectorIndexDefinition::read(json, Sender::Service)
+                    .map_err(response::from_wire_error)?
+                    .map(IndexDefinition::from),
+                IndexKind::Global | IndexKind::Local => None,
+            };
+            let elements = match &vector {
+                Some(definition) => definition.key_schema.clone(),
+                None => table_settings::key_schema(members)?,
+            };
             let is_global = kind == IndexKind::Global;
-            let status = if is_global {
-                status(members, "IndexStatus")
-            } else {
+            let status = if kind == IndexKind::Local {
                 table
+            } else {
+                status(members, "IndexStatus")
             };
             // Some services list an index that is being deleted without the definitions of its key;
             // nothing of it can be read any more.
@@ -389,7 +407,7 @@ fn read_indexes(
                 continue;
             }
             let partition = types.of_key(&elements, KeyType::Hash)?;
-            if partition.is_empty() {
+            if partition.is_empty() && vector.is_none() {
                 return Err(response::missing("KeySchema"));
             }
             all.0.push(IndexSchema {
@@ -404,6 +422,7 @@ fn read_indexes(
                 } else {
                     ThroughputSettings::default()
                 },
+                vector: vector.and_then(|definition| definition.vector),
             });
             all.1.push(IndexDescription {
                 status,

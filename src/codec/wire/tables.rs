@@ -19,7 +19,7 @@ use crate::model::limits::{
     INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, LIST_TABLES_MAX, NON_KEY_ATTRIBUTES_MAX,
 };
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType,
+    BillingMode, DistanceFunction, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType,
     OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
 };
 use crate::model::{IndexName, IndexSchema, TableSchema, TableSettings};
@@ -85,16 +85,6 @@ wire! {
 const CREATE_REFUSED: &[Member] = &[
     Member::new("GlobalTableSourceArn", Shape::String),
     Member::new("GlobalTableSettingsReplicationMode", Shape::String),
-    Member::new(
-        "VectorIndexes",
-        Shape::List(&Element {
-            shape: Shape::Structure(&Structure {
-                name: "VectorIndex",
-                members: &[],
-            }),
-            rules: &[],
-        }),
-    ),
 ];
 
 /// Checks a CreateTable request. The operation checks keys and indexes.
@@ -148,6 +138,60 @@ index_forms! {
     CreateIndex: "CreateGlobalSecondaryIndexAction", GLOBAL_INDEX, Global;
 }
 
+/// Declares a vector index as it is sent in a member of that name.
+macro_rules! vector_index_forms {
+    ($($form:ident: $name:literal;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
+
+            impl Form<IndexDefinition> for $form {
+                const SHAPE: Shape = Shape::Structure(&Structure {
+                    name: $name,
+                    members: VectorIndexDefinition::STRUCTURE.members,
+                });
+
+                fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexDefinition>, WireError> {
+                    Ok(VectorIndexDefinition::read(json, sender)?.map(Into::into))
+                }
+
+                fn write(value: &IndexDefinition, out: &mut Vec<u8>) {
+                    if let Some(index) = VectorIndexDefinition::of(value) {
+                        index.write(out);
+                    }
+                }
+            }
+        )*
+    };
+}
+
+vector_index_forms! {
+    VectorIndex: "VectorIndex";
+    CreateVectorIndex: "CreateVectorIndexAction";
+}
+
+/// A member of `VectorIndexUpdates`.
+#[derive(Debug)]
+pub struct VectorIndexUpdate;
+
+impl Form<IndexUpdate> for VectorIndexUpdate {
+    const SHAPE: Shape = VectorUpdate::SHAPE;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexUpdate>, WireError> {
+        let update = VectorUpdate::read(json, sender)?;
+        Ok(update.map(|VectorUpdate { create, delete }| IndexUpdate {
+            update: None,
+            create,
+            delete,
+        }))
+    }
+
+    fn write(value: &IndexUpdate, out: &mut Vec<u8>) {
+        let IndexUpdate { create, delete, .. } = value.clone();
+        VectorUpdate { create, delete }.write(out);
+    }
+}
+
 /// Returns the request that recreates a table of this definition, members in a fixed order: the
 /// content of `schema.json`.
 #[must_use]
@@ -168,6 +212,7 @@ pub fn definition_to_json(schema: &TableSchema) -> Value {
         "KeySchema": table_description::table_key_schema(schema),
         "LocalSecondaryIndexes": indexes(IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(IndexKind::Global),
+        "VectorIndexes": indexes(IndexKind::Vector),
         "BillingMode": schema.billing_mode.as_str(),
         "ProvisionedThroughput": schema.throughput.map(throughput_to_json),
         "DeletionProtectionEnabled": schema.deletion_protection,
@@ -180,6 +225,9 @@ pub fn definition_to_json(schema: &TableSchema) -> Value {
 
 /// Returns an index without its settings.
 pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
+    if let Some(index) = VectorIndexDefinition::of(&index.into()) {
+        return tree_of(&index);
+    }
     let mut out = Map::new();
     add(&mut out, "IndexName", &index.name.as_str());
     add(
@@ -223,10 +271,10 @@ const REGIONS: &[Member] = &[
     Member::new("MultiRegionConsistency", Shape::String),
     Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY)),
 ];
-const UPDATE_REFUSED: &[Member] = &[
-    Member::new("GlobalTableSettingsReplicationMode", Shape::String),
-    Member::new("VectorIndexUpdates", Shape::List(&ANY)),
-];
+const UPDATE_REFUSED: &[Member] = &[Member::new(
+    "GlobalTableSettingsReplicationMode",
+    Shape::String,
+)];
 
 fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     let table = names::control_table(members)?;
@@ -277,29 +325,40 @@ impl<T, F: Form<T>> Form<Box<T>> for Boxed<F> {
     }
 }
 
-/// The index to delete.
-#[derive(Debug)]
-pub struct DeleteIndex;
+/// Declares the index to delete, as it is sent in a member of that name.
+macro_rules! delete_forms {
+    ($($form:ident: $name:literal;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
 
-impl Form<IndexName> for DeleteIndex {
-    const SHAPE: Shape = Shape::Structure(&Structure {
-        name: "DeleteGlobalSecondaryIndexAction",
-        members: &[Member::new("IndexName", Shape::String)
-            .required()
-            .rules(names::NAME_RULES)],
-    });
+            impl Form<IndexName> for $form {
+                const SHAPE: Shape = Shape::Structure(&Structure {
+                    name: $name,
+                    members: &[Member::new("IndexName", Shape::String)
+                        .required()
+                        .rules(names::NAME_RULES)],
+                });
 
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexName>, WireError> {
-        Members::of(json).map_or(Ok(None), |members| {
-            optional::<_, Plain>(members, "IndexName", sender)
-        })
-    }
+                fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexName>, WireError> {
+                    Members::of(json).map_or(Ok(None), |members| {
+                        optional::<_, Plain>(members, "IndexName", sender)
+                    })
+                }
 
-    fn write(value: &IndexName, out: &mut Vec<u8>) {
-        let mut object = ObjectWriter::start(out);
-        object.text("IndexName", value.as_str());
-        object.end();
-    }
+                fn write(value: &IndexName, out: &mut Vec<u8>) {
+                    let mut object = ObjectWriter::start(out);
+                    object.text("IndexName", value.as_str());
+                    object.end();
+                }
+            }
+        )*
+    };
+}
+
+delete_forms! {
+    DeleteIndex: "DeleteGlobalSecondaryIndexAction";
+    DeleteVectorIndex: "DeleteVectorIndexAction";
 }
 
 time_to_live!(wire);

@@ -97,7 +97,7 @@ pub fn create(
     if is_late {
         schema
             .indexes
-            .retain(|index| index.kind == IndexKind::Local);
+            .retain(|index| index.kind != IndexKind::Global);
         schema.settings.stream = None;
     }
     let request = target.check(create_request(&schema))?;

@@ -661,7 +661,7 @@ fn all_sources(
             index: name,
             usage: history.series(now_ms, |sums| sums.usage),
             windows: Period::ALL.map(|window| history.within(window, now_ms).usage),
-            is_local,
+            kind: index.map(|index| index.kind),
             billing,
             entries,
             billed_bytes,

@@ -103,9 +103,12 @@ impl MeteredRequest {
         // counted.
         let request = Document::parse(body.to_vec()).ok();
         let kind = match operation {
-            Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => {
-                CapacityKind::Read
-            }
+            Of::GetItem
+            | Of::Query
+            | Of::Scan
+            | Of::SearchVectors
+            | Of::BatchGetItem
+            | Of::TransactGetItems => CapacityKind::Read,
             Of::PutItem
             | Of::UpdateItem
             | Of::DeleteItem

@@ -96,7 +96,7 @@ fn lag_step(
     }
     // Without pending writes no job is submitted.
     let delay_ms = shared.options.gsi_delay_ms;
-    let has_global = table.schema.indexes_of(IndexKind::Global).next().is_some();
+    let has_global = table.has_late_index();
     if delay_ms > 0
         && has_global
         && !index_lag::has_pending(&*shared.store.snapshot()?, table.source)?

@@ -12,8 +12,9 @@ use crate::model::{
     },
     error::{LimitError, SchemaError},
     limits::{
-        CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX,
-        PROJECTED_ATTRIBUTES_MAX, TABLE_CAPACITY_UNITS_MAX,
+        CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, INLINE_FILTERS_MAX,
+        LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX, TABLE_CAPACITY_UNITS_MAX,
+        VECTOR_DIMENSIONS_MAX, VECTOR_INDEXES_MAX,
     },
     schema::{
         BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput,
@@ -40,6 +41,19 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
         indexes.extend(global);
         check_global(&indexes, billing_mode)?;
     }
+    if let Some(list) = &request.vector_indexes {
+        if list.is_empty() {
+            return Err(SchemaError::EmptyIndexList("VectorIndexes"));
+        }
+        for index in list {
+            indexes.push(vector_index(index, &definitions, billing_mode)?);
+        }
+        check_names(indexes.iter())?;
+        if list.len() > VECTOR_INDEXES_MAX {
+            return Err(SchemaError::TooManyVector);
+        }
+        check_vectors(&indexes)?;
+    }
     check_projected(&indexes)?;
     Ok(TableSchema {
         name: request.table_name,
@@ -65,6 +79,11 @@ pub fn check_schema(schema: &TableSchema) -> Result<(), SchemaError> {
         .filter_map(|index| index.throughput)
         .try_for_each(check_units)?;
     check_global(&schema.indexes, schema.billing_mode)?;
+    if schema.billing_mode == BillingMode::Provisioned
+        && schema.indexes_of(IndexKind::Vector).next().is_some()
+    {
+        return Err(SchemaError::VectorOnProvisioned);
+    }
     check_projected(&schema.indexes)
 }
 
@@ -108,15 +127,20 @@ pub fn throughput_members(units: ProvisionedThroughput) -> [(&'static str, u64);
     ]
 }
 
-/// Checks the definition of one global index and builds it: checks 4, 6, 14 and 18.
+/// Checks the definition of one global or vector index and builds it: checks 4, 6, 14 and 18.
 ///
 /// # Errors
 /// Fails with the [`SchemaError`] of the first check that fails.
-pub fn build_global_index(
+pub fn build_online_index(
     definition: &IndexDefinition,
     attributes: &[KeyAttribute],
+    billing_mode: BillingMode,
 ) -> Result<IndexSchema, SchemaError> {
-    global_index(definition, &DefinedAttributes::new(attributes)?)
+    let attributes = DefinedAttributes::new(attributes)?;
+    match definition.kind {
+        IndexKind::Vector => vector_index(definition, &attributes, billing_mode),
+        IndexKind::Global | IndexKind::Local => global_index(definition, &attributes),
+    }
 }
 
 /// Runs checks 1 to 3.
@@ -251,6 +275,7 @@ fn check_all_used(request: &CreateTableRequest) -> Result<(), SchemaError> {
         .local_indexes
         .iter()
         .chain(&request.global_indexes)
+        .chain(&request.vector_indexes)
         .flatten();
     let elements = request
         .key_schema
@@ -308,6 +333,7 @@ fn local_indexes(
             projection: projection(&index.projection)?,
             throughput: None,
             settings: index.settings,
+            vector: None,
         })
     };
     let indexes: Vec<IndexSchema> = list.iter().map(build).collect::<Result<_, _>>()?;
@@ -398,7 +424,79 @@ fn global_index(
         projection: projection(&index.projection)?,
         throughput: index.throughput,
         settings: index.settings,
+        vector: None,
     })
+}
+
+/// Checks the definition of a vector index and builds it.
+fn vector_index(
+    index: &IndexDefinition,
+    definitions: &DefinedAttributes<'_>,
+    billing_mode: BillingMode,
+) -> Result<IndexSchema, SchemaError> {
+    if billing_mode == BillingMode::Provisioned {
+        return Err(SchemaError::VectorOnProvisioned);
+    }
+    let typed = definitions
+        .resolve_types(&index.key_schema)
+        .map_err(|_| SchemaError::SearchSchemaUndefined)?;
+    let dimensions = index.vector.as_ref().map_or(0, |vector| vector.dimensions);
+    if !(1..=VECTOR_DIMENSIONS_MAX).contains(&dimensions) {
+        return Err(SchemaError::VectorDimensions);
+    }
+    let name = index.vector.as_ref().map_or("", |vector| &vector.name);
+    if definitions.types.contains_key(name) {
+        return Err(SchemaError::VectorDefined(name.to_owned()));
+    }
+    let names: BTreeSet<&str> = typed.iter().map(|(element, _)| &*element.name).collect();
+    let is_repeated = names.len() < typed.len();
+    let (partition, sort): (Vec<_>, Vec<_>) = typed
+        .into_iter()
+        .partition(|(_, key_type)| *key_type == KeyType::Hash);
+    for (count, role, maximum) in [
+        (partition.len(), "HASH", 1),
+        (sort.len(), "INLINE_FILTER", INLINE_FILTERS_MAX),
+    ] {
+        if count > maximum {
+            return Err(SchemaError::SearchSchemaCount {
+                count,
+                role,
+                maximum,
+            });
+        }
+    }
+    if is_repeated {
+        return Err(SchemaError::SearchSchemaTwice);
+    }
+    let attributes = |list: Vec<(KeyAttribute, KeyType)>| {
+        list.into_iter().map(|(attribute, _)| attribute).collect()
+    };
+    Ok(IndexSchema {
+        name: index.name.clone(),
+        kind: IndexKind::Vector,
+        partition: attributes(partition),
+        sort: attributes(sort),
+        projection: projection(&index.projection)?,
+        throughput: None,
+        settings: index.settings,
+        vector: index.vector.clone(),
+    })
+}
+
+/// Checks that the vector indexes of one attribute agree on its dimensions.
+///
+/// # Errors
+/// Fails with `VectorConflict`.
+pub fn check_vectors(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
+    let vectors = indexes.iter().filter_map(|index| index.vector.as_ref());
+    let mut dimensions = BTreeMap::new();
+    for vector in vectors {
+        let known = dimensions.entry(&vector.name).or_insert(vector.dimensions);
+        if *known != vector.dimensions {
+            return Err(SchemaError::VectorConflict(vector.name.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the key of a global index: 1 to 4 HASH attributes, then 0 to 4 RANGE attributes

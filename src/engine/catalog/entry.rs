@@ -74,6 +74,7 @@ fn is_consistent_index(index: &IndexSchema) -> bool {
     match index.kind {
         IndexKind::Local => index.partition.len() == 1 && index.sort.len() == 1,
         IndexKind::Global => !index.partition.is_empty(),
+        IndexKind::Vector => index.vector.is_some() && index.partition.len() <= 1,
     }
 }
 
@@ -109,6 +110,13 @@ impl TableEntry {
     #[must_use]
     pub fn has_collections(&self) -> bool {
         self.schema.key.sort.is_some()
+    }
+
+    /// True if the table has an index that can show writes late: a global one or one of vectors.
+    #[must_use]
+    pub fn has_late_index(&self) -> bool {
+        let mut indexes = self.schema.indexes.iter();
+        indexes.any(|index| index.kind != IndexKind::Local)
     }
 
     /// True if the table has a local index, which keeps its collections together.
@@ -324,7 +332,7 @@ impl IndexLife {
     /// made is never late: it cannot be read.
     #[must_use]
     pub fn is_late(&self, index: &IndexSchema) -> bool {
-        index.kind == IndexKind::Global && !self.is_building(&index.name)
+        index.kind != IndexKind::Local && !self.is_building(&index.name)
     }
 }
 

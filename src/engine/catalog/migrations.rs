@@ -171,6 +171,7 @@ mod tests {
             projection,
             throughput,
             settings: ThroughputSettings::default(),
+            vector: None,
         };
         let units = Some(ProvisionedThroughput {
             read_capacity_units: 1,

@@ -293,6 +293,9 @@ impl BackfillTarget<'_> {
         transaction: &Transaction<'_>,
         entry: &IndexEntry<'_>,
     ) -> Result<Option<u64>, StoreError> {
+        if self.view.index.kind == IndexKind::Vector {
+            return Ok(None);
+        }
         let (read, place) = (transaction.read(), entry.address.place());
         transaction.shared.reserve_backfill(
             read,

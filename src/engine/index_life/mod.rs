@@ -122,7 +122,7 @@ fn check_index_updates(
     table: &dyn Fn() -> String,
 ) -> Result<(), Error> {
     let (table, index) = (table(), busy.index().as_str().to_owned());
-    for update in request.index_updates.iter().flatten() {
+    for update in request.all_index_updates() {
         let is_busy = |name: &IndexName| name == busy.index();
         if let Some(creation) = &update.create {
             return Err(match busy {

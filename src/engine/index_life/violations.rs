@@ -5,21 +5,23 @@
 //! of such values are refused from its definition on. The places of these items are on a list of
 //! the index; the reason is read from the item.
 
+use crate::codec::count::plural;
 use crate::engine::{
     base::{
         counters::CounterDelta,
         item_key::{self, key_bytes},
     },
     catalog::IndexLife,
-    index::{IndexView, KeyFault},
+    index::{IndexView, KeyFault, VectorFault, is_kept_out, search_bytes_max},
     runtime::prelude::*,
 };
+use crate::model::KeyAttribute;
 use crate::model::api::tables::{AbsentEntry, AbsentReason, KeyViolation};
 
 /// True if a value keeps an item out of the index. A missing key attribute is no violation.
 #[must_use]
 pub fn violates(index: &IndexSchema, item: &Item) -> bool {
-    KeyFault::of(index, item).is_some()
+    is_kept_out(index, item)
 }
 
 /// Updates the violation lists of a table's indexes after a change of the item at `place`.
@@ -181,9 +183,9 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsentReason {
         Some(violation) => AbsentReason::InvalidKey(violation),
         None => {
             let lacks = index
-                .attributes()
-                .filter(|attribute| item.get(&attribute.name).is_none());
-            AbsentReason::Lacks(lacks.map(|attribute| attribute.name.clone()).collect())
+                .required_names()
+                .filter(|name| item.get(name).is_none());
+            AbsentReason::Lacks(lacks.map(str::to_owned).collect())
         }
     }
 }
@@ -191,12 +193,23 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsentReason {
 /// Returns the first value that cannot be a key of the index.
 #[must_use]
 pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
+    if index.vector.is_some() {
+        return vector_violation(index, item);
+    }
     let KeyFault {
         attribute,
         value,
         bytes_max,
         ..
     } = KeyFault::of(index, item)?;
+    Some(key_violation(attribute, value, bytes_max))
+}
+
+fn key_violation(
+    attribute: &KeyAttribute,
+    value: &AttributeValue,
+    bytes_max: usize,
+) -> KeyViolation {
     let (expected, found) = (
         attribute.attribute_type.as_attribute_type().tag(),
         value.attribute_type().tag(),
@@ -209,9 +222,32 @@ pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
         ),
         false => (expected.to_owned(), found.to_owned()),
     };
-    Some(KeyViolation {
+    KeyViolation {
         attribute: attribute.name.clone(),
         expected,
+        found,
+    }
+}
+
+fn vector_violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
+    let vector = index.vector.as_ref()?;
+    let found = match VectorFault::of(index, item, |_| true)? {
+        VectorFault::NotList(kind) => kind.tag().to_owned(),
+        VectorFault::Size(elements) => format!("L of {}", plural(elements as u64, "element")),
+        VectorFault::Element(place, AttributeValue::N(number)) => {
+            format!("{} at [{place}]", number.scientific())
+        }
+        VectorFault::Element(place, value) => {
+            format!("{} at [{place}]", value.attribute_type().tag())
+        }
+        VectorFault::Schema(attribute, role, value) => {
+            return Some(key_violation(attribute, value, search_bytes_max(role)));
+        }
+    };
+    let expected = plural(vector.dimensions, "32-bit number");
+    Some(KeyViolation {
+        attribute: vector.name.clone(),
+        expected: format!("L of {expected}"),
         found,
     })
 }
@@ -240,6 +276,7 @@ mod absence_tests {
             projection: Projection::All,
             throughput: None,
             settings: Default::default(),
+            vector: None,
         };
         let text = |bytes: usize| AttributeValue::S("x".repeat(bytes));
         let check = |name: &str, value: AttributeValue, expected: Option<(&str, &str)>| {

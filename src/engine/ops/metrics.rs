@@ -156,7 +156,7 @@ fn source_metrics(
         index: index.map(|index| index.name.clone()),
         usage: history.series(now_ms, |sums| sums.usage),
         windows: Period::ALL.map(|window| history.within(window, now_ms).usage),
-        is_local,
+        kind: index.map(|index| index.kind),
         billing,
         entries: counters.entries,
         billed_bytes: counters.size_with_overhead(),

@@ -18,6 +18,7 @@ mod transfer;
 mod update_indexes;
 mod update_table;
 mod update_throughput;
+mod vectors;
 
 use std::collections::HashSet;
 

@@ -168,8 +168,15 @@ impl Engine {
 
 /// Runs the checks against table and index, in DynamoDB's order (docs/dynamodb.md 13.3).
 fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
-    if request.consistent_read && source.is_index(IndexKind::Global) {
+    let is_vector = source.is_index(IndexKind::Vector);
+    if is_vector && matches!(request.range, ReadRange::Scan { .. }) {
+        return Err(QueryError::ScanOnVector.into());
+    }
+    if request.consistent_read && (is_vector || source.is_index(IndexKind::Global)) {
         return Err(QueryError::ConsistentOnGlobal.into());
+    }
+    if is_vector {
+        return Err(QueryError::QueryOnVector.into());
     }
     let (condition, segment, direction) = match request.range {
         ReadRange::Query {

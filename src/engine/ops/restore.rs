@@ -170,6 +170,11 @@ fn overridden(
     }
     let mut indexes = indexes(source, IndexKind::Local, overrides.local_indexes.as_deref())?;
     indexes.extend(global);
+    indexes.extend(self::indexes(
+        source,
+        IndexKind::Vector,
+        overrides.vector_indexes.as_deref(),
+    )?);
     let mut throughput_settings = source.settings.throughput;
     throughput_settings.on_demand = match billing_mode {
         BillingMode::Provisioned => OnDemandThroughput::default(),
@@ -237,5 +242,6 @@ fn has_definition(schema: &IndexSchema, definition: &IndexDefinition) -> bool {
         .iter()
         .map(|element| (&element.attribute_name, element.key_type));
     elements.eq(partition.chain(sort))
+        && schema.vector == definition.vector
         && projection(&definition.projection).is_ok_and(|requested| requested == schema.projection)
 }

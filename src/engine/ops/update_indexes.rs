@@ -7,7 +7,7 @@ use super::update_throughput;
 use crate::engine::{
     base::{
         item_key,
-        table_definition::{build_global_index, check_projected, check_units},
+        table_definition::{build_online_index, check_projected, check_units, check_vectors},
         write_units,
     },
     catalog::entry::{BuildPhase, BuildingIndex, BuiltIndex},
@@ -16,20 +16,20 @@ use crate::engine::{
     runtime::prelude::*,
 };
 use crate::model::{
-    Projection,
+    AttributeType, Projection,
     api::{
         IndexDefinition, UpdateTableRequest,
-        tables::{AbsentEntry, AbsentReason, IndexEstimate},
+        tables::{AbsentEntry, AbsentReason, IndexEstimate, IndexUpdate},
     },
     error::{LimitError, NotFoundError, UpdateTableError},
-    limits::{ENTRY_OVERHEAD_BYTES, GLOBAL_INDEXES_MAX},
+    limits::{ENTRY_OVERHEAD_BYTES, GLOBAL_INDEXES_MAX, VECTOR_INDEXES_MAX},
     schema::{BillingMode, KeyAttribute},
 };
 
 /// Checks that every named index is a global index of the table, or is to be created. An index that
 /// is being removed still counts.
 pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
-    for update in request.index_updates.iter().flatten() {
+    for (update, kind) in updates_with_kinds(request) {
         if let Some(creation) = &update.create {
             let is_there = table.index(&creation.name).is_some();
             if is_there && !table.index_life.is_building(&creation.name) {
@@ -53,16 +53,16 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
             .as_ref()
             .is_some_and(|leaving| leaving.index.name == *name);
         match table.index(name).map(|(index, _)| index.kind) {
-            Some(IndexKind::Global) => {}
+            Some(found) if found == kind => {}
             None if is_leaving => {}
-            Some(IndexKind::Local) => {
+            Some(_) if kind == IndexKind::Global => {
                 return Err(UpdateTableError::LocalIndex { action, index }.into());
             }
             // The service reports excessive units before it looks for the index.
             None if units.is_some_and(|units| check_units(units).is_err()) => {
                 return Err(UpdateTableError::ActionBlocked.into());
             }
-            None => {
+            _ => {
                 return Err(NotFoundError::Index {
                     index,
                     table: table.schema.name.to_string(),
@@ -80,17 +80,31 @@ pub(super) fn check_creation(
     request: &UpdateTableRequest,
 ) -> Result<(), Error> {
     let name = creation.name.as_str();
-    if request.attribute_definitions.is_none() {
+    // Only the elements of a SearchSchema need definitions.
+    if request.attribute_definitions.is_none() && creation.kind != IndexKind::Vector {
         return Err(UpdateTableError::DefinitionsMissing(name.to_owned()).into());
     }
     creation.throughput.map_or(Ok(()), check_units)?;
     update_throughput::check_index_maxima(creation.settings.on_demand, name)?;
-    build(creation, request).map(drop)
+    build(creation, request, BillingMode::PayPerRequest).map(drop)
 }
 
-fn build(creation: &IndexDefinition, request: &UpdateTableRequest) -> Result<IndexSchema, Error> {
+fn build(
+    creation: &IndexDefinition,
+    request: &UpdateTableRequest,
+    billing_mode: BillingMode,
+) -> Result<IndexSchema, Error> {
     let definitions = request.attribute_definitions.as_deref().unwrap_or_default();
-    Ok(build_global_index(creation, definitions)?)
+    Ok(build_online_index(creation, definitions, billing_mode)?)
+}
+
+/// Returns the updates of indexes with the kind that their member is for.
+pub(super) fn updates_with_kinds(
+    request: &UpdateTableRequest,
+) -> impl Iterator<Item = (&IndexUpdate, IndexKind)> {
+    let of_kind = |list, kind| Iterator::zip(Option::iter(list).flatten(), std::iter::repeat(kind));
+    of_kind(&request.index_updates, IndexKind::Global)
+        .chain(of_kind(&request.vector_index_updates, IndexKind::Vector))
 }
 
 /// Defines the index in `new`, the entry after the other changes of the request.
@@ -132,12 +146,16 @@ pub(super) fn define(
     creation: &IndexDefinition,
     request: &UpdateTableRequest,
 ) -> Result<IndexSchema, Error> {
-    let index = build(creation, request)?;
+    let index = build(creation, request, schema.billing_mode)?;
     check_against_table(schema, &index, creation)?;
     schema.indexes.push(index.clone());
+    check_vectors(&schema.indexes)?;
     check_projected(&schema.indexes)?;
     if schema.indexes_of(IndexKind::Global).count() > GLOBAL_INDEXES_MAX {
         return Err(LimitError::GlobalIndexes.into());
+    }
+    if schema.indexes_of(IndexKind::Vector).count() > VECTOR_INDEXES_MAX {
+        return Err(LimitError::VectorIndexes.into());
     }
     Ok(index)
 }
@@ -149,6 +167,8 @@ fn check_against_table(
 ) -> Result<(), UpdateTableError> {
     let name = || index.name.to_string();
     match (table.billing_mode, index.throughput) {
+        // Refused before.
+        _ if index.kind == IndexKind::Vector => {}
         (BillingMode::Provisioned, None) => {
             return Err(UpdateTableError::CreateThroughputMissing(name()));
         }
@@ -163,52 +183,71 @@ fn check_against_table(
     ) {
         return Err(UpdateTableError::OnDemandOnProvisioned(member));
     }
-    let known: Vec<(&KeyAttribute, &str)> = typed_keys(table).collect();
-    for (attribute, role) in key_roles(&index.partition, &index.sort) {
-        let clash = known.iter().find(|(of, _)| {
-            of.name == attribute.name && of.attribute_type != attribute.attribute_type
-        });
-        if let Some((existing, existing_role)) = clash {
+    let own = key_roles(
+        std::slice::from_ref(&table.key.partition),
+        table.key.sort.as_slice(),
+    );
+    let of_indexes = table.indexes.iter().flat_map(index_roles);
+    let known: Vec<TypedAttribute<'_>> = own.chain(of_indexes).collect();
+    for attribute in index_roles(index) {
+        let clash = known
+            .iter()
+            .find(|of| of.name == attribute.name && of.kind != attribute.kind);
+        if let Some(existing) = clash {
             return Err(UpdateTableError::Redefined {
-                existing: element_text(existing, existing_role),
-                new: element_text(attribute, role),
+                existing: existing.text(),
+                new: attribute.text(),
             });
         }
     }
     Ok(())
 }
 
-/// Returns every key attribute of the table and its indexes with its role.
-fn typed_keys(table: &TableSchema) -> impl Iterator<Item = (&KeyAttribute, &'static str)> {
-    let own = key_roles(
-        std::slice::from_ref(&table.key.partition),
-        table.key.sort.as_slice(),
-    );
-    own.chain(
-        table
-            .indexes
-            .iter()
-            .flat_map(|index| key_roles(&index.partition, &index.sort)),
-    )
+/// An attribute that a key, a search schema or a vector gives a type.
+struct TypedAttribute<'a> {
+    name: &'a str,
+    kind: AttributeType,
+    /// HASH, RANGE or the dimensions of a vector.
+    role: String,
+}
+
+impl TypedAttribute<'_> {
+    /// Returns the attribute as text, such as `Schema:[SchemaElement: key{pk:S:HASH}]`.
+    fn text(&self) -> String {
+        let list = match self.kind {
+            AttributeType::L => "VectorIndexSchema:[VectorAttribute",
+            _ => "Schema:[SchemaElement",
+        };
+        let (name, kind, role) = (self.name, self.kind.tag(), &self.role);
+        format!("{list}: key{{{name}:{kind}:{role}}}]")
+    }
 }
 
 fn key_roles<'a>(
     partition: &'a [KeyAttribute],
     sort: &'a [KeyAttribute],
-) -> impl Iterator<Item = (&'a KeyAttribute, &'static str)> {
+) -> impl Iterator<Item = TypedAttribute<'a>> {
+    let typed = |role: &'static str| {
+        move |attribute: &'a KeyAttribute| TypedAttribute {
+            name: &attribute.name,
+            kind: attribute.attribute_type.as_attribute_type(),
+            role: role.to_owned(),
+        }
+    };
     partition
         .iter()
-        .map(|attribute| (attribute, "HASH"))
-        .chain(sort.iter().map(|attribute| (attribute, "RANGE")))
+        .map(typed("HASH"))
+        .chain(sort.iter().map(typed("RANGE")))
 }
 
-/// Returns an attribute as text, such as `pk:S:HASH`.
-fn element_text(attribute: &KeyAttribute, role: &str) -> String {
-    format!(
-        "{}:{}:{role}",
-        attribute.name,
-        attribute.attribute_type.as_attribute_type().tag()
-    )
+/// Returns the attributes of an index that have a type.
+fn index_roles(index: &IndexSchema) -> impl Iterator<Item = TypedAttribute<'_>> {
+    let vector = index.vector.iter().map(|vector| TypedAttribute {
+        name: &vector.name,
+        kind: AttributeType::L,
+        role: vector.dimensions.to_string(),
+    });
+    key_roles(&index.partition, &index.sort).chain(vector)
 }
 
 // The forecast of a new index: the table's items compared with its definition. It consumes no
@@ -233,10 +272,7 @@ impl Engine {
     ) -> Result<IndexEstimate, Error> {
         let view = self.view()?;
         let table = catalog::require_table(view.table(&request.table_name)?, &request.table_name)?;
-        let index = build_global_index(
-            definition,
-            request.attribute_definitions.as_deref().unwrap_or_default(),
-        )?;
+        let index = build(definition, request, table.schema.billing_mode)?;
         let mut forecast = IndexEstimate {
             index: index.clone(),
             items: view.counters(table.source)?.entries,
@@ -311,6 +347,7 @@ fn add_item(
                 .index
                 .attributes()
                 .any(|attribute| attribute.name == name)
+            || target.index.is_vector(name)
     };
     let is_whole = target.index.projection == Projection::All;
     let item: Item = record.attributes(&|name| {
@@ -322,7 +359,11 @@ fn add_item(
     })?;
     let key = item_key::key_of_stored(target.table, &item)?;
     if let Some(entry) = target.entry_with_key(&item, &key) {
-        let bytes = if is_whole { item_bytes } else { entry.bytes };
+        let bytes = if is_whole && target.index.vector.is_none() {
+            item_bytes
+        } else {
+            entry.bytes
+        };
         forecast.entries += 1;
         forecast.entry_bytes += bytes as u64;
         forecast.write_units += write_units(bytes);

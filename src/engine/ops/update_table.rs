@@ -19,7 +19,7 @@ use crate::model::{
         CreateTableRequest, UpdateTableRequest, UpdateTableResponse,
         tables::{IndexUpdate, StreamSpecification},
     },
-    error::{InUseError, LimitError, UpdateTableError},
+    error::{InUseError, LimitError, SchemaError, UpdateTableError},
     schema::BillingMode,
 };
 
@@ -31,7 +31,7 @@ impl Engine {
     /// `NotSupported`, or with an error of the store.
     pub fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
         check_request(&request)?;
-        let with_indexes = request.index_updates.iter().flatten().any(is_online);
+        let with_indexes = request.all_index_updates().any(is_online);
         let response = self
             .shared
             .submit_and_wait(move |transaction| update(transaction, &request))?;
@@ -53,13 +53,20 @@ fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         || request.on_demand.is_some()
         || request.warm.is_some()
         || request.has_replicas;
+    if let Some(updates) = &request.vector_index_updates {
+        if updates.is_empty() {
+            return Err(UpdateTableError::NoVectorIndexUpdates.into());
+        }
+        check_index_updates(request)?;
+    }
     match &request.index_updates {
+        None if request.vector_index_updates.is_some() => {}
         None if !has_others => return Err(UpdateTableError::Nothing.into()),
         Some(updates) if updates.is_empty() && !has_others => {
             return Err(UpdateTableError::Nothing.into());
         }
         Some(updates) if updates.is_empty() => return Err(UpdateTableError::NoIndexUpdates.into()),
-        Some(updates) => check_index_updates(updates)?,
+        Some(_) => check_index_updates(request)?,
         None => {}
     }
     update_throughput::check_request(request)?;
@@ -69,9 +76,9 @@ fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         .try_for_each(|creation| update_indexes::check_creation(creation, request))
 }
 
-fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
+fn check_index_updates(request: &UpdateTableRequest) -> Result<(), Error> {
     let mut seen: BTreeSet<&IndexName> = BTreeSet::new();
-    for update in updates {
+    for (update, kind) in update_indexes::updates_with_kinds(request) {
         let create = update.create.as_ref().map(|creation| &creation.name);
         let actions = [
             update.update.as_ref().map(|change| &change.name),
@@ -79,15 +86,24 @@ fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
             update.delete.as_ref(),
         ];
         let mut actions = actions.into_iter().flatten();
-        let name = actions.next().ok_or(UpdateTableError::NoIndexAction)?;
+        let name = actions.next().ok_or(if kind == IndexKind::Vector {
+            UpdateTableError::NoVectorAction
+        } else {
+            UpdateTableError::NoIndexAction
+        })?;
         if actions.next().is_some() {
-            return Err(UpdateTableError::SeveralIndexActions.into());
+            return Err(match kind {
+                IndexKind::Vector => UpdateTableError::SeveralVectorActions,
+                IndexKind::Global | IndexKind::Local => UpdateTableError::SeveralIndexActions,
+            }
+            .into());
         }
         if !seen.insert(name) {
             return Err(UpdateTableError::SameIndexTwice(name.to_string()).into());
         }
     }
-    if updates.iter().filter(|update| is_online(update)).count() > 1 {
+    let updates = request.all_index_updates();
+    if updates.filter(|update| is_online(update)).count() > 1 {
         return Err(LimitError::OnlineIndexes.into());
     }
     Ok(())
@@ -100,7 +116,7 @@ fn is_online(update: &IndexUpdate) -> bool {
 
 /// Checks which members may be given together.
 fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
-    let updates = request.index_updates.as_deref().unwrap_or_default();
+    let has_updates = request.all_index_updates().next().is_some();
     let alone = [
         (
             "Server-Side Encryption modification",
@@ -116,7 +132,7 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
     ];
     let throughput = request.throughput.is_some() || request.billing_mode.is_some();
     let shared = usize::from(throughput)
-        + usize::from(!updates.is_empty())
+        + usize::from(has_updates)
         + usize::from(request.stream.is_some())
         + usize::from(request.on_demand.is_some());
     let members = shared + alone.iter().filter(|(_, is_there)| *is_there).count();
@@ -126,7 +142,7 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
     if request.has_replicas {
         return Err(Error::NotSupported("ReplicaUpdates"));
     }
-    if updates.iter().any(is_online) {
+    if request.all_index_updates().any(is_online) {
         if request.throughput.is_some() {
             return Err(UpdateTableError::IndexAndThroughput.into());
         }
@@ -137,7 +153,7 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
     if request.stream.is_some() && request.throughput.is_some() {
         return Err(UpdateTableError::StreamAndThroughput.into());
     }
-    let others = !updates.is_empty() || request.stream.is_some() || request.throughput.is_some();
+    let others = has_updates || request.stream.is_some() || request.throughput.is_some();
     if request.on_demand.is_some() && others {
         return Err(UpdateTableError::OnDemandNotAlone.into());
     }
@@ -190,7 +206,7 @@ fn change_indexes(
     new: &mut TableEntry,
     request: &UpdateTableRequest,
 ) -> Result<(), Error> {
-    for update in request.index_updates.iter().flatten() {
+    for update in request.all_index_updates() {
         if let Some(creation) = &update.create {
             update_indexes::create(transaction, new, creation, request)?;
         }
@@ -207,6 +223,7 @@ fn change_indexes(
 fn changes_only_indexes(request: &UpdateTableRequest) -> bool {
     let rest = UpdateTableRequest {
         index_updates: None,
+        vector_index_updates: None,
         attribute_definitions: None,
         ..request.clone()
     };
@@ -217,6 +234,14 @@ fn changes_only_indexes(request: &UpdateTableRequest) -> bool {
 fn check_against(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
     check_state(table)?;
     update_indexes::check_names(table, request)?;
+    if request.billing_mode == Some(BillingMode::Provisioned)
+        && table.schema.indexes_of(IndexKind::Vector).next().is_some()
+    {
+        return Err(match request.vector_index_updates {
+            Some(_) => UpdateTableError::VectorsNeedOnDemand.into(),
+            None => SchemaError::VectorOnProvisioned.into(),
+        });
+    }
     update_throughput::check_account(request)?;
     index_life::check_update(table, request)
 }

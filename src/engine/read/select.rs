@@ -89,7 +89,7 @@ pub fn resolve_select(
         }),
         Some(Select::AllAttributes) => match source.index() {
             Some(index) if index.projection != Projection::All => match index.kind {
-                IndexKind::Global => Err(QueryError::AllAttributesOnGlobal(
+                IndexKind::Global | IndexKind::Vector => Err(QueryError::AllAttributesOnGlobal(
                     index.name.as_str().to_owned(),
                 )),
                 IndexKind::Local => Ok(Selection {

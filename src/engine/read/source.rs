@@ -190,6 +190,7 @@ impl ReadSource {
                 let arm = match index.kind {
                     IndexKind::Global => &mut consumed.global_indexes,
                     IndexKind::Local => &mut consumed.local_indexes,
+                    IndexKind::Vector => &mut consumed.vector_indexes,
                 };
                 arm.insert(index.name.as_str().to_owned(), units);
             }

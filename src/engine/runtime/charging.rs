@@ -101,7 +101,7 @@ impl Transaction<'_> {
         transition: &Transition<'_>,
     ) -> Result<(), Error> {
         let is_sure = self.charges.is_off || self.charges.is_admitted;
-        if is_sure || self.shared.throttle.is_none() || view.index.kind == IndexKind::Local {
+        if is_sure || self.shared.throttle.is_none() || view.index.kind != IndexKind::Global {
             return Ok(());
         }
         let mut places = transition.writes().map(|(entry, _)| entry.address.place());

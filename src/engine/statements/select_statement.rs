@@ -61,6 +61,9 @@ pub fn page(
     options: PageOptions,
 ) -> Result<SelectPage, Error> {
     let source = find_source(view, statement)?;
+    if source.is_index(IndexKind::Vector) {
+        return Err(QueryError::ScanOnVector.into());
+    }
     if source.index().is_some_and(has_several_key_attributes) {
         return Err(StatementError::SeveralKeyAttributes.into());
     }

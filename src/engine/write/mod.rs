@@ -26,6 +26,8 @@ use crate::model::{api::ItemCollectionMetrics, limits::ENTRY_OVERHEAD_BYTES};
 
 use condition::StoredItem;
 
+/// The least bytes that a write of an entry of a vector index consumes.
+const VECTOR_WRITE_BYTES_MIN: usize = 1024;
 const GIGABYTE: u64 = 1024 * 1024 * 1024;
 
 /// The result of a change.
@@ -151,7 +153,10 @@ pub fn replace_checked(
             };
             stamp.apply(transaction, &view, &transition, new)?;
         }
-        transaction.charge_index(table, &transition)?;
+        // A vector index consumes bytes, no units.
+        if view.index.kind != IndexKind::Vector {
+            transaction.charge_index(table, &transition)?;
+        }
     }
     transaction.record_write(&table.schema.name, key, version);
     Ok(change.applied)
@@ -261,6 +266,7 @@ impl ItemChange {
         let next = transaction.next_version()?;
         // The key attributes come first in a record, as they do in its JSON.
         let first = stored.table.schema.key.names();
+        let new_item = new;
         let record = new.map(|item| record::encode(item, &first, next, modified_ms));
         let old = stored.record()?;
         let new = record.as_deref().map(Record::parse).transpose()?;
@@ -268,7 +274,16 @@ impl ItemChange {
             matches!((&old, &new), (Some(old), Some(new)) if old.content() == new.content());
         let old_bytes = old.map(|record| record.item_bytes() as usize);
         let new_bytes = new.map(|record| record.item_bytes() as usize);
-        let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
+        let saved =
+            |item: Option<&Item>| item.map_or(0, |item| index::vector_savings(&stored.table, item));
+        let saved = match stored.table.schema.indexes_of(IndexKind::Vector).next() {
+            None => (0, 0),
+            Some(_) => (saved(stored.item()?), saved(new_item)),
+        };
+        let table_units = write_units(
+            (old_bytes.unwrap_or(0).saturating_sub(saved.0))
+                .max(new_bytes.unwrap_or(0).saturating_sub(saved.1)),
+        );
         let consumed_capacity = ConsumedCapacity::of_table(table_units);
         // An unchanged item keeps its version, so that conditions on it still hold.
         let version = if is_same {
@@ -386,8 +401,21 @@ impl ItemChange {
                 .consumed_capacity
                 .local_indexes
                 .insert(name, units),
+            IndexKind::Vector => self
+                .applied
+                .consumed_capacity
+                .vector_indexes
+                .insert(name, vector_bytes(transition)),
         };
     }
+}
+
+/// Returns `VectorWriteRequestBytes` of a change of a vector index.
+fn vector_bytes(transition: &Transition<'_>) -> f64 {
+    let written = transition.written_bytes();
+    written
+        .map(|(_, bytes)| bytes.max(VECTOR_WRITE_BYTES_MIN) as f64)
+        .sum()
 }
 
 /// Returns the billed bytes of an item collection in the table and its local indexes.

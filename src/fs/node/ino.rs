@@ -130,6 +130,7 @@ pub enum InodeRole {
     Items = 3,
     Global = 4,
     Local = 5,
+    Vector = 6,
 }
 
 /// The tag that separates identities of different kinds.

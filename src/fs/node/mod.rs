@@ -258,6 +258,9 @@ impl Node {
             Self::Indexes(table, IndexKind::Local) => {
                 ino::structure(&SourceName::from(table), InodeRole::Local)
             }
+            Self::Indexes(table, IndexKind::Vector) => {
+                ino::structure(&SourceName::from(table), InodeRole::Vector)
+            }
             Self::Collection(source, partition) => ino::collection(source, partition),
             Self::Entry(entry) => ino::entry_ino(&entry.source, &entry.key, entry.form),
             Self::Alias(alias) => ino::named(

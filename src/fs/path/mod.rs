@@ -22,6 +22,7 @@ pub const PARTITIONS_NAME: &str = "partitions";
 /// Names in the directory of a table.
 pub const GLOBAL_NAME: &str = "gsi";
 pub const LOCAL_NAME: &str = "lsi";
+pub const VECTOR_NAME: &str = "vector";
 pub const QUERIES_NAME: &str = "queries";
 pub const BATCH_NAME: &str = "batch";
 pub const STREAM_NAME: &str = "stream";
@@ -44,6 +45,7 @@ pub fn kind_name(kind: IndexKind) -> &'static str {
     match kind {
         IndexKind::Global => GLOBAL_NAME,
         IndexKind::Local => LOCAL_NAME,
+        IndexKind::Vector => VECTOR_NAME,
     }
 }
 

@@ -342,6 +342,8 @@ fn capacity_json(path: &QueryPath, consumed: &ConsumedCapacity) -> Value {
         table,
         global_indexes,
         local_indexes,
+        // No query reads one.
+        vector_indexes: _,
     } = consumed;
     let mut out = json!({
         "TableName": path.schema.name.as_str(),

@@ -33,6 +33,7 @@ fn index(
         projection,
         throughput: None,
         settings: Default::default(),
+        vector: None,
     }
 }
 

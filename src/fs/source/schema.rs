@@ -76,6 +76,7 @@ fn index_json<'a>(table: &'a Value, schema: &TableSchema, index: &IndexName) -> 
     let member = match schema.index(index.as_str())?.kind {
         IndexKind::Global => "GlobalSecondaryIndexes",
         IndexKind::Local => "LocalSecondaryIndexes",
+        IndexKind::Vector => "VectorIndexes",
     };
     let indexes = table.get(member)?.as_array()?;
     indexes

@@ -155,6 +155,7 @@ fn explain_index(
             format!("mkdir {table}/gsi/{name} and writing its schema.json makes it")
         }
         IndexKind::Local => "local indexes are made with their table".to_owned(),
+        IndexKind::Vector => "UpdateTable makes vector indexes".to_owned(),
     };
     let indexes = of(kind);
     (

@@ -248,6 +248,7 @@ fn one_step_request(table_name: TableName, keys: &str) -> Result<CreateTableRequ
         global_indexes: None,
         deletion_protection: false,
         settings: TableSettings::default(),
+        vector_indexes: None,
     })
 }
 

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const GLOBAL: &str = "GlobalSecondaryIndexes";
 const LOCAL: &str = "LocalSecondaryIndexes";
+const VECTORS: &str = "VectorIndexes";
 const INDEX_UPDATES: &str = "GlobalSecondaryIndexUpdates";
 const DEFINITIONS: &str = "AttributeDefinitions";
 const THROUGHPUT: &str = "ProvisionedThroughput";
@@ -284,6 +285,13 @@ impl SchemaDiff<'_> {
         {
             let why = format!("LSIs are fixed at creation, and {name} would change");
             self.refuse(LOCAL, why, "make another table with it and copy the items");
+        }
+        if self.stored.get(VECTORS) != self.wanted.get(VECTORS) {
+            self.refuse(
+                VECTORS,
+                "vector indexes are not made, changed or dropped here",
+                "write VectorIndexUpdates to .ddb/api/UpdateTable",
+            );
         }
         let (stored, wanted) = (by_name(self.stored, GLOBAL), by_name(self.wanted, GLOBAL));
         for (name, before) in &stored {

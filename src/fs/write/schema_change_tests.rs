@@ -249,6 +249,12 @@ fn what_cannot_change_is_refused_by_its_name() {
         ],
     );
     check(
+        |it| drop(it.insert("VectorIndexes".to_owned(), json!([]))),
+        &[
+            "! VectorIndexes: vector indexes are not made, changed or dropped here; write VectorIndexUpdates to .ddb/api/UpdateTable",
+        ],
+    );
+    check(
         |it| drop(it.insert("BilingMode".to_owned(), json!("PROVISIONED"))),
         &["! BilingMode: there is no such member; the members are CreateTable's"],
     );

@@ -60,7 +60,7 @@ pub fn month(traffic: &Traffic, billing: Option<Billing>) -> f64 {
         source.billing = match (billing, of) {
             (None, _) => source.billing,
             (Some(Billing::Provisioned(_)), Some(of)) if source.index.is_some() => {
-                match source.is_local {
+                match source.is_local() {
                     true => Billing::WithTable,
                     false => Billing::Provisioned(throughput_for(of)),
                 }

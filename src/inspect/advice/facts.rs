@@ -117,8 +117,10 @@ impl TableFacts {
         let unfinished = database.incomplete_pull(table)?;
         let schema = &description.schema;
         let mut indexes = Vec::new();
-        // An index that is being created or deleted allows no conclusion.
-        for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
+        // An index that is being created or deleted allows no conclusion, and one of vectors has
+        // no keys.
+        let all = schema.indexes.iter().zip(&description.indexes);
+        for (schema, description) in all.filter(|(schema, _)| schema.vector.is_none()) {
             let source = SourceName {
                 table: table.clone(),
                 index: Some(schema.name.clone()),
@@ -477,7 +479,7 @@ fn source_traffic(
         index: source.index.clone(),
     };
     let mut windows: [WindowLoad; 3] = Default::default();
-    if !source.is_local {
+    if !source.is_local() {
         for (period, window) in Period::ALL.into_iter().zip(&mut windows) {
             layout
                 .partitions(&place, period)?

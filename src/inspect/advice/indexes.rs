@@ -217,7 +217,7 @@ pub fn empty(facts: &TableFacts) -> Vec<Advice> {
             cost: AdviceCost::default(),
             rule: "Only items that have all key attributes of an index are in it (G-13, G-14).",
             remedy: match index.schema.kind {
-                IndexKind::Global => format!(
+                IndexKind::Global | IndexKind::Vector => format!(
                     "Check the names of the key attributes. `{0}/missing.ndjson` tells what each item lacks. If none should be in it: `rmdir {0}`.",
                     path(facts, index)
                 ),

@@ -121,6 +121,7 @@ declare! { $ backup
         /// `None` takes the source's indexes; names may differ, keys and projections may not.
         optional global_indexes: Vec<IndexDefinition> as List<GlobalIndex> = "GlobalSecondaryIndexOverride",
         optional local_indexes: Vec<IndexDefinition> as List<LocalIndex> = "LocalSecondaryIndexOverride",
+        optional vector_indexes: Vec<IndexDefinition> as List<VectorIndex> = "VectorIndexOverride",
         optional throughput: ProvisionedThroughput = "ProvisionedThroughputOverride",
         optional on_demand: OnDemandThroughput = "OnDemandThroughputOverride",
         optional encryption: Encryption = "SSESpecificationOverride",

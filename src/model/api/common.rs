@@ -154,6 +154,8 @@ pub struct ConsumedCapacity {
     /// By index name; only indexes that were touched.
     pub global_indexes: BTreeMap<String, f64>,
     pub local_indexes: BTreeMap<String, f64>,
+    /// `VectorWriteRequestBytes` by index name: bytes, which are no units.
+    pub vector_indexes: BTreeMap<String, f64>,
 }
 
 impl ConsumedCapacity {
@@ -180,6 +182,7 @@ impl ConsumedCapacity {
         let arms = [
             (&mut self.global_indexes, &other.global_indexes),
             (&mut self.local_indexes, &other.local_indexes),
+            (&mut self.vector_indexes, &other.vector_indexes),
         ];
         for (sums, arms) in arms {
             for (name, units) in arms {

@@ -8,13 +8,14 @@ use super::common::{
     UpdateReturnValues, Version, measured,
 };
 use super::declare::{declare, operation_rows};
-use crate::model::{Error, Item, TableName};
+use crate::model::{AttributeValue, Error, IndexName, Item, TableName};
 
 operation_rows! { $ item_operations
     Read Completed GetItem get_item(GetItemRequest) -> GetItemResponse [parsed_by(RequestParser::Read)];
     Write Completed PutItem put_item(PutItemRequest) -> PutItemResponse [parsed_by(RequestParser::Write)];
     Write Completed UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse [parsed_by(RequestParser::Write)];
     Write Completed DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse [parsed_by(RequestParser::Write)];
+    Read Charged SearchVectors search_vectors(SearchVectorsRequest) -> SearchVectorsResponse [long()];
     Write Completed BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
     Read Completed TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse
         [parsed_by(RequestParser::Transaction), long()];
@@ -143,6 +144,39 @@ declare! { $ items
         /// The version that is now stored, the old one if nothing changed; `None` if there is no
         /// item.
         local version: Option<Version>,
+    }
+}
+
+declare! { $ searches
+    /// A search of the vectors nearest to one.
+    #[derive(Eq)]
+    SearchVectorsRequest = "SearchVectorsInput" by check_search
+        fn new(table_name: TableName, index_name: IndexName, search_vector: Vec<AttributeValue>, top_k: u32) {
+        data table_name: TableName,
+        required index_name: IndexName,
+        /// As many numbers as the index has dimensions.
+        required search_vector: Vec<AttributeValue> [LengthMin(1), LengthMax(VECTOR_DIMENSIONS_MAX as usize)],
+        /// 1 to 100.
+        required top_k: u32 [ValueMin(1)],
+        default return_consumed_capacity: ReturnConsumedCapacity,
+        /// Equalities on attributes of the search schema, joined by AND.
+        optional search_condition_expression: String,
+        optional projection_expression: String,
+        group placeholders: Placeholders as NamesAndValues,
+    }
+
+    SearchVectorsResponse {
+        /// The nearest first.
+        always search_results: Vec<SearchResult>,
+        /// `VectorSearchRequestBytes`.
+        always consumed_bytes: u64 as SearchBytes = "ConsumedCapacity",
+    }
+
+    SearchResult = "SearchResultItem" {
+        /// The projected attributes; the vector only if the projection names it.
+        required item: Item,
+        /// Distance or product, a 32-bit number.
+        required score: f64,
     }
 }
 
@@ -401,6 +435,10 @@ measured! {
     PutItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.attributes.is_some().into());
     UpdateItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.attributes.is_some().into());
     DeleteItemResponse, it => Consumption::of_table(&it.consumed_capacity, it.attributes.is_some().into());
+    SearchVectorsResponse, it => Consumption {
+        returned: vec![it.search_results.len() as u64],
+        ..Consumption::default()
+    };
     BatchWriteItemResponse, it => Consumption::in_order(&it.consumed_capacity, Vec::new());
     TransactGetItemsResponse, it => {
         Consumption::named(&it.consumed_capacity, it.responses.iter().map(Option::is_some))

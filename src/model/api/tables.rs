@@ -8,11 +8,12 @@ use super::declare::{declare, operation_rows};
 use super::table_control::TableControl;
 use crate::model::api_enum::api_enums;
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput,
-    ProvisionedThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput,
+    BillingMode, DistanceFunction, Encryption, IndexKind, KeyAttribute, KeyType,
+    OnDemandThroughput, ProvisionedThroughput, StreamViewType, TableClass, ThroughputSettings,
+    VectorAttribute, WarmThroughput,
 };
 use crate::model::{
-    AttributeValue, IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings,
+    AttributeValue, IndexName, IndexSchema, Key, Projection, TableName, TableSchema, TableSettings,
 };
 
 operation_rows! { $ table_operations
@@ -152,6 +153,12 @@ pub struct IndexDescription {
 }
 
 api_enums! {
+    /// `SearchSchemaElementType`.
+    SearchElementType {
+        Hash = "HASH",
+        InlineFilter = "INLINE_FILTER",
+    }
+
     ProjectionType {
         All = "ALL",
         Include = "INCLUDE",
@@ -171,6 +178,8 @@ declare! { $ create_table
         /// `None` is an absent member; an empty list is an error of its own.
         optional global_indexes: Vec<IndexDefinition> as List<GlobalIndex> = "GlobalSecondaryIndexes",
         optional local_indexes: Vec<IndexDefinition> as List<LocalIndex> = "LocalSecondaryIndexes",
+        /// `None` is an absent member; an empty list is an error of its own.
+        optional vector_indexes: Vec<IndexDefinition> as List<VectorIndex>,
         ..&[STREAM_SPECIFICATION, SSE_SPECIFICATION, TAGS, TABLE_CLASS],
         default deletion_protection: bool = "DeletionProtectionEnabled",
         ..&[WARM_THROUGHPUT, ON_DEMAND_THROUGHPUT, Member::new("ResourcePolicy", Shape::String)],
@@ -178,15 +187,42 @@ declare! { $ create_table
         ..CREATE_REFUSED,
     }
 
-    /// A member of `GlobalSecondaryIndexes` or `LocalSecondaryIndexes` as sent.
+    /// A member of `GlobalSecondaryIndexes`, `LocalSecondaryIndexes` or `VectorIndexes` as sent.
     #[derive(Eq)]
     IndexDefinition = "GlobalSecondaryIndex" {
         required name: IndexName = "IndexName",
         local kind: IndexKind,
+        /// `SearchSchema` of a vector index: RANGE is INLINE_FILTER.
         required key_schema: Vec<KeySchemaElement> [LengthMin(1), LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)],
         required projection: ProjectionDefinition,
         optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
         group settings: ThroughputSettings as Flat,
+        /// Only and always for a vector index.
+        local vector: Option<VectorAttribute>,
+    }
+
+    /// A member of `VectorIndexes` as sent.
+    #[derive(Eq)]
+    VectorIndexDefinition = "VectorIndex" {
+        required name: IndexName = "IndexName",
+        required vector_attribute: VectorAttributeName,
+        optional search_schema: Vec<SearchSchemaElement>,
+        required projection: ProjectionDefinition,
+        required dimensions: u64 [ValueMin(1)],
+        required distance_function: DistanceFunction,
+    }
+
+    /// `VectorAttribute` of a vector index.
+    #[derive(Eq)]
+    VectorAttributeName = "VectorAttributeDefinition" {
+        required attribute_name: String as AttributeName,
+    }
+
+    /// An element of a `SearchSchema`.
+    #[derive(Eq)]
+    SearchSchemaElement = "SearchSchemaElement" {
+        required attribute_name: String as AttributeName,
+        required element_type: SearchElementType = "SearchSchemaElementType",
     }
 
     /// An element of a `KeySchema`.
@@ -236,12 +272,107 @@ pub struct IndexEstimate {
     pub examples: Vec<AbsentEntry>,
 }
 
+impl From<VectorIndexDefinition> for IndexDefinition {
+    fn from(index: VectorIndexDefinition) -> Self {
+        let elements = index.search_schema.into_iter().flatten();
+        Self {
+            name: index.name,
+            kind: IndexKind::Vector,
+            key_schema: elements
+                .map(|element| KeySchemaElement {
+                    attribute_name: element.attribute_name,
+                    key_type: match element.element_type {
+                        SearchElementType::Hash => KeyType::Hash,
+                        SearchElementType::InlineFilter => KeyType::Range,
+                    },
+                })
+                .collect(),
+            projection: index.projection,
+            throughput: None,
+            settings: ThroughputSettings::default(),
+            vector: Some(VectorAttribute {
+                name: index.vector_attribute.attribute_name,
+                dimensions: index.dimensions,
+                distance: index.distance_function,
+            }),
+        }
+    }
+}
+
+impl VectorIndexDefinition {
+    /// Returns the definition as it is sent; `None` unless it is of a vector index.
+    #[must_use]
+    pub fn of(index: &IndexDefinition) -> Option<Self> {
+        let vector = index.vector.as_ref()?;
+        let element = |element: &KeySchemaElement| SearchSchemaElement {
+            attribute_name: element.attribute_name.clone(),
+            element_type: match element.key_type {
+                KeyType::Hash => SearchElementType::Hash,
+                KeyType::Range => SearchElementType::InlineFilter,
+            },
+        };
+        let search_schema: Vec<_> = index.key_schema.iter().map(element).collect();
+        Some(Self {
+            name: index.name.clone(),
+            vector_attribute: VectorAttributeName {
+                attribute_name: vector.name.clone(),
+            },
+            search_schema: Some(search_schema).filter(|elements| !elements.is_empty()),
+            projection: index.projection.clone(),
+            dimensions: vector.dimensions,
+            distance_function: vector.distance,
+        })
+    }
+}
+
+/// The definition that a schema is made of.
+impl From<&IndexSchema> for IndexDefinition {
+    fn from(index: &IndexSchema) -> Self {
+        let element = |key_type| {
+            move |attribute: &KeyAttribute| KeySchemaElement {
+                attribute_name: attribute.name.clone(),
+                key_type,
+            }
+        };
+        let partition = index.partition.iter().map(element(KeyType::Hash));
+        Self {
+            name: index.name.clone(),
+            kind: index.kind,
+            key_schema: partition
+                .chain(index.sort.iter().map(element(KeyType::Range)))
+                .collect(),
+            projection: ProjectionDefinition::from(&index.projection),
+            throughput: index.throughput,
+            settings: index.settings,
+            vector: index.vector.clone(),
+        }
+    }
+}
+
+impl From<&Projection> for ProjectionDefinition {
+    fn from(projection: &Projection) -> Self {
+        let (projection_type, names) = match projection {
+            Projection::All => (ProjectionType::All, None),
+            Projection::KeysOnly => (ProjectionType::KeysOnly, None),
+            Projection::Include(names) => (ProjectionType::Include, Some(names.clone())),
+        };
+        Self {
+            projection_type: Some(projection_type),
+            non_key_attributes: names,
+        }
+    }
+}
+
 impl UpdateTableRequest {
+    /// Returns the updates of global indexes, then those of vector indexes.
+    pub fn all_index_updates(&self) -> impl Iterator<Item = &IndexUpdate> + Clone {
+        let global = self.index_updates.iter().flatten();
+        global.chain(self.vector_index_updates.iter().flatten())
+    }
+
     /// Returns the definitions of the indexes to create.
     pub fn index_creations(&self) -> impl Iterator<Item = &IndexDefinition> {
-        self.index_updates
-            .iter()
-            .flatten()
+        self.all_index_updates()
             .filter_map(|update| update.create.as_deref())
     }
 
@@ -274,6 +405,8 @@ declare! { $ update_table
         optional on_demand: OnDemandThroughput = "OnDemandThroughput",
         optional warm: WarmThroughput = "WarmThroughput",
         ..UPDATE_REFUSED,
+        /// `None` is an absent member; an empty list is an error of its own.
+        optional vector_index_updates: Vec<IndexUpdate> as List<VectorIndexUpdate>,
     }
 
     /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of
@@ -283,6 +416,13 @@ declare! { $ update_table
         optional update: IndexChange,
         optional create: Box<IndexDefinition> as Boxed<CreateIndex>,
         optional delete: IndexName as DeleteIndex,
+    }
+
+    /// A member of `VectorIndexUpdates` as sent.
+    #[derive(Eq)]
+    VectorUpdate = "VectorIndexUpdate" {
+        optional create: Box<IndexDefinition> as Boxed<CreateVectorIndex>,
+        optional delete: IndexName as DeleteVectorIndex,
     }
 
     /// `GlobalSecondaryIndexUpdate.Update`.

@@ -12,6 +12,7 @@ pub enum ExpressionParameter {
     Filter,
     KeyCondition,
     Projection,
+    SearchCondition,
     Update,
 }
 
@@ -22,6 +23,8 @@ impl ExpressionParameter {
     pub const OF_UPDATE: &[Self] = &[Self::Update, Self::Condition];
     /// The parameters that can use values in Query.
     pub const OF_QUERY: &[Self] = &[Self::Filter, Self::KeyCondition];
+    /// The parameters that can use values in SearchVectors.
+    pub const OF_SEARCH: &[Self] = &[Self::SearchCondition];
     /// The parameters that can use values in Scan.
     pub const OF_SCAN: &[Self] = &[Self::Filter];
 
@@ -33,6 +36,7 @@ impl ExpressionParameter {
             Self::Filter => "FilterExpression",
             Self::KeyCondition => "KeyConditionExpression",
             Self::Projection => "ProjectionExpression",
+            Self::SearchCondition => "SearchConditionExpression",
             Self::Update => "UpdateExpression",
         }
     }

@@ -6,6 +6,7 @@
 use super::ValueError;
 use super::value::INVALID;
 use crate::model::attribute_value::AttributeType;
+use crate::model::limits::{INLINE_FILTER_BYTES_MAX, PARTITION_KEY_BYTES_MAX, TOP_K_MAX};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum QueryError {
@@ -29,6 +30,57 @@ pub enum QueryError {
     UnknownIndex(String),
     #[error("Cannot read from backfilling global secondary index: {0}")]
     Backfilling(String),
+    #[error("Cannot search backfilling vector index: {0}")]
+    SearchBackfilling(String),
+    // The full stop is in one of the two texts.
+    #[error("Query operation not supported on this index type.")]
+    QueryOnVector,
+    #[error("Scan operation not supported on this index type")]
+    ScanOnVector,
+    #[error(
+        "Provided TopK value '{0}' is out of valid range. The value must be between 1 and {TOP_K_MAX} inclusive"
+    )]
+    TopK(u32),
+    #[error("SearchConditionExpression must be provided when SearchSchema has a HASH key")]
+    SearchWithoutHash,
+    #[error("SearchConditionExpression must have all HASH attributes in configured SearchSchema")]
+    SearchLacksHash,
+    #[error(
+        "Invalid SearchConditionExpression: Invalid comparator used in SearchConditionExpression"
+    )]
+    SearchComparator,
+    #[error(
+        "Invalid SearchConditionExpression: Invalid operator used in SearchConditionExpression"
+    )]
+    SearchOperator,
+    #[error(
+        "Invalid SearchConditionExpression: SearchConditionExpression cannot have conditions on nested attributes"
+    )]
+    SearchNested,
+    #[error(
+        "Invalid SearchConditionExpression: SearchConditionExpression must only contain one condition per attribute"
+    )]
+    SearchTwice,
+    #[error(
+        "Type of '{name}' attribute in SearchConditionExpression ({actual}) does not match type in search schema ({expected})"
+    )]
+    SearchType {
+        name: String,
+        actual: AttributeType,
+        expected: AttributeType,
+    },
+    #[error(
+        "SearchConditionExpression must not contain any attributes that is not in SearchSchema. Invalid attribute: {0}"
+    )]
+    SearchAttribute(String),
+    #[error(
+        "Search vector contains invalid values. All values in the search vector must be a 32-bit floating-point number attribute"
+    )]
+    SearchValues,
+    #[error(
+        "Input search vector dimension {actual} does not match vector index dimension {expected}"
+    )]
+    SearchDimensions { actual: usize, expected: u64 },
     #[error("Consistent reads are not supported on global secondary indexes")]
     ConsistentOnGlobal,
     #[error(
@@ -157,4 +209,54 @@ pub enum KeyError {
         "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty binary value. IndexName: {index}, IndexKey: {name}"
     )]
     IndexEmptyBinary { index: String, name: String },
+    // The three texts differ in the sign before `IndexName`, as the service's do.
+    #[error(
+        "One or more parameter values were invalid. Invalid size for parameter {name}, Expected: {expected}, Actual: {actual} IndexName: {index}"
+    )]
+    VectorSize {
+        index: String,
+        name: String,
+        expected: u64,
+        actual: usize,
+    },
+    #[error(
+        "One or more parameter values were invalid. Invalid type for parameter {name}[{place}], Expected: 32-bit floating point number, Actual: {actual}. IndexName: {index}"
+    )]
+    VectorElement {
+        index: String,
+        name: String,
+        place: usize,
+        actual: AttributeType,
+    },
+    /// `value` is in scientific form.
+    #[error(
+        "One or more parameter values were invalid. Invalid value for parameter {name}[{place}], Value: {value} is outside valid range [-3.4028235E38, 3.4028235E38]. IndexName: {index}"
+    )]
+    VectorRange {
+        index: String,
+        name: String,
+        place: usize,
+        value: String,
+    },
+    #[error(
+        "One or more parameter values were invalid. Attribute '{name}' type mismatch. Expected: {expected}, Actual: {actual}. IndexName: {index}"
+    )]
+    SearchSchemaType {
+        index: String,
+        name: String,
+        expected: AttributeType,
+        actual: AttributeType,
+    },
+    #[error(
+        "{INVALID}Aggregate size for HASH key attributes exceeds the maximum of {PARTITION_KEY_BYTES_MAX} bytes"
+    )]
+    SearchHashTooLarge,
+    #[error(
+        "{INVALID}Size limit exceeded for SearchSchema attribute '{0}': maximum {INLINE_FILTER_BYTES_MAX} bytes"
+    )]
+    InlineFilterTooLarge(String),
+    #[error(
+        "One or more parameter values were invalid. Invalid type for parameter {name}, Expected: 32-bit floating point number list IndexName: {index}"
+    )]
+    VectorType { index: String, name: String },
 }

@@ -2,7 +2,7 @@
 //! control operations that conflict with a table's state or a limit.
 
 use super::value::INVALID;
-use crate::model::limits::SAVED_QUERIES_MAX;
+use crate::model::limits::{SAVED_QUERIES_MAX, VECTOR_DIMENSIONS_MAX, VECTOR_INDEXES_MAX};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
@@ -69,6 +69,35 @@ pub enum SchemaError {
     TooManyLocal,
     #[error("{INVALID}GlobalSecondaryIndex count exceeds the per-table limit of 20")]
     TooManyGlobal,
+    #[error("{INVALID}Vector indexes are only supported for PAY_PER_REQUEST tables")]
+    VectorOnProvisioned,
+    #[error("{INVALID}One element in SearchSchema is not defined in attribute definitions")]
+    SearchSchemaUndefined,
+    /// `role` is HASH or INLINE_FILTER.
+    #[error(
+        "{INVALID}Value '{count}' at 'SearchSchema' failed to satisfy constraint: Member must have {role} count less than or equal to {maximum}"
+    )]
+    SearchSchemaCount {
+        count: usize,
+        role: &'static str,
+        maximum: usize,
+    },
+    #[error("{INVALID}SearchSchema contains a duplicate AttributeName")]
+    SearchSchemaTwice,
+    #[error(
+        "{INVALID}Conflicting attribute definition for '{0}'. An attribute cannot be defined in AttributeDefinitions when used as a VectorAttribute."
+    )]
+    VectorDefined(String),
+    #[error(
+        "{INVALID}Number of dimensions must be between 1 and {VECTOR_DIMENSIONS_MAX} inclusive."
+    )]
+    VectorDimensions,
+    #[error("{INVALID}VectorIndex count exceeds the per-table limit of {VECTOR_INDEXES_MAX}")]
+    TooManyVector,
+    #[error(
+        "{INVALID}Conflicting attribute definition for '{0}'. All VectorIndexes on the same vector attribute must use the same dimensions."
+    )]
+    VectorConflict(String),
     #[error("{INVALID}The KeySchema exceeds the maximum allowed number of {0} key attributes")]
     TooManyKeyAttributes(&'static str),
     #[error("{INVALID}All HASH key attributes must precede RANGE key attributes in the KeySchema")]
@@ -136,6 +165,14 @@ pub enum UpdateTableError {
     Nothing,
     #[error("{INVALID}List of GlobalSecondaryIndexUpdates is empty")]
     NoIndexUpdates,
+    #[error("{INVALID}List of VectorIndexUpdates is empty")]
+    NoVectorIndexUpdates,
+    #[error("{INVALID}One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null")]
+    NoVectorAction,
+    #[error("{INVALID}Only one vector index action is allowed per VectorIndexUpdate object")]
+    SeveralVectorActions,
+    #[error("{INVALID}Tables with vector indexes must be in PAY_PER_REQUEST mode")]
+    VectorsNeedOnDemand,
     #[error(
         "{INVALID}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null"
     )]
@@ -215,9 +252,9 @@ pub enum UpdateTableError {
     CreateThroughputOnDemand(String),
     #[error("Attempting to create an index which already exists")]
     IndexExists,
-    /// `existing` and `new` are like `pk:S:HASH`.
+    /// `existing` and `new` are like `Schema:[SchemaElement: key{pk:S:HASH}]`.
     #[error(
-        "{INVALID}Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{{existing}}}] New schema: Schema:[SchemaElement: key{{{new}}}]"
+        "{INVALID}Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: {existing} New schema: {new}"
     )]
     Redefined { existing: String, new: String },
     /// An addition of this program: the service has no such operation.
@@ -245,6 +282,10 @@ pub enum LimitError {
         "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20"
     )]
     GlobalIndexes,
+    #[error(
+        "Subscriber limit exceeded: Number of vector secondary indexes exceeds per-table limit of {VECTOR_INDEXES_MAX}"
+    )]
+    VectorIndexes,
     /// The dates are in the service's long form.
     #[error(
         "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at {next}"

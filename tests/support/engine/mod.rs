@@ -75,6 +75,7 @@ pub fn tab() -> LocalDatabase {
         },
         throughput: None,
         settings: Default::default(),
+        vector: None,
     };
     let types = ["pk", "a", "b"]
         .map(|name| (name, KeyAttributeType::S))
@@ -95,6 +96,7 @@ pub fn tab() -> LocalDatabase {
         global_indexes: Some(vec![index("glob", IndexKind::Global, key("a", None))]),
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     };
     let database = database();
     database.create_table(request).unwrap();
@@ -233,6 +235,7 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
         global_indexes: None,
         deletion_protection: false,
         settings: Default::default(),
+        vector_indexes: None,
     };
     let mut words: Vec<&str> = key.split_whitespace().collect();
     for index in indexes {
@@ -256,6 +259,7 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
             projection: projection_of(projection),
             throughput: None,
             settings: Default::default(),
+            vector: None,
         };
         let list = if kind == "G" {
             &mut request.global_indexes

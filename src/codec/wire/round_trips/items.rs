@@ -11,7 +11,7 @@ use crate::model::api::common::*;
 use crate::model::api::*;
 use crate::model::error::{Error, RemoteError, StatementError};
 use crate::model::schema::KeyType;
-use crate::model::{AttributeValue, Item};
+use crate::model::{AttributeValue, IndexName, Item};
 
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
@@ -25,6 +25,7 @@ fn consumed() -> ConsumedCapacity {
         table: 1.5,
         global_indexes: arm("gsi", 2.0),
         local_indexes: arm("lsi", 0.5),
+        vector_indexes: arm("vec", 4111.0),
     }
 }
 
@@ -151,6 +152,20 @@ proptest! {
     #[test]
     fn reads(item in item(), value in value(), flag: bool) {
         let attributes_to_get = Some(vec!["a".to_owned(), "é".to_owned()]);
+        let search = SearchVectorsRequest {
+            search_condition_expression: flag.then(|| "#n = :v".to_owned()),
+            projection_expression: Some("#n".to_owned()),
+            placeholders: placeholders(&value),
+            return_consumed_capacity: DETAIL,
+            ..SearchVectorsRequest::new(table("Orders"), IndexName::new("near").unwrap(), vec![value.clone()], 7)
+        };
+        if flag {
+            check_request(&search);
+        }
+        check_response(&SearchVectorsResponse {
+            search_results: vec![items::SearchResult { item: item.clone(), score: 0.5 }],
+            consumed_bytes: 1024,
+        });
         let get = GetItemRequest { consistent_read: flag, return_consumed_capacity: DETAIL, ..GetItemRequest::new(table("Orders"), item.clone()) };
         check_request(&get);
         let get = GetItemRequest { attributes_to_get: attributes_to_get.clone(), ..get };

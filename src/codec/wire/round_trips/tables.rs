@@ -7,8 +7,9 @@ use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::{IndexChange, IndexUpdate, ProjectionType, StreamSpecification};
 use crate::model::api::*;
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType,
-    OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
+    BillingMode, DistanceFunction, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType,
+    OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, VectorAttribute,
+    WarmThroughput,
 };
 use crate::model::{IndexName, IndexSchema, KeySchema, Projection, TableSchema, TableSettings};
 
@@ -67,6 +68,26 @@ fn definition(kind: IndexKind, projection: ProjectionDefinition) -> IndexDefinit
         } else {
             ThroughputSettings::default()
         },
+        vector: None,
+    }
+}
+
+fn vector() -> VectorAttribute {
+    VectorAttribute {
+        name: "embedding".to_owned(),
+        dimensions: 1024,
+        distance: DistanceFunction::Euclidean,
+    }
+}
+
+fn vector_definition() -> IndexDefinition {
+    let projection = ProjectionDefinition {
+        projection_type: Some(ProjectionType::KeysOnly),
+        non_key_attributes: None,
+    };
+    IndexDefinition {
+        vector: Some(vector()),
+        ..definition(IndexKind::Vector, projection)
     }
 }
 
@@ -94,6 +115,7 @@ fn changes_of_tables() {
         global_indexes: Some(vec![global.clone()]),
         deletion_protection: true,
         settings: settings(),
+        vector_indexes: Some(vec![vector_definition()]),
     };
     check_request(&create);
     let plain = CreateTableRequest {
@@ -101,6 +123,7 @@ fn changes_of_tables() {
         throughput: Some(UNITS),
         local_indexes: None,
         global_indexes: None,
+        vector_indexes: None,
         deletion_protection: false,
         settings: TableSettings::default(),
         ..create
@@ -132,6 +155,16 @@ fn changes_of_tables() {
         billing_mode: Some(BillingMode::Provisioned),
         throughput: Some(UNITS),
         index_updates: Some(updates),
+        vector_index_updates: Some(vec![
+            IndexUpdate {
+                create: Some(Box::new(vector_definition())),
+                ..IndexUpdate::default()
+            },
+            IndexUpdate {
+                delete: Some(index_name()),
+                ..IndexUpdate::default()
+            },
+        ]),
         stream: Some(StreamSpecification {
             enabled: false,
             view_type: None,
@@ -192,6 +225,7 @@ fn description() -> TableDescription {
         } else {
             ThroughputSettings::default()
         },
+        vector: (kind == IndexKind::Vector).then(vector),
     };
     let state = |status, backfilling| IndexDescription {
         status,
@@ -222,6 +256,7 @@ fn description() -> TableDescription {
                     Projection::Include(vec!["a".to_owned()]),
                 ),
                 index("whole", IndexKind::Global, Projection::All),
+                index("near", IndexKind::Vector, Projection::All),
             ],
             billing_mode: BillingMode::PayPerRequest,
             throughput: None,
@@ -241,6 +276,7 @@ fn description() -> TableDescription {
             state(TableStatus::Active, None),
             state(TableStatus::Active, None),
             state(TableStatus::Updating, Some(true)),
+            state(TableStatus::Creating, Some(false)),
         ],
         latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
         control: TableControl {
