@@ -11,6 +11,7 @@ mod in_memory;
 mod look;
 mod mount;
 mod requests;
+mod vectors;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,7 @@ fn main() -> Fallible<()> {
     match args.first().map(String::as_str) {
         Some("engine") => engine::engine(&scale),
         Some("mount") => mount::mount(&scale),
+        Some("vectors") => vectors::vectors(scale.listing),
         Some("look") => look::look(&scale, value("--only"), value("--systems")),
         #[cfg(feature = "remote")]
         Some("distance") => distance::distance(value("--only").map(String::as_str)),
