@@ -202,7 +202,6 @@ NEVER_USED = {
     "update_global_table": ("GlobalTableNotFoundException", {**GLOBAL, "ReplicaUpdates": [{"Create": REPLICAS[0]}]}),
     "update_global_table_settings": ("GlobalTableNotFoundException", GLOBAL),
     "describe_table_replica_auto_scaling": ("ResourceNotFoundException", TAB),
-    "search_vectors": ("UnknownOperationException", {**TAB, "IndexName": "vec", "TopK": 1, "SearchVector": [{"N": "1"}]}),
     "describe_bulk_operation": ("ResourceNotFoundException", BULK),
     "cancel_bulk_operation": ("ResourceNotFoundException", BULK),
     "disable_kinesis_streaming_destination": ("ValidationException", KINESIS),

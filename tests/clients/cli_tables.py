@@ -149,7 +149,7 @@ NAMED_AND_MISSING = {
     "update-global-table-settings": NO_GLOBAL,
     "describe-table-replica-auto-scaling": ("ResourceNotFoundException", "Global table with name: 'Tab' does not exist.", *TAB),
     "search-vectors": (
-        "UnknownOperationException", "",
+        "ValidationException", "The table does not have the specified index: vec",
         *TAB, "--index-name", "vec", "--top-k", "1", "--search-vector", document([{"N": "1"}]),
     ),  # fmt: skip
     "describe-bulk-operation": NO_BULK,
