@@ -46,4 +46,5 @@ mod structure;
 mod support;
 mod tables;
 mod top;
+mod vectors;
 mod view;

@@ -26,6 +26,7 @@ fn request(db: &LocalDatabase, path: &QueryPath) -> Request {
     match path.kind() {
         QueryKind::Query => Request::Query(wire::request(body.root()).expect("a query")),
         QueryKind::Scan => Request::Scan(wire::request(body.root()).expect("a scan")),
+        QueryKind::Near => panic!("a search is compared in tests/mount/vectors.rs"),
     }
 }
 

@@ -8,8 +8,8 @@ use crate::fs::{
         ino::{self, InodeTag},
     },
     path::{
-        ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME,
-        kind_name, names, table_name,
+        ITEMS_NAME, NEAR_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME,
+        STATS_NAME, kind_name, names, table_name,
     },
     prelude::*,
     query::{QueryChild, QueryKind, QueryPath},
@@ -76,6 +76,7 @@ impl Mount {
         let kind = match path.kind() {
             QueryKind::Query => QUERY_NAME,
             QueryKind::Scan => SCAN_NAME,
+            QueryKind::Near => NEAR_NAME,
         };
         let mut out = match path.saved_name() {
             Some(name) => format!("{}/{QUERIES_NAME}/{name}", path.schema().name),
@@ -121,7 +122,7 @@ impl Mount {
         above.ino()
     }
 
-    fn index_kind(&self, source: &SourceName) -> Option<IndexKind> {
+    pub(in crate::fs) fn index_kind(&self, source: &SourceName) -> Option<IndexKind> {
         let schema = self.db.schema(&source.table).ok().flatten()?;
         schema
             .index(source.index.as_ref()?.as_str())

@@ -209,6 +209,7 @@ fn query_identity(tag: InodeTag, path: &QueryPath) -> Vec<u8> {
     bytes.push(match path.kind() {
         QueryKind::Query => b'q',
         QueryKind::Scan => b's',
+        QueryKind::Near => b'n',
     });
     bytes.extend_from_slice(&path.saved_identity());
     bytes.push(b'/');

@@ -18,6 +18,8 @@ pub const STATS_NAME: &str = "stats.json";
 pub const ITEMS_NAME: &str = "items";
 pub const QUERY_NAME: &str = "query";
 pub const SCAN_NAME: &str = "scan";
+/// The searches of a vector index.
+pub const NEAR_NAME: &str = "near";
 pub const PARTITIONS_NAME: &str = "partitions";
 /// Names in the directory of a table.
 pub const GLOBAL_NAME: &str = "gsi";

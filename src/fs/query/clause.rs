@@ -14,7 +14,7 @@ use super::{
     clause_fault::ClauseFault,
     context::{QueryContext, QueryKind},
     filter::WhereFilter,
-    key_clause,
+    key_clause, near_clause,
     query_path::{
         CONSISTENT, Clauses, DESC, PartitionClause, QueryPath, ResultKind, SavedRequest, TYPED,
     },
@@ -27,7 +27,10 @@ use crate::expr::{
     read_request::{ReadRange, ReadRequest},
 };
 use crate::fs::prelude::*;
-use crate::model::{api::Segment, limits::SEGMENTS_MAX};
+use crate::model::{
+    api::Segment,
+    limits::{SEGMENTS_MAX, TOP_K_MAX},
+};
 
 const ASC: &str = "asc";
 
@@ -41,8 +44,8 @@ struct ClauseSpec {
     help: Option<(&'static str, &'static str)>,
     /// More lines of the help.
     help_lines: &'static [&'static str],
-    /// The only kind that the clause works on; `None` for both.
-    kind: Option<QueryKind>,
+    /// The kinds that the clause works on.
+    kinds: &'static [QueryKind],
     allows_gsi: bool,
     /// Applies the clauses to a request that is otherwise complete.
     apply: fn(&Clauses, &mut ReadRequest),
@@ -97,7 +100,7 @@ impl ClauseSpec {
             order,
             help: Some((clause, meaning)),
             help_lines: &[],
-            kind: None,
+            kinds: &[QueryKind::Query, QueryKind::Scan],
             allows_gsi: true,
             apply: |_, _| {},
             load: |_, _| {},
@@ -107,9 +110,12 @@ impl ClauseSpec {
     }
 }
 
+const ALL_KINDS: &[QueryKind] = &[QueryKind::Query, QueryKind::Scan, QueryKind::Near];
+
 /// All clauses. Of words equally near to a misspelt one the first is suggested.
 static CLAUSES: &[ClauseSpec] = &[
     ClauseSpec {
+        kinds: ALL_KINDS,
         advice: select_advice,
         ..ClauseSpec::new(
             "select",
@@ -190,13 +196,48 @@ static CLAUSES: &[ClauseSpec] = &[
             "consistent read",
         )
     },
-    ClauseSpec::new(
-        TYPED,
-        ClauseForm::ApiEnum { against: None },
-        HelpOrder::Result,
-        "typed",
-        "items in DynamoDB JSON",
-    ),
+    ClauseSpec {
+        kinds: ALL_KINDS,
+        ..ClauseSpec::new(
+            TYPED,
+            ClauseForm::ApiEnum { against: None },
+            HelpOrder::Result,
+            "typed",
+            "items in DynamoDB JSON",
+        )
+    },
+    ClauseSpec {
+        kinds: &[QueryKind::Near],
+        ..ClauseSpec::new(
+            "top",
+            ClauseForm::Value {
+                example: "top=10",
+                add: |all, text, _| {
+                    let top = parse_count("top", text, TOP_K_MAX.into())?;
+                    Ok(all
+                        .top
+                        .replace(u32::try_from(top).unwrap_or(TOP_K_MAX))
+                        .is_none())
+                },
+            },
+            HelpOrder::Result,
+            "top=<n>",
+            "the n nearest, at most 100; 10 if not said",
+        )
+    },
+    ClauseSpec {
+        kinds: &[QueryKind::Near],
+        ..ClauseSpec::new(
+            "@vector",
+            ClauseForm::Value {
+                example: "@vector=0.1,-0.5",
+                add: near_clause::add_vector,
+            },
+            HelpOrder::Order,
+            "@vector=<n>,<n>,…",
+            "from these numbers; a long vector is several clauses",
+        )
+    },
     ClauseSpec {
         late_filter: Some(where_clause::live_filter),
         ..ClauseSpec::new(
@@ -239,7 +280,7 @@ static CLAUSES: &[ClauseSpec] = &[
         )
     },
     ClauseSpec {
-        kind: Some(QueryKind::Scan),
+        kinds: &[QueryKind::Scan],
         apply: |all, request| {
             if let ReadRange::Scan { segment } = &mut request.range {
                 *segment = all.segment;
@@ -258,7 +299,7 @@ static CLAUSES: &[ClauseSpec] = &[
         )
     },
     ClauseSpec {
-        kind: Some(QueryKind::Query),
+        kinds: &[QueryKind::Query],
         apply: |all, request| {
             if let ReadRange::Query { forward, .. } = &mut request.range {
                 *forward = !all.is_descending();
@@ -278,7 +319,7 @@ static CLAUSES: &[ClauseSpec] = &[
         )
     },
     ClauseSpec {
-        kind: Some(QueryKind::Query),
+        kinds: &[QueryKind::Query],
         help: None,
         ..ClauseSpec::new(
             ASC,
@@ -312,7 +353,7 @@ impl ClauseSpec {
     }
 
     fn allows(&self, kind: QueryKind) -> bool {
-        self.kind.is_none_or(|only| only == kind)
+        self.kinds.contains(&kind)
     }
 
     fn check_allowed(&self, context: QueryContext<'_>) -> Result<(), ClauseFault> {
@@ -323,6 +364,10 @@ impl ClauseSpec {
             QueryKind::Query if !self.allows(context.kind) => Err(ClauseFault::new(
                 format!("{} does not work on a query", self.word),
                 "use scan/ beside query/",
+            )),
+            QueryKind::Near if !self.allows(context.kind) => Err(ClauseFault::new(
+                format!("{} does not work on a search", self.word),
+                "a search takes top=, select=, typed and conditions with = on its SearchSchema",
             )),
             _ if !self.allows_gsi && context.on_global_index() => Err(ClauseFault::new(
                 "consistent reads are not supported on global secondary indexes",
@@ -384,6 +429,9 @@ impl Clauses {
             Some(row) => row.add(&mut all, name, context)?,
             None => match key_clause::add(&mut all, name, context)? {
                 Some(is_first) => is_first,
+                None if context.kind == QueryKind::Near && !name.contains('=') => {
+                    near_clause::add_item(&mut all, name, context)?
+                }
                 None => return Err(not_of_key(name, context)),
             },
         };
@@ -537,7 +585,7 @@ fn add_select(
     context: QueryContext<'_>,
 ) -> Result<bool, ClauseFault> {
     let paths = spelling::document_paths(text)?;
-    if let Some(index) = context.index.filter(|_| context.on_global_index())
+    if let Some(index) = context.index.filter(|_| !context.fetches())
         && let Some(path) = paths
             .iter()
             .find(|path| !index.projects(&context.schema.key, &path.head))

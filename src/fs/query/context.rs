@@ -6,11 +6,26 @@ use crate::expr::KeySchemaView;
 use crate::fs::prelude::*;
 use crate::model::{IndexSchema, error::StoreError};
 
-/// Query or Scan.
+/// The attribute of a search's result that has its score.
+pub(super) const SCORE: &str = "@score";
+
+/// The operation that a path stands for: Query, Scan or, as `near/`, SearchVectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
     Query,
     Scan,
+    Near,
+}
+
+impl QueryKind {
+    /// Returns the name of the operation.
+    pub(super) fn operation(self) -> &'static str {
+        match self {
+            Self::Query => "Query",
+            Self::Scan => "Scan",
+            Self::Near => "SearchVectors",
+        }
+    }
 }
 
 /// The schema, index and kind that a clause is parsed against.
@@ -39,6 +54,12 @@ impl<'a> QueryContext<'a> {
         self.schema.cursor_attributes(self.index)
     }
 
+    /// True if a read of an index gets attributes that it does not project from the table.
+    pub fn fetches(&self) -> bool {
+        self.index
+            .is_none_or(|index| index.kind == IndexKind::Local)
+    }
+
     pub fn on_global_index(&self) -> bool {
         self.index
             .is_some_and(|index| index.kind == IndexKind::Global)
@@ -55,7 +76,8 @@ pub(super) fn entry_key(
     context: QueryContext<'_>,
 ) -> Result<EntryKey, FsError> {
     let keys = context.keys();
-    let index = match context.index {
+    // A search finds items of the table.
+    let index = match context.index.filter(|_| context.kind != QueryKind::Near) {
         None => None,
         Some(_) => Some((
             attributes(row, keys.partition)?,
@@ -129,9 +151,10 @@ pub(super) fn write_item(
         ResultRow::Record(record) => record.write_plain_json(out),
         ResultRow::Item(_) => {
             let cursor = context.cursor_attributes();
-            let first: Vec<&str> = cursor
-                .iter()
-                .map(|attribute| attribute.name.as_str())
+            let score = (context.kind == QueryKind::Near).then_some(SCORE);
+            let first: Vec<&str> = score
+                .into_iter()
+                .chain(cursor.iter().map(|attribute| attribute.name.as_str()))
                 .collect();
             row.write_plain_json(&first, out)
         }

@@ -43,7 +43,7 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
         .map(|filter| format!("({})", filter.shown()))
         .collect();
     let text = json!({
-        "operation": match path.kind { QueryKind::Query => "Query", QueryKind::Scan => "Scan" },
+        "operation": path.kind.operation(),
         "table": path.schema.name.as_str(),
         "index": path.index.as_ref().map(|index| index.as_str()),
         "index_kind": path.index_schema().map(|index| match index.kind { IndexKind::Global => "GSI", IndexKind::Local => "LSI", IndexKind::Vector => "vector" }),
@@ -310,7 +310,7 @@ fn better_index(
     equality_names: &BTreeSet<&str>,
     filtered: &BTreeSet<&str>,
 ) -> Option<String> {
-    if path.index.as_ref() == Some(&index.name) {
+    if path.index.as_ref() == Some(&index.name) || index.kind == IndexKind::Vector {
         return None;
     }
     let kind = kind_name(index.kind);
@@ -327,7 +327,7 @@ fn better_index(
             .iter()
             .map(|key| key.name.as_str())
             .collect(),
-        QueryKind::Scan => Vec::new(),
+        QueryKind::Scan | QueryKind::Near => Vec::new(),
     };
     let is_known = |name: &&str| equality_names.contains(name) || queried.contains(name);
     let is_used = partition.iter().any(|name| equality_names.contains(name))

@@ -84,6 +84,7 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
     let verb = match context.kind {
         QueryKind::Query => "Query",
         QueryKind::Scan => "Scan",
+        QueryKind::Near => "Search",
     };
     out.push_str(&format!("{verb} the {subject}: each directory is a clause, in any order; the last name is a result.\n\n"));
     write_names(
@@ -117,6 +118,13 @@ fn write_examples(path: &QueryPath, first: Option<&EntryKey>, out: &mut String) 
             let _ = writeln!(
                 out,
                 "cat {up}count\ncat {up}limit=10/items.ndjson\ncat {up}segment=0,4/keys"
+            );
+        }
+        (None, QueryKind::Near) => {
+            let item = first.map_or_else(|| "a".to_owned(), |entry| link_stem(&entry.base));
+            let _ = writeln!(
+                out,
+                "cat {up}{item}/items.ndjson\ncat {up}{item}/top=3/keys\nls {up}{item}"
             );
         }
         (None, QueryKind::Query) => write_query_examples(context, &up, first, out),
@@ -173,6 +181,14 @@ fn key_names(entry: &EntryKey) -> (Vec<String>, Option<String>) {
             entry.base.sort.as_ref().map(file_name::encode),
         ),
     }
+}
+
+/// Returns an item's name as a search takes it.
+fn link_stem(key: &Key) -> String {
+    names::item_path(key)
+        .trim_start_matches("items/")
+        .trim_end_matches(".json")
+        .replace('/', ",")
 }
 
 fn sample(attribute: &KeyAttribute) -> &'static str {

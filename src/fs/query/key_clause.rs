@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use super::{
     clause_fault::ClauseFault,
     context::{QueryContext, QueryKind},
+    near_clause,
     operators::{BEGINS, KEY_OPERATORS, KeyOperator, key_operators},
     query_path::{Clauses, PartitionAlias, PartitionClause},
     spelling::{self, split_clause},
@@ -48,10 +49,19 @@ pub(super) fn add(
     let Some((role, operator)) = found else {
         return Ok(None);
     };
-    if context.kind == QueryKind::Scan {
-        return Err(ClauseFault::not_on_scan(&format!(
-            "the key condition {name}"
-        )));
+    match (context.kind, operator) {
+        (QueryKind::Scan, _) => {
+            return Err(ClauseFault::not_on_scan(&format!(
+                "the key condition {name}"
+            )));
+        }
+        (QueryKind::Near, Some(_)) => {
+            return Err(ClauseFault::new(
+                format!("{head} is no condition of a search"),
+                "SearchVectors takes '=' only",
+            ));
+        }
+        _ => {}
     }
     let is_first = match role {
         ClauseTarget::Partition(position, attributes) => {
@@ -336,6 +346,12 @@ pub(super) fn words(context: QueryContext<'_>) -> Vec<String> {
             .chain(operators)
             .collect::<Vec<_>>()
     };
+    if context.kind == QueryKind::Near {
+        return keys
+            .attributes()
+            .map(|key| format!("{}=", key.name))
+            .collect();
+    }
     let mut words = vec!["@pk=".to_owned(), "@pk.shards=".to_owned()];
     words.extend(
         keys.partition
@@ -359,6 +375,9 @@ pub(super) fn help(context: QueryContext<'_>) -> Vec<(String, String)> {
         return Vec::new();
     }
     let keys = context.keys();
+    if context.kind == QueryKind::Near {
+        return near_help(context);
+    }
     let needed = |key: &KeyAttribute| {
         (
             format!("{}=<{}>", display_name(key), type_word(key)),
@@ -377,6 +396,39 @@ pub(super) fn help(context: QueryContext<'_>) -> Vec<(String, String)> {
         lines.push(("@sk=… @sk.lt=… …".to_owned(), "the same".to_owned()));
     }
     lines
+}
+
+/// Returns the lines of the help: where a search begins, and its conditions.
+fn near_help(context: QueryContext<'_>) -> Vec<(String, String)> {
+    let keys = context.keys();
+    let line = |key: &KeyAttribute, meaning: &str| {
+        (
+            format!("{}=<{}>", display_name(key), type_word(key)),
+            meaning.to_owned(),
+        )
+    };
+    let form = if context.schema.key.sort.is_some() {
+        "<folder>,<name>"
+    } else {
+        "<name>"
+    };
+    let start = (
+        form.to_owned(),
+        "the neighbours of this item, by its name below items/".to_owned(),
+    );
+    let partition = keys
+        .partition
+        .iter()
+        .map(|key| line(key, "the partition; the item's own if not said"));
+    let filters = keys
+        .sort
+        .iter()
+        .map(|key| line(key, "only items with this value"));
+    [start]
+        .into_iter()
+        .chain(partition)
+        .chain(filters)
+        .collect()
 }
 
 /// Returns the lines of the help for any table.
@@ -447,8 +499,10 @@ impl Clauses {
     /// Checks that the clauses make a request: a query has its whole partition key, and conditions
     /// on a sort key of several attributes start at the first, all but the last being equalities.
     pub fn check_complete(&self, context: QueryContext<'_>) -> Result<(), ClauseFault> {
-        if context.kind == QueryKind::Scan {
-            return Ok(());
+        match context.kind {
+            QueryKind::Scan => return Ok(()),
+            QueryKind::Near => return near_clause::check_complete(self, context),
+            QueryKind::Query => {}
         }
         let keys = context.keys();
         if let PartitionClause::Values(known) = &self.partition {

@@ -189,7 +189,8 @@ impl QueryPath {
     /// continue: in several merged queries, and where a filter with `eval=` hides the number of
     /// evaluated items.
     fn uses_numbers(&self) -> bool {
-        matches!(self.clauses.partition, PartitionClause::Shards(_))
+        self.kind == QueryKind::Near
+            || matches!(self.clauses.partition, PartitionClause::Shards(_))
             || (self.clauses.is_filtered() && self.clauses.eval.is_some())
     }
 
@@ -243,14 +244,20 @@ impl QueryPath {
         }
     }
 
+    /// True if the links lead to entries of an index; a search finds items of the table.
+    fn lists_entries(&self) -> bool {
+        self.index.is_some() && self.kind != QueryKind::Near
+    }
+
     /// True if the source's entries lie in folders by partition key.
     fn has_folders(&self) -> bool {
-        self.index.is_some() || self.schema.key.sort.is_some()
+        self.lists_entries() || self.schema.key.sort.is_some()
     }
 
     /// True if the results may have more than one partition key.
     fn has_several_folders(&self) -> bool {
-        self.kind == QueryKind::Scan || matches!(self.clauses.partition, PartitionClause::Shards(_))
+        self.kind != QueryKind::Query
+            || matches!(self.clauses.partition, PartitionClause::Shards(_))
     }
 
     /// Returns the target of a link called `link`, relative to this directory; `None` when the name
@@ -265,6 +272,8 @@ impl QueryPath {
         let up = "../".repeat(self.names.len() + 1);
         // From `queries/<name>/` it is one more step up, and down to the index.
         let up = match (&self.saved, self.index_schema()) {
+            // From `vector/<index>/` to the table.
+            (None, Some(_)) if !self.lists_entries() => format!("../../{up}"),
             (None, _) => up,
             (Some(_), None) => format!("../{up}"),
             (Some(_), Some(index)) => format!("../{up}{}/{}/", kind_name(index.kind), index.name),
@@ -275,7 +284,11 @@ impl QueryPath {
         let (folder, stem) = match self.has_several_folders() {
             false => (self.partition_folder()?, stem),
             true => {
-                let (folder, stem) = split_folder(stem, self.context().keys().partition.len())?;
+                let values = match self.lists_entries() {
+                    true => self.context().keys().partition.len(),
+                    false => 1,
+                };
+                let (folder, stem) = split_folder(stem, values)?;
                 (folder.to_owned(), stem)
             }
         };

@@ -1,4 +1,4 @@
-//! `query/` and `scan/` paths (docs/filesystem.md 6): each directory below them is a clause, each
+//! `query/`, `scan/` and `near/` paths (docs/filesystem.md 6): each directory below them is a clause, each
 //! file a result.
 //!
 //! ```text
@@ -26,6 +26,7 @@
 //! token                     positions in a result
 //! context request explain   the table or index that is read, and its rows; the requests to the database; their cost
 //! row_stream listing        rows in order; links
+//! near near_clause          searches of a vector index
 //! result_file csv help      files
 //! ```
 
@@ -42,6 +43,8 @@ mod filter_tests;
 mod help;
 mod key_clause;
 mod listing;
+mod near;
+mod near_clause;
 mod operators;
 mod query_path;
 mod request;

@@ -55,7 +55,11 @@ impl QueryPath {
         index: Option<&IndexName>,
         kind: QueryKind,
     ) -> Result<Self, FsError> {
-        if index.is_some_and(|index| schema.index(index.as_str()).is_none()) {
+        let found = index.map(|index| schema.index(index.as_str()).ok_or(FsError::NotFound));
+        let is_of_vectors = found
+            .transpose()?
+            .is_some_and(|index| index.kind == IndexKind::Vector);
+        if is_of_vectors != (kind == QueryKind::Near) {
             return Err(FsError::NotFound);
         }
         Ok(Self {
@@ -164,6 +168,18 @@ pub(super) struct Clauses {
     pub segment: Option<Segment>,
     /// All of them must hold.
     pub filters: Vec<Arc<WhereFilter>>,
+    /// The vector that a search begins from.
+    pub near: Option<NearStart>,
+    /// Results of a search at most.
+    pub top: Option<u32>,
+}
+
+/// The vector that a search begins from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum NearStart {
+    /// That of the item, which is no result itself.
+    Item(Key),
+    Vector(Vec<AttributeValue>),
 }
 
 /// The partition key of a query, as far as the clauses give it.
@@ -296,6 +312,13 @@ impl QueryPath {
             if kind != ResultKind::Help {
                 self.clauses.check_complete(self.context())?;
             }
+            if self.kind == QueryKind::Near && kind.is_of_pages() {
+                return Err(ClauseFault::new(
+                    format!("a search has no pages, and so no {name}"),
+                    "items.ndjson has all of its results",
+                )
+                .into());
+            }
             return Ok(QueryChild::Result(self.clone(), kind));
         }
         if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('=') {
@@ -405,6 +428,11 @@ impl ResultKind {
         let (kind, name, _) = Self::TABLE[self as usize];
         debug_assert_eq!(kind, self, "the table is in the order of the kinds");
         name
+    }
+
+    /// True if it is about one page of several.
+    pub(super) fn is_of_pages(self) -> bool {
+        matches!(self, Self::PageJson | Self::Next)
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {

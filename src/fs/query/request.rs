@@ -129,7 +129,8 @@ impl QueryPath {
         self.clauses.check_complete(self.context())?;
         let late = self.clauses.late_filters(self, db)?;
         let partitions = match (self.kind, &self.clauses.partition) {
-            (QueryKind::Scan, _) => vec![None],
+            // A search makes its own request (`near`).
+            (QueryKind::Scan | QueryKind::Near, _) => vec![None],
             (QueryKind::Query, PartitionClause::Values(values)) => {
                 vec![Some(values.values().cloned().collect())]
             }
@@ -183,11 +184,15 @@ impl QueryPath {
         resolved: &ResolvedClauses,
         start: Option<Item>,
     ) -> Result<ReadRequest, FsError> {
-        let projection = self.clauses.select.clone().map(projected).transpose()?;
         Ok(ReadRequest {
-            projection,
+            projection: self.projection()?,
             ..self.base_request(resolved, start)
         })
+    }
+
+    /// Returns the projection of `select=`.
+    pub(super) fn projection(&self) -> Result<Option<ProjectionPaths>, FsError> {
+        self.clauses.select.clone().map(projected).transpose()
     }
 
     /// Builds the request without its projection.
@@ -435,6 +440,6 @@ fn insert_item(
 }
 
 /// Returns the error of our own text that is no JSON: a defect, reported like a failing store.
-fn internal_json(error: serde_json::Error) -> FsError {
+pub(super) fn internal_json(error: serde_json::Error) -> FsError {
     FsError::Database(StoreError::Io(error.to_string()).into())
 }

@@ -3,9 +3,9 @@
 //! [`crate::fs::open::computed`].
 
 use super::{
-    context,
+    context::{self, QueryKind},
     csv::{self, ColumnNames, Columns},
-    explain, help,
+    explain, help, near,
     query_path::{QueryPath, ResultKind, TYPED},
     request::{self, ResolvedClauses, read_rows, request_json},
     row_stream::{RowStep, RowStream},
@@ -149,9 +149,15 @@ impl ResultReader {
     ) -> Result<(), FsError> {
         let whole = match self.kind {
             ResultKind::Help => Some(self.help(db)?),
+            ResultKind::RequestJson if self.path.kind() == QueryKind::Near => {
+                Some(near::request_json(&self.path, db)?)
+            }
             ResultKind::RequestJson => Some(request_json(&self.path, db)?),
             ResultKind::PageJson => Some(page_json(&self.path, db, charges)?),
             ResultKind::Next => Some(next_text(&self.path, db, charges)?),
+            ResultKind::ExplainJson if self.path.kind() == QueryKind::Near => {
+                Some(near::explain_json(&self.path, db)?)
+            }
             ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db)?),
             _ => None,
         };

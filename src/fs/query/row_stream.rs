@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 
 use super::{
-    context,
+    context::{self, QueryKind},
+    near::NearSearch,
     query_path::QueryPath,
     request::{self, QueryBounds, project_also, read_rows},
 };
@@ -60,6 +61,7 @@ pub(super) enum RowStream {
         left: Option<u64>,
     },
     Merge(Box<ShardMerge>),
+    Near(Box<NearSearch>),
 }
 
 impl QueryPath {
@@ -69,6 +71,16 @@ impl QueryPath {
         db: &dyn Browse,
         change: &dyn Fn(&mut ReadRequest),
     ) -> Result<RowStream, FsError> {
+        if self.kind() == QueryKind::Near {
+            let (source, projection) = (self.source(), self.projection()?);
+            let mut request = ReadRequest {
+                projection,
+                ..ReadRequest::scan(source.table, source.index)
+            };
+            change(&mut request);
+            let search = NearSearch::new(self, db, request.projection.as_ref())?;
+            return Ok(RowStream::Near(Box::new(search)));
+        }
         let mut requests = self.changed_requests(db, change)?;
         let bounds = self.bounds();
         if requests.len() == 1 {
@@ -92,6 +104,9 @@ impl QueryPath {
         db: &dyn Browse,
         change: &dyn Fn(&mut ReadRequest),
     ) -> Result<RowStream, FsError> {
+        if self.kind() == QueryKind::Near {
+            return self.stream(db, &|request| request.projection = None);
+        }
         let bounds = self.bounds();
         let rest = self
             .changed_requests(db, change)?
@@ -128,7 +143,7 @@ impl RowStream {
     /// Returns the bytes of memory of rows that were read and not yet returned.
     pub fn held_bytes(&self) -> usize {
         match self {
-            Self::Chain { .. } => 0,
+            Self::Chain { .. } | Self::Near(_) => 0,
             Self::Merge(merge) => merge
                 .shards
                 .iter()
@@ -142,6 +157,7 @@ impl RowStream {
         match self {
             Self::Chain { rest, .. } => rest.iter().all(QueryPages::is_done),
             Self::Merge(_) => false,
+            Self::Near(search) => search.is_done(),
         }
     }
 
@@ -155,6 +171,10 @@ impl RowStream {
     ) -> Result<Option<RowStep>, FsError> {
         let (rest, left) = match self {
             Self::Merge(merge) => return merge.next(db, charges, rows),
+            Self::Near(search) => {
+                let page = search.next(db, rows)?;
+                return Ok(page.map(|page| page_step(page.count, page)));
+            }
             Self::Chain { rest, left } => (rest, left),
         };
         while rest.front().is_some_and(QueryPages::is_done) {

@@ -1,4 +1,4 @@
-//! `query/` and `scan/`: shows the paths of `fs::query` as directories, files and links.
+//! `query/`, `scan/` and `near/`: shows the paths of `fs::query` as directories, files and links.
 
 use crate::fs::{
     node::ino::{self, InodeTag},

@@ -88,15 +88,14 @@ const NAMES: FixedDir<SourceName> = FixedDir(&[
     (STATS_NAME, true, |_, source| {
         Ok(Node::Stats(source.clone()))
     }),
-    (ITEMS_NAME, true, |_, source| {
-        Ok(Node::Items(source.clone()))
-    }),
+    (ITEMS_NAME, true, items_of),
     (GLOBAL_NAME, true, |_, source| {
         Ok(Node::Indexes(source.table.clone(), IndexKind::Global))
     }),
     (LOCAL_NAME, true, |_, source| {
         Ok(Node::Indexes(source.table.clone(), IndexKind::Local))
     }),
+    (VECTOR_NAME, true, vectors_of),
     (PARTITIONS_NAME, true, partitions_of),
     (QUERIES_NAME, true, |_, source| {
         Ok(queries::node(&source.table))
@@ -106,6 +105,9 @@ const NAMES: FixedDir<SourceName> = FixedDir(&[
     }),
     (SCAN_NAME, false, |mount, source| {
         query::directory(mount, source, QueryKind::Scan)
+    }),
+    (NEAR_NAME, false, |mount, source| {
+        query::directory(mount, source, QueryKind::Near)
     }),
     (BATCH_NAME, false, |_, source| {
         Ok(batch::node(&source.table))
@@ -127,24 +129,45 @@ const NAMES: FixedDir<SourceName> = FixedDir(&[
     }),
 ]);
 /// The names that an index does not have.
-const OF_TABLE_ONLY: [&str; 5] = [
+const OF_TABLE_ONLY: [&str; 6] = [
     GLOBAL_NAME,
     LOCAL_NAME,
+    VECTOR_NAME,
     QUERIES_NAME,
     BATCH_NAME,
     STREAM_NAME,
 ];
 
-/// Returns `partitions/` of a table or a global index; entries of a local index lie in its table's.
+/// Returns `partitions/` of a table or a global index: entries of a local index lie in its table's, and a vector index has no units to heat.
 fn partitions_of(mount: &Mount, source: &SourceName) -> Result<Node> {
-    let is_local = source.index.is_some()
+    let has_none = source.index.is_some()
         && index_of(&*mount.schema(&source.table)?, source)?
-            .is_some_and(|index| index.kind == IndexKind::Local);
-    if is_local {
+            .is_some_and(|index| index.kind != IndexKind::Global);
+    if has_none {
         Err(FsError::NotFound)
     } else {
         Ok(partitions::node(mount, source))
     }
+}
+
+/// Returns `vector/` of a table that has vector indexes: most have none.
+fn vectors_of(mount: &Mount, source: &SourceName) -> Result<Node> {
+    let schema = mount.schema(&source.table)?;
+    let mut vectors = schema.indexes_of(IndexKind::Vector);
+    let first = vectors.next().ok_or(FsError::NotFound)?;
+    Ok(Node::Indexes(source.table.clone(), first.kind))
+}
+
+/// Returns `items/`; entries of a vector index are found by `near/` alone.
+fn items_of(mount: &Mount, source: &SourceName) -> Result<Node> {
+    match is_of_vectors(mount, source) {
+        true => Err(FsError::NotFound),
+        false => Ok(Node::Items(source.clone())),
+    }
+}
+
+fn is_of_vectors(mount: &Mount, source: &SourceName) -> bool {
+    source.index.is_some() && mount.index_kind(source) == Some(IndexKind::Vector)
 }
 
 fn has_name(is_table: bool, name: &str) -> bool {

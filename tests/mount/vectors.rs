@@ -1,0 +1,190 @@
+//! Searches of vector indexes as paths of a real mount (docs/filesystem.md 6).
+
+use crate::support::mounted::{Mount, create_table, memory, put};
+use serde_json::{Value, json};
+
+const NOTES: &str = r#"{"TableName": "Notes", "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
+        {"AttributeName": "lang", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "VectorIndexes": [
+        {"IndexName": "near-all", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "EUCLIDEAN",
+         "Projection": {"ProjectionType": "ALL"}},
+        {"IndexName": "by-lang", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "COSINE",
+         "SearchSchema": [{"AttributeName": "lang", "SearchSchemaElementType": "HASH"}],
+         "Projection": {"ProjectionType": "KEYS_ONLY"}}]}"#;
+
+fn notes() -> Mount {
+    let db = memory();
+    create_table(&*db, NOTES);
+    for item in [
+        r#"{"pk":"a","sk":1,"lang":"en","v":[0,1],"t":"x"}"#,
+        r#"{"pk":"a","sk":2,"lang":"en","v":[0,3],"t":"y"}"#,
+        r#"{"pk":"b","sk":1,"lang":"de","v":[0,2],"t":"z"}"#,
+        r#"{"pk":"c","sk":1,"lang":"en","t":"no vector"}"#,
+    ] {
+        put(&*db, "Notes", item);
+    }
+    Mount::of(db)
+}
+
+#[track_caller]
+fn check(mount: &Mount, script: &str, expected: &str) {
+    let script = format!("cd Notes/vector; {script}");
+    assert_eq!(mount.sh(&script).ok(), expected, "{script}");
+}
+
+#[test]
+fn the_neighbours_of_an_item_are_a_path() {
+    let mount = notes();
+    check(&mount, "ls", "by-lang\nnear-all\n");
+    check(&mount, "ls near-all", "schema.json\nstats.json\n");
+    check(
+        &mount,
+        "jq -c '[.kind,.entries,.table_items]' near-all/stats.json",
+        "[\"vector\",3,4]\n",
+    );
+    // The item itself is none of its neighbours; of equal distances the first key comes first.
+    check(
+        &mount,
+        "cat near-all/near/b,1/items.ndjson",
+        "{\"@score\":1,\"pk\":\"a\",\"sk\":1,\"lang\":\"en\",\"t\":\"x\"}\n{\"@score\":1,\"pk\":\"a\",\"sk\":2,\"lang\":\"en\",\"t\":\"y\"}\n",
+    );
+    check(
+        &mount,
+        "cat near-all/near/a,1/top=1/keys",
+        "items/b/1.json\n",
+    );
+    check(&mount, "cat near-all/near/@vector=0,2.9/top=2/count", "2\n");
+    // A long vector is several clauses.
+    check(
+        &mount,
+        "cat near-all/near/@vector=0/@vector=2.9/top=1/keys",
+        "items/a/2.json\n",
+    );
+    check(
+        &mount,
+        "cat near-all/near/a,1/select=t,v/items.ndjson",
+        "{\"@score\":1,\"t\":\"z\",\"v\":[0,2]}\n{\"@score\":2,\"t\":\"y\",\"v\":[0,3]}\n",
+    );
+    // The links lead to the items, in order.
+    check(
+        &mount,
+        "ls near-all/near/a,1",
+        "000001,b,1.json\n000002,a,2.json\n",
+    );
+    check(&mount, "jq -r .t near-all/near/a,1/000001,b,1.json", "z\n");
+    check(
+        &mount,
+        "head -1 near-all/near/a,1/items.csv; wc -l < near-all/near/a,1/items.csv",
+        "pk,sk,@score,lang,t\n3\n",
+    );
+}
+
+#[test]
+fn a_search_is_in_the_partition_of_its_item() {
+    let mount = notes();
+    check(&mount, "cat by-lang/near/a,1/keys", "items/a/2.json\n");
+    check(
+        &mount,
+        "cat by-lang/near/a,1/lang=de/keys",
+        "items/b/1.json\n",
+    );
+    check(
+        &mount,
+        "cat by-lang/near/lang=de/@vector=1,0/items.ndjson",
+        "{\"@score\":1,\"lang\":\"de\",\"pk\":\"b\",\"sk\":1}\n",
+    );
+    let request: Value = serde_json::from_str(
+        mount
+            .sh("cat Notes/vector/by-lang/near/a,1/top=3/request.json")
+            .ok(),
+    )
+    .unwrap();
+    assert_eq!(
+        request,
+        json!({
+            "TableName": "Notes", "IndexName": "by-lang", "SearchVector": [{ "N": "0" }, { "N": "1" }], "TopK": 4,
+            "SearchConditionExpression": "#pk = :pk",
+            "ExpressionAttributeNames": { "#pk": "lang" }, "ExpressionAttributeValues": { ":pk": { "S": "en" } },
+        })
+    );
+    // The request is one of the API.
+    check(
+        &mount,
+        "exec 3<>../../.ddb/api/SearchVectors; cat by-lang/near/a,1/top=3/request.json >&3; jq -c '[.SearchResults[].Score]' <&3",
+        "[0,0]\n",
+    );
+}
+
+#[test]
+fn faults_of_a_search_say_how_it_is_written() {
+    let mount = notes();
+    for (path, message, hint) in [
+        (
+            "near-all/near/items.ndjson",
+            "a search needs a vector",
+            "near/KEY/",
+        ),
+        (
+            "near-all/near/a/items.ndjson",
+            "'a' is no item's name",
+            "<folder>,<name>",
+        ),
+        (
+            "near-all/near/c,1/items.ndjson",
+            "the item has no list v",
+            "missing.ndjson",
+        ),
+        (
+            "near-all/near/@vector=1,x/count",
+            "@vector takes numbers",
+            "@vector=0.12",
+        ),
+        (
+            "near-all/near/@vector=1/count",
+            "Input search vector dimension 1 does not match",
+            "",
+        ),
+        (
+            "near-all/near/a,1/top=101/count",
+            "top takes a whole number from 1",
+            "",
+        ),
+        (
+            "near-all/near/a,1/limit=1/count",
+            "limit does not work on a search",
+            "top=",
+        ),
+        (
+            "near-all/near/a,1/page.json",
+            "a search has no pages",
+            "items.ndjson",
+        ),
+        (
+            "by-lang/near/@vector=1,0/count",
+            "needs lang, the HASH",
+            "lang=…",
+        ),
+        (
+            "by-lang/near/a,1/lang.ge=x/count",
+            "no condition of a search",
+            "'=' only",
+        ),
+    ] {
+        let script = format!("cat Notes/vector/{path} 2>/dev/null || cat .ddb/errors/last");
+        let output = mount.sh(&script).ok().to_owned();
+        assert!(
+            output.contains(message) && output.contains(hint),
+            "{path}: {output}"
+        );
+    }
+    // An item that does not exist, a query of an index that has none, a search of a table.
+    for path in [
+        "Notes/vector/near-all/near/z,1/count",
+        "Notes/vector/near-all/query",
+        "Notes/near",
+    ] {
+        mount.sh(&format!("cat {path}")).failed();
+    }
+}
