@@ -19,6 +19,8 @@ pub const VECTOR_DIMENSIONS_MAX: u64 = 4096;
 pub const INLINE_FILTERS_MAX: usize = 18;
 /// Bytes of the value of an inline filter.
 pub const INLINE_FILTER_BYTES_MAX: usize = 10_240;
+/// The numbers of a vector in a SearchVectors request.
+pub const SEARCH_NUMBERS_MAX: usize = 4096;
 /// The items that a SearchVectors returns.
 pub const TOP_K_MAX: u32 = 100;
 /// Local secondary indexes of a table.

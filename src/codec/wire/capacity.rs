@@ -195,6 +195,7 @@ pub struct SearchBytes;
 impl Form<u64> for SearchBytes {
     const SHAPE: Shape = CONSUMED_CAPACITY;
 
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn read(json: Json<'_>, _: Sender) -> Result<Option<u64>, WireError> {
         let members = Members::of(json);
         let bytes = members.and_then(|members| members.get(SEARCH_BYTES)?.as_f64());

@@ -18,7 +18,7 @@ use crate::model::api::items::{items, searches};
 use crate::model::api::{ConditionParameter, *};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::limits::VECTOR_DIMENSIONS_MAX;
+use crate::model::limits::SEARCH_NUMBERS_MAX;
 
 items!(wire);
 searches!(wire);

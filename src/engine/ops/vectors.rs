@@ -283,6 +283,7 @@ impl Score {
     }
 
     /// Returns the score of a stored vector.
+    #[allow(clippy::cast_possible_truncation)]
     fn of(&self, stored: &[u8]) -> f32 {
         let query = &self.query;
         let score = match self.distance {
@@ -446,6 +447,7 @@ impl Search<'_> {
 
 /// Returns `VectorSearchRequestBytes`, by a model of measured requests (docs/dynamodb.md 28.4):
 /// `bytes` are those of the returned items.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn consumed_bytes(dimensions: usize, results: usize, bytes: usize) -> u64 {
     const BYTES_MIN: f64 = 1024.0;
     const PER_DIMENSION: f64 = 30.6875;

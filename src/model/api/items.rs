@@ -155,7 +155,7 @@ declare! { $ searches
         data table_name: TableName,
         required index_name: IndexName,
         /// As many numbers as the index has dimensions.
-        required search_vector: Vec<AttributeValue> [LengthMin(1), LengthMax(VECTOR_DIMENSIONS_MAX as usize)],
+        required search_vector: Vec<AttributeValue> [LengthMin(1), LengthMax(SEARCH_NUMBERS_MAX)],
         /// 1 to 100.
         required top_k: u32 [ValueMin(1)],
         default return_consumed_capacity: ReturnConsumedCapacity,
