@@ -8,17 +8,17 @@ use super::{Finding, Source, report, rust_sources};
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 194),
-    ("codec", 390),
-    ("database", 310),
-    ("engine", 509),
-    ("expr", 176),
-    ("fs", 652),
+    ("codec", 396),
+    ("database", 308),
+    ("engine", 530),
+    ("expr", 174),
+    ("fs", 666),
     ("fuse", 44),
     ("http", 62),
     ("inspect", 168),
-    ("model", 166),
+    ("model", 177),
     ("protocol", 16),
-    ("store", 181),
+    ("store", 180),
 ];
 
 /// A figure may be so much above what is there: small changes do not have to touch it.
