@@ -408,6 +408,14 @@ impl InodeTable {
         }
     }
 
+    /// True if at least `count` marked nodes of indexes follow this one.
+    #[must_use]
+    pub fn has_followers(&self, followed: u64, count: usize) -> bool {
+        let of = (followed, 0)..=(followed, u64::MAX);
+        self.followers
+            .is_any(|all| all.range(of).take(count).count() == count)
+    }
+
     /// Returns the marked nodes of indexes that a commit of this item, or in this table, may have
     /// changed; they follow it no more until they are marked again.
     #[must_use]

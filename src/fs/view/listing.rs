@@ -25,6 +25,10 @@ use crate::fs::{
 /// read of them still hold.
 const MARK_BATCH: usize = 32;
 
+/// The folders of a table's indexes that keep attributes, and those of one more reply: the next
+/// commit in the table ends them all before it is acknowledged, in a millisecond.
+const INDEX_FOLDERS_MAX: usize = 256;
+
 /// A callback that gets an entry, its offset and, if the kernel is to know its node, its number and
 /// its attributes. Returns true if the reply is full, and does not have this entry.
 pub type EmitPlus<'e> = dyn FnMut(Dirent<'_>, u64, Option<(u64, &Attr)>) -> bool + 'e;
@@ -148,7 +152,8 @@ impl View {
                 _ => !self.mount().archiver_quirks.is_active(now_ms()),
             };
             let kind = stream.node().and_then(ListedKind::of);
-            let kind = kind.filter(|_| is_plus && is_shown && cache.is_on());
+            let is_kept = is_shown && !self.has_many_index_folders(stream.node());
+            let kind = kind.filter(|_| is_plus && is_kept && cache.is_on());
             let first = if stream.walks() {
                 CREDIT_MAX
             } else {
@@ -176,6 +181,21 @@ impl View {
                 listed => listed,
             }
         })
+    }
+
+    /// True for `items/` of an index if so many folders of the table's indexes keep attributes that
+    /// a commit, which ends them all, would take long by more.
+    fn has_many_index_folders(&self, directory: Option<&Node>) -> bool {
+        match directory {
+            Some(Node::Items(SourceName {
+                table,
+                index: Some(_),
+            })) => {
+                let table = Node::Table(table.clone()).ino();
+                self.inodes.has_followers(table, INDEX_FOLDERS_MAX)
+            }
+            _ => false,
+        }
     }
 
     /// Closes a directory.
