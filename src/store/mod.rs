@@ -120,7 +120,6 @@ pub fn try_walk(
 }
 
 /// Continues a walk, or ends it.
-#[must_use]
 pub fn continue_if(goes_on: bool) -> ControlFlow<()> {
     if goes_on {
         ControlFlow::Continue(())

@@ -92,7 +92,10 @@ fn actions_of(service: &str, text: &str) -> BTreeSet<String> {
             .collect::<String>()
     };
     let names = text.split(service).skip(1).map(name);
-    names.filter(|name| !name.is_empty()).collect()
+    // The `*` of `arn:aws:dynamodb:*` is no action.
+    names
+        .filter(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        .collect()
 }
 
 /// The text of a section of the page.

@@ -138,8 +138,7 @@ impl NearSearch {
 }
 
 fn score(score: f64) -> Result<AttributeValue, FsError> {
-    // A 32-bit number, shortest in its own form.
-    let number = (score as f32).to_string().parse();
+    let number = score.to_string().parse();
     number
         .map(AttributeValue::N)
         .map_err(|_| FsError::Database(StoreError::Corrupt("a score is no number").into()))

@@ -51,7 +51,7 @@ pub(super) fn check_log(dir: &Path, opened: &OpenEnvironment) -> Result<(), Comm
 /// The last operation of a log's records on each key: the value's hash, or `None` for a deletion.
 pub(super) struct LoggedChanges {
     hashes: RandomState,
-    last_values: BTreeMap<Vec<u8>, Option<u64>>,
+    last_values: LastChanges<u64>,
 }
 
 impl LoggedChanges {
@@ -74,6 +74,9 @@ impl LoggedChanges {
     }
 }
 
+/// The last change of each key; `None` is a deletion.
+pub(super) type LastChanges<V> = BTreeMap<Vec<u8>, Option<V>>;
+
 /// Reads the last operation of a log's records up to a commit on each key: what `make` makes of the
 /// value, or `None` for a deletion; and the number of the last record, which may be a later one.
 pub(super) fn last_changes<V>(
@@ -81,7 +84,7 @@ pub(super) fn last_changes<V>(
     checkpoint: &Checkpoint,
     last_commit: u64,
     make: impl Fn(&[u8]) -> V,
-) -> Result<(BTreeMap<Vec<u8>, Option<V>>, u64), StoreError> {
+) -> Result<(LastChanges<V>, u64), StoreError> {
     let mut last_values = BTreeMap::new();
     let Checkpoint {
         position,

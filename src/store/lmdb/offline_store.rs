@@ -5,7 +5,6 @@
 //! While it is open, no other process can open the store, since it would have to recover it; it
 //! waits.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -16,7 +15,7 @@ use super::checkpoint_file::CheckpointFile;
 use super::compact::lmdb_process;
 use super::directory::{DATA_FILE, DataDirectory};
 use super::locks::{FileLocks, LockByte};
-use super::log_check::{LoggedChanges, compare_data, last_changes};
+use super::log_check::{LastChanges, LoggedChanges, compare_data, last_changes};
 use super::meta_pages::{damage_error, lock_error};
 use super::page_tree::PageTree;
 use super::pages::{self, MetaPage, WalkReach};
@@ -28,7 +27,7 @@ use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit};
 use crate::store::{BatchHook, Direction, Read, Store, StoreError, StoreInfo, WriteJob};
 
 /// The last operation of the log on each key: a value, or a deletion.
-type Overlay = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+type Overlay = LastChanges<Vec<u8>>;
 
 /// A store that is only read.
 #[derive(Debug)]
