@@ -11,7 +11,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("codec", 396),
     ("database", 308),
     ("engine", 530),
-    ("expr", 174),
+    ("expr", 176),
     ("fs", 666),
     ("fuse", 44),
     ("http", 62),
