@@ -556,6 +556,13 @@ fn a_pull_keeps_its_rate() {
     bed.is_same();
 }
 
+/// True if a process has a handler of SIGINT: the mask of `/proc/PID/status` has it as bit 1.
+fn catches_sigint(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+}
+
 /// Starts the command, sends SIGINT once `is_so`, and tells what it then said.
 fn interrupted(bed: &Bed, args: &[&str], what: &str, is_so: impl FnMut() -> bool) -> String {
     let child = bed
@@ -564,6 +571,7 @@ fn interrupted(bed: &Bed, args: &[&str], what: &str, is_so: impl FnMut() -> bool
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    until("signals are caught", || catches_sigint(child.id()));
     until(what, is_so);
     // From here on it waits for many minutes, if nobody stops it.
     assert!(
@@ -615,6 +623,8 @@ fn a_signal_is_heard_by_one_who_waits_for_units_or_for_a_service_that_throttles_
         || noted(1),
     );
     for trouble in [Trouble::Answer(400, THROTTLED), Trouble::Silence] {
+        // No request of the process before is counted from here on.
+        until("the connections have ended", || bed.proxy.is_idle());
         bed.proxy.pass(2);
         bed.proxy.always(Some(trouble));
         bed.proxy.take_operations();

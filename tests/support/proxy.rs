@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -76,6 +76,8 @@ struct Shared {
     state: Mutex<State>,
     is_gone: AtomicBool,
     is_ended: AtomicBool,
+    /// The connections that have not ended.
+    served: AtomicUsize,
 }
 
 impl Proxy {
@@ -87,6 +89,7 @@ impl Proxy {
             state: Mutex::default(),
             is_gone: false.into(),
             is_ended: false.into(),
+            served: AtomicUsize::new(0),
         });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || accept(&listener, &accepting));
@@ -158,6 +161,11 @@ impl Proxy {
         self.shared.state.lock().unwrap().continued
     }
 
+    /// True if no connection is open.
+    pub fn is_idle(&self) -> bool {
+        self.shared.served.load(Ordering::SeqCst) == 0
+    }
+
     /// Makes the service report every table as empty from now on.
     pub fn count_nothing(&self) {
         self.shared.state.lock().unwrap().counts_nothing = true;
@@ -197,7 +205,11 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             .push(client.try_clone().unwrap());
         let shared = Arc::clone(shared);
         // Ends when either side does.
-        thread::spawn(move || drop(serve(client, &shared)));
+        shared.served.fetch_add(1, Ordering::SeqCst);
+        thread::spawn(move || {
+            drop(serve(client, &shared));
+            shared.served.fetch_sub(1, Ordering::SeqCst);
+        });
     }
 }
 
