@@ -30,6 +30,8 @@ pub struct AwsEndpoint {
     pub region: String,
     database: Uri,
     streams: Uri,
+    /// The one of SearchVectors.
+    search: Uri,
 }
 
 /// Returns the columns of a region's partition: prefix, domain, domain of dual stack, mark of FIPS.
@@ -65,18 +67,20 @@ impl AwsEndpoint {
             return Err(refused());
         }
         let own = uri.host().and_then(region_of_host);
-        // The command line asks AWS for streams if it asks AWS for items.
         let is_own = own.is_some();
         // Checked, because the region becomes a part of signatures and of host names.
         let region = checked_region(region.or(own).unwrap_or_else(|| DEFAULT_REGION.to_owned()))?;
-        let streams = if is_own {
-            Self::from_region(region.clone(), EndpointVariant::default())?.streams
-        } else {
-            uri.clone()
-        };
+        // The command line asks AWS for streams if it asks AWS for items, and items' hosts search no vectors.
+        if is_own {
+            return Ok(Self {
+                database: uri,
+                ..Self::from_region(region, EndpointVariant::default())?
+            });
+        }
         Ok(Self {
             region,
-            streams,
+            streams: uri.clone(),
+            search: uri.clone(),
             database: uri,
         })
     }
@@ -99,11 +103,12 @@ impl AwsEndpoint {
         Ok(Self {
             database: uri("dynamodb")?,
             streams: uri(streams)?,
+            search: uri("search-dynamodb")?,
             region,
         })
     }
 
-    /// Returns the endpoint of the database; streams may have another.
+    /// Returns the endpoint of the database; streams and searches may have others.
     pub fn uri(&self) -> &Uri {
         &self.database
     }
@@ -114,6 +119,7 @@ impl AwsEndpoint {
             "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => {
                 (&self.streams, "DynamoDBStreams_20120810")
             }
+            "SearchVectors" => (&self.search, "DynamoDB_20120810"),
             _ => (&self.database, "DynamoDB_20120810"),
         }
     }
@@ -351,6 +357,8 @@ mod tests {
             let place = AwsEndpoint::from_region(region.to_owned(), variant).unwrap();
             let found = (place.for_operation("Query").0.to_string(), place.for_operation("GetRecords").0.to_string());
             assert_eq!(found, (database.to_owned(), streams.to_owned()));
+            let search = place.for_operation("SearchVectors").0.to_string();
+            assert_eq!(search, database.replace("://", "://search-"));
         }
         for region in ["", "a b", "evil.com/", "x@y"] {
             assert!(AwsEndpoint::from_region(region.to_owned(), EndpointVariant::default()).is_err(), "{region}");
@@ -421,6 +429,8 @@ mod tests {
                 (place.region.as_str(), found.to_string().as_str()),
                 (expected, streams)
             );
+            let (search, _) = place.for_operation("SearchVectors");
+            assert_eq!(search.to_string(), streams.replace("streams.", "search-"));
         }
         for endpoint in [
             "",
