@@ -1,6 +1,5 @@
 //! `ddbfs violations TABLE INDEX`: finds, deletes or corrects items that an index cannot hold,
-//! through a CSV table. `inspect::violations` finds them. The configuration file is that of the
-//! service's Violation Detector: `name = value` lines, `#` begins a comment.
+//! through a CSV table. `inspect::violations` finds them.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -31,22 +30,8 @@ Exit code 1: violations were found and kept, or corrections failed.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ViolationsArgs {
-    #[command(flatten)]
-    settings: Settings,
-    /// File with settings of the service's Violation Detector: `tableName = …`, `gsiHashKeyName =
-    /// …`
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    #[command(flatten)]
-    data: DataArgs,
-}
-
-/// The settings of a run, from the command line or the configuration file.
-#[derive(Debug, Default, PartialEq, Eq, Args)]
-struct Settings {
-    /// The table; may be given in --config instead
-    #[arg(required_unless_present = "config")]
-    table: Option<String>,
+    /// The table
+    table: String,
     /// A global index of the table; for a planned index, omit it and give --hash-key
     index: Option<String>,
     /// Partition key of a planned index, with its type S, N or B
@@ -83,6 +68,8 @@ struct Settings {
     /// Omit the values found from the table
     #[arg(long)]
     no_values: bool,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -101,66 +88,29 @@ const DETECTION_FILE: &str = "violation_detection.csv";
 const ERRORS_FILE: &str = "violation_update_errors.csv";
 
 pub fn run(args: ViolationsArgs) -> Result<CommandResult, CliError> {
-    let settings = match &args.config {
-        Some(path) => args.settings.or(read_config(path)?),
-        None => args.settings,
-    };
-    let (correct, detect) = (
-        settings.correct,
-        settings.detect.unwrap_or(DetectMode::Keep),
-    );
+    let (correct, detect) = (args.correct, args.detect.unwrap_or(DetectMode::Keep));
     let opened = match (correct, detect) {
         (None, DetectMode::Keep) => data_dir::open_passive(&args.data)?,
         _ => data_dir::open(&args.data)?,
     };
-    let run = ViolationRun::new(&*opened.database, settings)?;
+    let run = ViolationRun::new(&*opened.database, args)?;
     correct.map_or_else(|| run.detect(detect), |mode| run.correct(mode))
-}
-
-impl Settings {
-    /// Merges these settings with those of a configuration file; these take precedence.
-    fn or(self, file: Self) -> Self {
-        // Both attributes of a key come from the same source.
-        let is_named = self.index.is_some() || self.hash_key.is_some();
-        let (hash_key, range_key) = if is_named {
-            (self.hash_key, self.range_key)
-        } else {
-            (file.hash_key, file.range_key)
-        };
-        Self {
-            table: self.table.or(file.table),
-            hash_key,
-            range_key,
-            output: self.output.or(file.output),
-            input: self.input.or(file.input),
-            errors: self.errors.or(file.errors),
-            max_violations: self.max_violations.or(file.max_violations),
-            max_records: self.max_records.or(file.max_records),
-            no_details: self.no_details || file.no_details,
-            no_values: self.no_values || file.no_values,
-            ..self
-        }
-    }
 }
 
 /// A run on an open database.
 struct ViolationRun<'a> {
     database: &'a dyn Browse,
-    settings: Settings,
+    args: ViolationsArgs,
     table: TableName,
     schema: KeySchema,
     index: IndexKey,
 }
 
 impl<'a> ViolationRun<'a> {
-    fn new(database: &'a dyn Browse, settings: Settings) -> Result<Self, CliError> {
-        let name = settings.table.as_deref();
-        let name = name.ok_or_else(|| {
-            CliError::Message("name the table, here or as tableName in the configuration".into())
-        })?;
-        let table = data_dir::existing_table(database, name)?;
+    fn new(database: &'a dyn Browse, args: ViolationsArgs) -> Result<Self, CliError> {
+        let table = data_dir::existing_table(database, &args.table)?;
         let schema = data_dir::existing_schema(database, &table)?;
-        let index = match (&settings.index, &settings.hash_key) {
+        let index = match (&args.index, &args.hash_key) {
             (Some(name), _) => {
                 let found = schema
                     .index(name)
@@ -168,7 +118,7 @@ impl<'a> ViolationRun<'a> {
                 let index = found.ok_or_else(|| CliError::Message(no_index(&schema, name)))?;
                 IndexKey::from(index)
             }
-            (None, Some(hash)) => planned(hash, settings.range_key.as_deref())?,
+            (None, Some(hash)) => planned(hash, args.range_key.as_deref())?,
             (None, None) => {
                 return Err(CliError::Message(
                     "name an index of the table, or the key of a planned one: --hash-key NAME:TYPE"
@@ -179,7 +129,7 @@ impl<'a> ViolationRun<'a> {
         let schema = schema.key.clone();
         Ok(Self {
             database,
-            settings,
+            args,
             table,
             schema,
             index,
@@ -188,19 +138,18 @@ impl<'a> ViolationRun<'a> {
 
     fn detect(&self, mode: DetectMode) -> Result<CommandResult, CliError> {
         let path = self
-            .settings
+            .args
             .output
             .as_deref()
             .unwrap_or(Path::new(DETECTION_FILE));
-        let begin =
-            |out| TableWriter::new(out, &self.schema, &self.index, !self.settings.no_values);
+        let begin = |out| TableWriter::new(out, &self.schema, &self.index, !self.args.no_values);
         let mut table = None;
-        if !self.settings.no_details {
+        if !self.args.no_details {
             table = Some(begin(create(path)?).map_err(|error| cannot_write(path, &error))?);
         }
         let bounds = DetectBounds {
-            violations_max: self.settings.max_violations,
-            items_max: self.settings.max_records,
+            violations_max: self.args.max_violations,
+            items_max: self.args.max_records,
         };
         let mut deleted = 0_u64;
         let mut found = |violation: &IndexViolation| -> Result<(), CliError> {
@@ -233,7 +182,7 @@ impl<'a> ViolationRun<'a> {
         if let Some(table) = table {
             table.finish().map_err(CliError::at(path))?;
         }
-        let listed = if !self.settings.no_details && path != Path::new("-") {
+        let listed = if !self.args.no_details && path != Path::new("-") {
             format!(", listed in {}", path.display())
         } else {
             String::new()
@@ -258,12 +207,12 @@ impl<'a> ViolationRun<'a> {
 
     fn correct(&self, mode: CorrectMode) -> Result<CommandResult, CliError> {
         let input_path = self
-            .settings
+            .args
             .input
             .as_deref()
             .unwrap_or(Path::new(DETECTION_FILE));
         let errors_path = self
-            .settings
+            .args
             .errors
             .as_deref()
             .unwrap_or(Path::new(ERRORS_FILE));
@@ -359,132 +308,4 @@ fn create(path: &Path) -> Result<Box<dyn Write>, CliError> {
 
 fn cannot_write(path: &Path, error: &csv::Error) -> CliError {
     CliError::Message(format!("{}: {error}", path.display()))
-}
-
-/// Reads a configuration file.
-fn read_config(path: &Path) -> Result<Settings, CliError> {
-    let text = std::fs::read_to_string(path).map_err(CliError::at(path))?;
-    parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", path.display())))
-}
-
-fn parse(text: &str) -> Result<Settings, String> {
-    let mut config = Settings::default();
-    let (mut hash, mut range) = ((None, None), (None, None));
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
-        // As in a Java properties file, where `!` begins a comment too, and `:` may stand for `=`.
-        if line.is_empty() || line.starts_with(['#', '!']) {
-            continue;
-        }
-        let (name, value) = line
-            .split_once(['=', ':'])
-            .map(|(name, value)| (name.trim(), value.trim()))
-            .ok_or(format!("line {number} is not name = value"))?;
-        let given = (!value.is_empty()).then(|| value.to_owned());
-        let wrong = |what: &str| format!("line {number}: {name} is {value:?}; it takes {what}");
-        match name {
-            "tableName" => config.table = given,
-            "gsiHashKeyName" => hash.0 = given,
-            "gsiHashKeyType" => hash.1 = given,
-            "gsiRangeKeyName" => range.0 = given,
-            "gsiRangeKeyType" => range.1 = given,
-            "recordDetails" => {
-                config.no_details = !value.parse::<bool>().map_err(|_| wrong("true or false"))?
-            }
-            "recordGsiValueInViolationRecord" => {
-                config.no_values = !value.parse::<bool>().map_err(|_| wrong("true or false"))?
-            }
-            "detectionOutputPath" => config.output = given.map(PathBuf::from),
-            "correctionInputPath" => config.input = given.map(PathBuf::from),
-            "correctionOutputPath" => config.errors = given.map(PathBuf::from),
-            "numOfViolations" => {
-                config.max_violations =
-                    count(value).ok_or_else(|| wrong("a count, or -1 for all"))?
-            }
-            "numOfRecords" => {
-                config.max_records = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?
-            }
-            "numOfSegments" => check_range(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
-            "readWriteIOPSPercent" => {
-                check_range(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?
-            }
-            // Settings of the service's account: there is none here.
-            "awsCredentialsFile" | "dynamoDBRegion" => {}
-            _ => return Err(format!("line {number}: there is no setting {name:?}")),
-        }
-    }
-    config.hash_key = key("gsiHashKey", hash.0, hash.1)?;
-    config.range_key = key("gsiRangeKey", range.0, range.1)?;
-    Ok(config)
-}
-
-/// Joins a name and a type, which are given together.
-fn key(
-    member_prefix: &str,
-    name: Option<String>,
-    attribute_type: Option<String>,
-) -> Result<Option<String>, String> {
-    match (name, attribute_type) {
-        (Some(name), Some(attribute_type)) => Ok(Some(format!("{name}:{attribute_type}"))),
-        (None, None) => Ok(None),
-        _ => Err(format!(
-            "{member_prefix}Name and {member_prefix}Type are given together"
-        )),
-    }
-}
-
-/// Parses a count; -1 is all.
-fn count(value: &str) -> Option<Option<u64>> {
-    if value == "-1" {
-        Some(None)
-    } else {
-        value.parse().ok().map(Some)
-    }
-}
-
-/// Checks a setting that has no effect here, for users that move the file to the service: one
-/// process reads the whole table here, at its own pace.
-fn check_range(value: &str, range: std::ops::RangeInclusive<u32>) -> Option<()> {
-    value
-        .parse()
-        .ok()
-        .filter(|number| range.contains(number))
-        .map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings() {
-        let check = |text: &str, expected: Result<Settings, &str>| {
-            assert_eq!(parse(text), expected.map_err(str::to_owned), "{text}");
-        };
-        check("", Ok(Settings::default()));
-        check(
-            "# PriceIndex\nawsCredentialsFile = x\n tableName=ProductCatalog\ngsiHashKeyName = Price\ngsiHashKeyType = N\nrecordDetails=false\nnumOfRecords = -1\nnumOfViolations = 5\nnumOfSegments = 4096\n",
-            Ok(Settings {
-                table: Some("ProductCatalog".into()),
-                hash_key: Some("Price:N".into()),
-                no_details: true,
-                max_violations: Some(5),
-                ..Settings::default()
-            }),
-        );
-        check(
-            "gsiHashKeyName = Price",
-            Err("gsiHashKeyName and gsiHashKeyType are given together"),
-        );
-        check("\ntable = x", Err("line 2: there is no setting \"table\""));
-        check(
-            "numOfSegments = 0",
-            Err("line 1: numOfSegments is \"0\"; it takes 1 to 4096"),
-        );
-        check(
-            "recordDetails = maybe",
-            Err("line 1: recordDetails is \"maybe\"; it takes true or false"),
-        );
-        check("tableName", Err("line 1 is not name = value"));
-    }
 }

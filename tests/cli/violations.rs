@@ -230,15 +230,6 @@ fn detect_delete_and_correct_delete_remove_items() {
 }
 
 #[test]
-fn the_settings_file_of_the_detector_is_taken() {
-    let data = Data::sampled();
-    let settings = "tableName = ProductCatalog\ngsiHashKeyName = Price\ngsiHashKeyType = N\ndetectionOutputPath = found.csv\n";
-    std::fs::write(data.path().join("settings"), settings).unwrap();
-    assert_eq!(data.run(&["violations", "--config", "settings"]).0, 1);
-    assert!(data.read("found.csv").contains("\n999,Hello,"));
-}
-
-#[test]
 fn mistakes_have_a_sentence() {
     let data = Data::sampled();
     let check = |args: &[&str], expected: &str| {
