@@ -1,11 +1,11 @@
 //! Terraform's tables: `aws_dynamodb_table` and `aws_dynamodb_table_item` of a state, of `terraform
 //! show -json` and of a plan's JSON; and of a configuration (`.tf`), whose variables have their
-//! defaults or are given. Values that take more than literals, variables, locals and references
-//! are named: Terraform itself computes them.
+//! defaults or are given. Values that take functions, loops or other resources are named: Terraform
+//! itself computes them.
 
-use hcl::expr::{Expression, ObjectKey, TemplateExpr, Traversal, TraversalOperator};
-use hcl::structure::{Block, Body};
-use hcl::template::{Element, Template};
+use hcl::eval::{Context, Evaluate};
+use hcl::format::Format;
+use hcl::structure::{Block, Body, Structure};
 use serde_json::{Map, Value, json};
 
 use super::table::{
@@ -68,14 +68,11 @@ const ITEM: &str = "aws_dynamodb_table_item";
 const MODULES_MAX: usize = 32;
 /// The longest configuration. Its parser recurses, so it is for a command that reads a person's own
 /// file and not for a mount.
-const SOURCE_BYTES_MAX: usize = 1024 * 1024;
-/// The deepest nesting of values and of references.
-const DEPTH_MAX: usize = 128;
-/// The most memory that the values of a configuration take, in bytes. Locals of locals could ask
-/// for billions.
-const WORK_MAX: usize = 8 * 1024 * 1024;
-/// The memory of a value, without its text.
-const VALUE_BYTES: usize = 64;
+const SOURCE_BYTES_MAX: usize = 256 * 1024;
+/// The longest chain of locals that refer to locals.
+const LOCALS_DEPTH_MAX: usize = 8;
+/// The longest text of all variables or all locals. Each reference takes a copy of them.
+const VALUES_BYTES_MAX: usize = 16 * 1024;
 /// The way for what a configuration does not tell.
 const FROM_STATE: &str = "import the output of `terraform show -json`";
 /// Blocks and members that are not kept here.
@@ -84,6 +81,17 @@ const LEFT_OUT: &[&str] = &[
     "import_table",
     "restore_source_name",
     "point_in_time_recovery",
+];
+/// Members that make no difference to what a table is.
+const OPTIONAL: &[&str] = &[
+    "tags",
+    "tags_all",
+    "depends_on",
+    "provider",
+    "kms_key_arn",
+    "lifecycle",
+    "provisioner",
+    "timeouts",
 ];
 
 /// True if a text looks like a configuration in Terraform's language.
@@ -340,232 +348,140 @@ pub(super) fn read_source(
 ) -> Result<Definitions, DefinitionError> {
     let malformed = |why: String| DefinitionError::Malformed(DefinitionForm::TerraformSource, why);
     if text.len() > SOURCE_BYTES_MAX {
-        return Err(malformed(format!("it is longer than 1 MB; {FROM_STATE}")));
+        return Err(malformed(format!(
+            "it is longer than 256 KiB; {FROM_STATE}"
+        )));
     }
     let body = hcl::parse(text).map_err(|error| malformed(error.to_string()))?;
-    let mut scope = Scope {
-        body: &body,
-        parameters,
-        work_left: WORK_MAX,
-    };
+    let mut context = declared(&body, parameters);
     let (mut faults, mut resources) = (Vec::new(), Vec::new());
-    for block in body.blocks() {
-        let [kind, name] = [0, 1].map(|at| label(block, at));
-        match block.identifier() {
-            "resource" if [TABLE, ITEM].contains(&kind) => match scope.values(block.body()) {
-                Ok(values) => resources.push(Resource {
-                    kind: kind.to_owned(),
-                    label: name.to_owned(),
-                    values,
-                }),
-                Err(why) => faults.push(format!("{name}: {why}")),
-            },
-            "module" => faults.push(format!("{kind}: a module; {FROM_STATE}")),
-            _ => {}
+    // Items refer to tables.
+    for kind in [TABLE, ITEM] {
+        let mut known = hcl::Map::new();
+        let is_wanted = |block: &&Block| label(block, 0) == kind;
+        for block in blocks_of(&body, "resource").filter(is_wanted) {
+            let label = label(block, 1).to_owned();
+            match values(block.body(), &context) {
+                Ok(mut values) => {
+                    let members = serde_json::to_value(&values)
+                        .map_err(|error| malformed(error.to_string()))?;
+                    resources.extend(resource_of(
+                        &json!({ "type": kind, "name": label }),
+                        Some(&members),
+                    ));
+                    values.insert(
+                        "id".to_owned(),
+                        values.get("name").cloned().unwrap_or_default(),
+                    );
+                    known.insert(label, values.into());
+                }
+                Err(why) => faults.push(format!("{label}: {why}")),
+            }
         }
+        context.declare_var(kind, known);
     }
+    let modules = blocks_of(&body, "module");
+    faults.extend(modules.map(|block| format!("{}: a module; {FROM_STATE}", label(block, 0))));
     let mut found = read_resources(resources);
     found.faults.extend(faults);
     Ok(found.of_form(DefinitionForm::TerraformSource))
+}
+
+fn blocks_of<'b>(body: &'b Body, kind: &str) -> impl Iterator<Item = &'b Block> {
+    body.blocks()
+        .filter(move |block| block.identifier() == kind)
 }
 
 fn label(block: &Block, at: usize) -> &str {
     block.labels().get(at).map_or("", |label| label.as_str())
 }
 
-fn attribute<'b>(body: &'b Body, name: &str) -> Option<&'b Expression> {
-    let mut attributes = body.attributes();
-    let found = attributes.find(|attribute| attribute.key() == name);
-    found.map(hcl::Attribute::expr)
+/// Returns the context of expressions: variables and locals. Those without a value here are not in
+/// it, nor are all those that would take more than [`VALUES_BYTES_MAX`].
+fn declared(body: &Body, parameters: &Parameters) -> Context<'static> {
+    let mut context = Context::new();
+    let workspace = [("workspace".to_owned(), hcl::Value::from("default"))];
+    context.declare_var("terraform", hcl::Map::from(workspace));
+    let defaults = blocks_of(body, "variable").flat_map(|block| {
+        let attributes = block.body().attributes();
+        let default = attributes.filter(|attribute| attribute.key() == "default");
+        default.map(|attribute| (label(block, 0), attribute))
+    });
+    // Outside of a block stand the values of `.tfvars`.
+    let of_files = body
+        .attributes()
+        .map(|attribute| (attribute.key(), attribute));
+    let mut variables = hcl::Map::new();
+    for (name, attribute) in defaults.chain(of_files) {
+        if let Ok(value) = evaluated(attribute.expr(), &context) {
+            variables.insert(name.to_owned(), value);
+        }
+    }
+    for (name, value) in parameters {
+        variables.insert(name.clone(), value.as_str().into());
+    }
+    declare(&mut context, "var", &variables);
+    let mut locals = hcl::Map::new();
+    for _ in 0..LOCALS_DEPTH_MAX {
+        for attribute in blocks_of(body, "locals").flat_map(|block| block.body().attributes()) {
+            if let Ok(value) = evaluated(attribute.expr(), &context) {
+                locals.insert(attribute.key().to_owned(), value);
+            }
+        }
+        declare(&mut context, "local", &locals);
+    }
+    context
 }
 
-/// The values that a configuration says by literals and by references to what it declares.
-struct Scope<'b> {
-    body: &'b Body,
-    parameters: &'b Parameters,
-    /// The rest of [`WORK_MAX`].
-    work_left: usize,
+fn declare(context: &mut Context<'_>, name: &str, values: &hcl::Map<String, hcl::Value>) {
+    let values = hcl::Value::from(values.clone());
+    if values.to_string().len() <= VALUES_BYTES_MAX {
+        context.declare_var(name, values);
+    }
 }
 
-impl Scope<'_> {
-    fn spend(&mut self, bytes: usize) -> Result<(), String> {
-        self.work_left = self.work_left.saturating_sub(bytes);
-        match self.work_left {
-            0 => Err("its values take too much memory".to_owned()),
-            _ => Ok(()),
-        }
+/// Evaluates what has no loops: loops in loops take any time.
+fn evaluated<T: Evaluate + Format>(of: &T, context: &Context<'_>) -> Result<T::Output, String> {
+    let source = hcl::format::to_string(of).unwrap_or_default();
+    // `%%{` is `%{` in a text.
+    let source = source.replace("%%{", "");
+    if ["[for ", "{for ", "%{"]
+        .iter()
+        .any(|start| source.contains(start))
+    {
+        return Err("it has a loop".to_owned());
     }
+    of.evaluate(context).map_err(|error| error.to_string())
+}
 
-    fn value(&mut self, expression: &Expression, depth: usize) -> Result<Value, String> {
-        self.spend(VALUE_BYTES)?;
-        let depth = depth
-            .checked_sub(1)
-            .ok_or("its references are nested too deeply")?;
-        match expression {
-            Expression::Null => Ok(Value::Null),
-            Expression::Bool(is) => Ok((*is).into()),
-            Expression::Number(number) => {
-                serde_json::to_value(number).map_err(|error| error.to_string())
+/// Returns the values of a resource's attributes and blocks.
+fn values(body: &Body, context: &Context<'_>) -> Result<hcl::Map<String, hcl::Value>, String> {
+    let mut known = Vec::new();
+    for structure in body {
+        let name = match structure {
+            Structure::Attribute(attribute) => attribute.key(),
+            Structure::Block(block) if blocks_of(block.body(), "dynamic").next().is_some() => {
+                "dynamic"
             }
-            Expression::String(text) => {
-                self.spend(text.len())?;
-                Ok(text.as_str().into())
-            }
-            Expression::Parenthesis(inner) => self.value(inner, depth),
-            Expression::Array(list) => list.iter().map(|one| self.value(one, depth)).collect(),
-            Expression::Object(members) => {
-                let mut out = Map::new();
-                for (key, value) in members {
-                    let key = match key {
-                        ObjectKey::Expression(key) => text_of(&self.value(key, depth)?)?,
-                        other => other.to_string(),
-                    };
-                    out.insert(key, self.value(value, depth)?);
-                }
-                Ok(out.into())
-            }
-            Expression::TemplateExpr(template) => self.template(template, depth),
-            Expression::Traversal(traversal) => self.reference(traversal, depth),
-            Expression::FuncCall(call) if call.name.name.as_str() == "jsonencode" => {
-                let [argument] = &call.args[..] else {
-                    return Err("jsonencode has one argument".to_owned());
-                };
-                let text = self.value(argument, depth)?.to_string();
-                self.spend(text.len())?;
-                Ok(text.into())
-            }
-            _ => Err("an expression or a function".to_owned()),
-        }
-    }
-
-    /// Returns a text with the values of its `${…}`; one that is nothing else is the value itself.
-    fn template(&mut self, template: &TemplateExpr, depth: usize) -> Result<Value, String> {
-        self.spend(template.to_string().len())?;
-        let template = Template::from_expr(template).map_err(|error| error.to_string())?;
-        if let [Element::Interpolation(only)] = template.elements() {
-            return self.value(&only.expr, depth);
-        }
-        let mut out = String::new();
-        for element in template.elements() {
-            match element {
-                Element::Literal(text) => out += text,
-                Element::Interpolation(part) => out += &text_of(&self.value(&part.expr, depth)?)?,
-                Element::Directive(_) => return Err("an expression in a text".to_owned()),
-            }
-        }
-        Ok(out.into())
-    }
-
-    /// Returns what a variable, a local or a table's attribute is declared as, or a member of it.
-    fn reference(&mut self, traversal: &Traversal, depth: usize) -> Result<Value, String> {
-        let mut path = match &traversal.expr {
-            Expression::Variable(root) => vec![root.to_string()],
-            _ => return Err("an expression".to_owned()),
+            Structure::Block(block) => block.identifier(),
         };
-        for operator in &traversal.operators {
-            path.push(match operator {
-                TraversalOperator::GetAttr(name) => name.to_string(),
-                TraversalOperator::Index(at) => text_of(&self.value(at, depth)?)?,
-                TraversalOperator::LegacyIndex(at) => at.to_string(),
-                _ => return Err("an expression".to_owned()),
-            });
+        if ["count", "for_each", "dynamic"].contains(&name) {
+            return Err(format!("it has {name}; {FROM_STATE}"));
         }
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let body = self.body;
-        let mut blocks = body.blocks();
-        let (declared, members) = match path[..] {
-            ["var", name, ref members @ ..] => {
-                if let Some(given) = self.parameters.get(name) {
-                    self.spend(given.len())?;
-                    return Ok(given.as_str().into());
-                }
-                let mut of_name = blocks
-                    .filter(|block| block.identifier() == "variable" && label(block, 0) == name);
-                // Outside of a block stand the values of `.tfvars`.
-                let value = attribute(body, name);
-                let default = || of_name.find_map(|block| attribute(block.body(), "default"));
-                (value.or_else(default), members)
-            }
-            ["local", name, ref members @ ..] => {
-                let mut locals = blocks.filter(|block| block.identifier() == "locals");
-                let value = locals.find_map(|block| attribute(block.body(), name));
-                (value, members)
-            }
-            [TABLE, name, member] => {
-                let table =
-                    blocks.find(|block| [label(block, 0), label(block, 1)] == [TABLE, name]);
-                let member = if member == "id" { "name" } else { member };
-                (
-                    table.and_then(|table| attribute(table.body(), member)),
-                    &[][..],
-                )
-            }
-            ["terraform", "workspace"] => return Ok("default".into()),
-            _ => (None, &[][..]),
-        };
-        let unknown = || format!("no value for {}", path.join("."));
-        let value = self.value(declared.ok_or_else(unknown)?, depth)?;
-        let pointer: String = members.iter().map(|name| format!("/{name}")).collect();
-        value.pointer(&pointer).cloned().ok_or_else(unknown)
-    }
-
-    fn known(&mut self, name: &str, expression: &Expression) -> Result<Value, String> {
-        self.value(expression, DEPTH_MAX).map_err(|why| {
-            let source = hcl::format::to_string(expression).unwrap_or_default();
-            let more = if why.starts_with("no value") {
-                "import the files of its variables with it (*.tf, *.tfvars), give --parameter VARIABLE=VALUE; "
-            } else {
-                ""
-            };
-            format!(
-                "{name} = {} is not known from this file ({why}); {more}{FROM_STATE}",
-                source.trim()
-            )
-        })
-    }
-
-    /// Returns the values of a resource's attributes and blocks.
-    fn values(&mut self, body: &Body) -> Result<Map<String, Value>, String> {
-        /// Members that make no difference to what a table is.
-        const OPTIONAL: [&str; 5] = ["tags", "depends_on", "provider", "kms_key_arn", "tags_all"];
-        let mut out = Map::new();
-        for attribute in body.attributes() {
-            let name = attribute.key();
-            if ["count", "for_each"].contains(&name) {
-                return Err(format!("it has {name}; {FROM_STATE}"));
-            }
-            match self.known(name, attribute.expr()) {
-                Ok(value) => {
-                    out.insert(name.to_owned(), value);
-                }
-                Err(_) if OPTIONAL.contains(&name) => {}
-                Err(why) => return Err(why),
+        match evaluated(structure, context) {
+            Ok(structure) => known.push(structure),
+            Err(_) if LEFT_OUT.contains(&name) => known.push(Block::new(name).into()),
+            Err(_) if OPTIONAL.contains(&name) => {}
+            Err(why) => {
+                return Err(format!(
+                    "{name} is not known from this file ({why}); import the files of its variables with it (*.tf, *.tfvars), \
+                     give --parameter VARIABLE=VALUE, or {FROM_STATE}"
+                ));
             }
         }
-        for block in body.blocks() {
-            let name = block.identifier();
-            let made = match name {
-                "lifecycle" | "provisioner" | "timeouts" => continue,
-                "dynamic" => return Err(format!("it has dynamic blocks; {FROM_STATE}")),
-                _ => self.values(block.body()),
-            };
-            let made = match made {
-                Err(_) if LEFT_OUT.contains(&name) => Map::new(),
-                made => made?,
-            };
-            if let Value::Array(list) = out.entry(name).or_insert_with(|| json!([])) {
-                list.push(made.into());
-            }
-        }
-        Ok(out)
     }
-}
-
-/// Returns a value as it stands in a text or as a key.
-fn text_of(value: &Value) -> Result<String, String> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
-        _ => Err("a value in a text is none".to_owned()),
+    match hcl::Value::from(Body::from(known)) {
+        hcl::Value::Object(values) => Ok(values),
+        _ => Err("it has no members".to_owned()),
     }
 }
