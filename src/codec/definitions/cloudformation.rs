@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::table::{
     FoundTables, Parameters, TableDefinition, billing_mode, boolean, found, is_on_demand,
-    key_element, throughput, whole,
+    key_element, throughput,
 };
 
 const TABLE: &str = "AWS::DynamoDB::Table";
@@ -149,7 +149,14 @@ impl Resolver<'_> {
             }
         }
         if resource["Type"] == GLOBAL_TABLE && !is_on_demand(&request) {
-            self.global_capacity(properties, &mut request, &mut notes);
+            // It says them for each replica, and as limits of scaling.
+            notes.push("its throughput is taken as 5 units".to_owned());
+            let units = json!({ "ReadCapacityUnits": 5, "WriteCapacityUnits": 5 });
+            for index in global_indexes(&mut request) {
+                index.remove("WriteProvisionedThroughputSettings");
+                index.insert("ProvisionedThroughput".to_owned(), units.clone());
+            }
+            request["ProvisionedThroughput"] = units;
         }
         adapt(&mut request);
         Ok(TableDefinition {
@@ -208,46 +215,6 @@ impl Resolver<'_> {
             request["ProvisionedThroughput"] = throughput(&units);
         }
         Ok(TableDefinition::new(label, request))
-    }
-
-    /// Sets the throughput of a global table, which says it for its replicas and as limits of
-    /// scaling: the least of these.
-    fn global_capacity(
-        &mut self,
-        properties: &Map<String, Value>,
-        request: &mut Value,
-        notes: &mut Vec<String>,
-    ) {
-        let least = |settings: &Value, kind: &str| {
-            let scaling = &settings[format!("{kind}CapacityAutoScalingSettings")];
-            let fixed = &settings[format!("{kind}CapacityUnits")];
-            let mut all = [fixed, &scaling["SeedCapacity"], &scaling["MinCapacity"]].into_iter();
-            all.find(|units| !units.is_null()).map(whole)
-        };
-        let mut resolved = |value: Option<&Value>| {
-            let value = value.and_then(|value| self.resolve(value, DEPTH_MAX).ok());
-            value.flatten().unwrap_or_default()
-        };
-        let write = resolved(properties.get("WriteProvisionedThroughputSettings"));
-        let replica = properties.get("Replicas").and_then(|all| all.get(0));
-        let read = resolved(replica.and_then(|of| of.get("ReadProvisionedThroughputSettings")));
-        let (read, write) = (least(&read, "Read"), least(&write, "Write"));
-        if write.is_none() || read.is_none() {
-            notes.push("a part of its throughput is taken as 5 units".to_owned());
-        }
-        let units = json!({
-            "ReadCapacityUnits": read.unwrap_or_else(|| 5.into()),
-            "WriteCapacityUnits": write.unwrap_or_else(|| 5.into()),
-        });
-        for index in global_indexes(request) {
-            let own = index.remove("WriteProvisionedThroughputSettings");
-            let mut units = units.clone();
-            if let Some(own) = own.and_then(|own| least(&own, "Write")) {
-                units["WriteCapacityUnits"] = own;
-            }
-            index.insert("ProvisionedThroughput".to_owned(), units);
-        }
-        request["ProvisionedThroughput"] = units;
     }
 
     fn spend(&mut self, work: usize) -> Result<(), String> {
@@ -323,36 +290,6 @@ impl Resolver<'_> {
                 };
                 self.resolve(chosen, depth)
             }
-            "Fn::FindInMap" => {
-                let path: [Value; 3] = self.arguments(name, argument, depth)?;
-                let path = path
-                    .iter()
-                    .map(|key| text_of(key, name))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let mappings = &self.template["Mappings"];
-                match path.iter().try_fold(mappings, |map, key| map.get(key)) {
-                    Some(value) => self.resolve(value, depth),
-                    None => unresolved(format!("Mappings have no {}", path.join("."))),
-                }
-            }
-            "Fn::Select" => {
-                let [at, list] = self.arguments(name, argument, depth)?;
-                let at = whole(&at).as_u64().and_then(|at| usize::try_from(at).ok());
-                match at.and_then(|at| list.get(at)) {
-                    Some(value) => Ok(Some(value.clone())),
-                    None => unresolved("Fn::Select selects no element"),
-                }
-            }
-            "Fn::Split" => {
-                let [separator, text] = self.arguments(name, argument, depth)?;
-                let (separator, text) = (text_of(&separator, name)?, text_of(&text, name)?);
-                if separator.is_empty() {
-                    return unresolved("Fn::Split without a separator");
-                }
-                // Each part is a value of its own.
-                self.spend(text.len().saturating_mul(16))?;
-                Ok(Some(text.split(&separator).collect()))
-            }
             "Fn::GetAtt" => unresolved(format!("{argument} is an attribute of another resource")),
             "Fn::ImportValue" => unresolved("it is exported by another stack"),
             other => unresolved(format!("the function {other} is not known here")),
@@ -377,26 +314,12 @@ impl Resolver<'_> {
     /// Returns the value of a parameter.
     fn reference(&mut self, name: &str, depth: usize) -> Result<Value, String> {
         let declared = self.template["Parameters"].get(name);
-        let is_list = declared
-            .and_then(|declared| declared["Type"].as_str())
-            .is_some_and(|kind| kind == "CommaDelimitedList" || kind.starts_with("List<"));
-        let listed = |value: &str| match is_list {
-            true => value
-                .split(',')
-                .map(|part| Value::from(part.trim()))
-                .collect(),
-            false => Value::from(value),
-        };
         if let Some(given) = self.parameters.get(name) {
             self.spend(given.len())?;
-            return Ok(listed(given));
+            return Ok(given.as_str().into());
         }
         if let Some(declared) = declared {
             return match declared.get("Default") {
-                Some(Value::String(default)) => {
-                    self.spend(default.len())?;
-                    Ok(listed(default))
-                }
                 Some(default) => self
                     .resolve(default, depth)
                     .map(|value| value.unwrap_or_default()),
@@ -596,17 +519,14 @@ mod tests {
 
     #[test]
     fn functions_give_what_the_template_says() {
-        let more = "Parameters: {P: {Type: CommaDelimitedList, Default: 'a, b'}, N: {Type: Number, Default: 5}}
-Mappings: {M: {us-east-1: {x: mapped}}}
+        let more = "Parameters: {N: {Type: Number, Default: 5}}
 Conditions: {Yes: !And [!Equals [!Ref N, '5'], !Or [!Equals [a, b], !Not [!Equals [a, b]]]]}";
-        check("!Select [1, !Ref P]", more, "b");
-        check("!Join ['-', !Split ['.', 'x.y']]", more, "x-y");
-        check("!FindInMap [M, !Ref 'AWS::Region', x]", more, "mapped");
+        check("!Join ['-', [x, !Ref N]]", more, "x-5");
         check("!If [Yes, was, not]", more, "was");
         check(
-            "!Sub ['${v}-${N}-${!v}', {v: !Select [0, !Ref P]}]",
+            "!Sub ['${v}-${N}-${!v}', {v: !Join ['', [a, b]]}]",
             more,
-            "a-5-${v}",
+            "ab-5-${v}",
         );
         check(
             "!GetAtt Other.Arn",
@@ -615,7 +535,7 @@ Conditions: {Yes: !And [!Equals [!Ref N, '5'], !Or [!Equals [a, b], !Not [!Equal
         );
         check("!ImportValue x", more, "is exported by another stack");
         check("!Ref T", more, "T is another resource");
-        check("!Cidr [a]", more, "Fn::Cidr is not known here");
+        check("!Select [0, [a]]", more, "Fn::Select is not known here");
     }
 
     #[test]
@@ -642,7 +562,5 @@ Conditions: {Yes: !And [!Equals [!Ref N, '5'], !Or [!Equals [a, b], !Not [!Equal
         );
         let circle = "Conditions: {C0: !Condition C1, C1: !Condition C0}";
         check("!If [C0, a, b]", circle, "nested too deeply");
-        let map = "Mappings: {M: {a: {b: !FindInMap [M, a, b]}}}";
-        check("!FindInMap [M, a, b]", map, "nested too deeply");
     }
 }
