@@ -46,23 +46,11 @@ failures, and completes names in a mount that ls does not show: query/, clauses,
 key values, results; and tables for ddbfs dump and similar commands.")]
 pub struct ShellArgs {
     /// The shell
-    #[arg(required_unless_present_any = ["complete", "line", "told", "tables"])]
+    #[arg(required_unless_present_any = ["complete", "told", "tables"])]
     shell: Option<ShellKind>,
     /// Complete this word as a file name in a mount
     #[arg(long, value_name = "WORD", hide = true, allow_hyphen_values = true)]
     complete: Option<String>,
-    /// Complete the last word of this bash line, from where readline completes it
-    #[arg(long, value_name = "LINE", hide = true, allow_hyphen_values = true)]
-    line: Option<String>,
-    /// The characters at which readline begins words
-    #[arg(
-        long,
-        value_name = "CHARACTERS",
-        hide = true,
-        allow_hyphen_values = true,
-        default_value = ""
-    )]
-    breaks: String,
     /// Report failures since this state was printed
     #[arg(long, value_name = "TOLD", hide = true)]
     told: Option<String>,
@@ -84,11 +72,7 @@ pub fn run(args: &ShellArgs, program: clap::Command) -> Result<CommandResult, Cl
     if let Some(told) = &args.told {
         return report_failures(told, args.status.filter(|_| !args.quiet));
     } else if let Some(word) = &args.complete {
-        let end = word.rfind('/').map_or(0, |slash| slash + 1);
-        return print_completions(word, word.get(..end).unwrap_or_default(), 0);
-    } else if let Some(line) = &args.line {
-        let word = last_word(line, &args.breaks);
-        return print_completions(&word.text, &word.directory, word.kept);
+        return print_completions(word);
     } else if args.tables {
         print_bytes(table_names(&args.data)?.as_bytes())?;
     } else if let Some(shell) = args.shell {
@@ -121,16 +105,15 @@ fn script(shell: ShellKind, mut program: clap::Command) -> String {
     }
 }
 
-/// Prints the completions of a word, a line each: `directory`, then the name without its first
-/// `kept` bytes. Fails if the mount does not answer.
-fn print_completions(word: &str, directory: &str, kept: usize) -> Result<CommandResult, CliError> {
+/// Prints the completions of a word, a line each. Fails if the mount does not answer.
+fn print_completions(word: &str) -> Result<CommandResult, CliError> {
     let names = match completions(word) {
         Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(CommandResult::Failed),
         names => names.unwrap_or_default(),
     };
-    let lines = names
-        .iter()
-        .filter_map(|name| Some(format!("{directory}{}\n", name.get(kept..)?)));
+    let directory = word.rfind('/').and_then(|slash| word.get(..=slash));
+    let directory = directory.unwrap_or_default();
+    let lines = names.iter().map(|name| format!("{directory}{name}\n"));
     print_bytes(lines.collect::<String>().as_bytes())?;
     Ok(CommandResult::Done)
 }
@@ -402,97 +385,6 @@ fn help_names(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// A word, as far as it is typed.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct TypedWord {
-    /// The word without quotes and backslashes.
-    pub text: String,
-    /// The typed text, from where readline completes it up to its last slash.
-    pub directory: String,
-    /// Bytes of `text` after its last slash that readline keeps.
-    pub kept: usize,
-}
-
-/// The beginning of readline's own word.
-#[derive(Debug, Default, Clone, Copy)]
-struct WordStart {
-    raw: usize,
-    text: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quote {
-    None,
-    Single,
-    Double,
-}
-
-/// Returns the last word of a line. `breaks` are the characters at which readline begins a new
-/// word, `COMP_WORDBREAKS`.
-fn last_word(line: &str, breaks: &str) -> TypedWord {
-    let (mut text, mut quote) = (String::new(), Quote::None);
-    // The begin of the part after the last slash, of the part that readline completes, and of that
-    // outside the open quote.
-    let (mut slash, mut start, mut outside) = (
-        WordStart::default(),
-        WordStart::default(),
-        WordStart::default(),
-    );
-    let mut characters = line.char_indices();
-    while let Some((at, character)) = characters.next() {
-        let next = at + character.len_utf8();
-        match (quote, character) {
-            (Quote::None, '\\') | (Quote::Double, '\\') => {
-                text.extend(characters.next().map(|(_, character)| character))
-            }
-            (Quote::None, '\'' | '"') => {
-                quote = if character == '"' {
-                    Quote::Double
-                } else {
-                    Quote::Single
-                };
-                (outside, start) = (
-                    start,
-                    WordStart {
-                        raw: next,
-                        text: text.len(),
-                    },
-                );
-            }
-            (Quote::Single, '\'') | (Quote::Double, '"') => (quote, start) = (Quote::None, outside),
-            (Quote::None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>') => {
-                text.clear();
-                start = WordStart { raw: next, text: 0 };
-                slash = start;
-            }
-            (_, '/') => {
-                text.push('/');
-                slash = WordStart {
-                    raw: next,
-                    text: text.len(),
-                };
-            }
-            (Quote::None, _) if breaks.contains(character) => {
-                text.push(character);
-                start = WordStart {
-                    raw: next,
-                    text: text.len(),
-                };
-            }
-            _ => text.push(character),
-        }
-    }
-    let directory = line
-        .get(start.raw..slash.raw)
-        .unwrap_or_default()
-        .to_owned();
-    TypedWord {
-        kept: start.text.saturating_sub(slash.text),
-        directory,
-        text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -551,32 +443,6 @@ mod tests {
             ),
         ] {
             assert_eq!(help_names(line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn quotes_and_breaks_are_those_of_bash() {
-        let cases: [(&str, &str, &str, usize); 12] = [
-            ("cat Pets/query/@pk=Do", "Pets/query/@pk=Do", "", 4),
-            ("cat Pets/query/li", "Pets/query/li", "Pets/query/", 0),
-            ("cat a@b/query/li", "a@b/query/li", "b/query/", 0),
-            (r"cat my\ mnt/T/qu", "my mnt/T/qu", r"my\ mnt/T/", 0),
-            ("cat 'my mnt/T/@pk=D", "my mnt/T/@pk=D", "my mnt/T/", 0),
-            ("cat 'my mnt'/T/qu", "my mnt/T/qu", "'my mnt'/T/", 0),
-            ("cat T/\"@pk=D", "T/@pk=D", "", 0),
-            ("cat T/@pk=\"D", "T/@pk=D", "", 4),
-            (r"cat T/\$\(x\)/l", "T/$(x)/l", r"T/\$\(x\)/", 0),
-            ("cat <T/qu", "T/qu", "T/", 0),
-            ("true;cat ", "", "", 0),
-            ("cat T/x\\", "T/x", "T/", 0),
-        ];
-        for (line, text, directory, kept) in cases {
-            let expected = TypedWord {
-                text: text.to_owned(),
-                directory: directory.to_owned(),
-                kept,
-            };
-            assert_eq!(last_word(line, " \t\n\"'@><=;|&(:"), expected, "{line}");
         }
     }
 }

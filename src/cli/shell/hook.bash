@@ -33,13 +33,17 @@ complete -F __ddbfs_command -o nosort -o bashdefault -o default ddbfs
 declare -gA __ddbfs_before
 
 __ddbfs_path() {
-  local found program=${1##*/} spec
+  local found program=${1##*/} spec word=${COMP_LINE:0:COMP_POINT}
   COMPREPLY=()
-  found=$("$__ddbfs_program" shell --line "${COMP_LINE:0:COMP_POINT}" --breaks "$COMP_WORDBREAKS" 2> /dev/null)
+  word=${word##*[[:space:];|&()<>]}
+  found=$("$__ddbfs_program" shell --complete "$word" 2> /dev/null)
   # The mount does not answer: no other completion may access it.
   [[ $? -eq 1 ]] && compopt +o bashdefault +o default && return
-  if [[ -n $found ]]; then
+  # What is found is inserted as it is: a word with quotes or backslashes is left to other completions.
+  if [[ -n $found && $word != *[\\\'\"]* ]]; then
     mapfile -t COMPREPLY <<< "$found"
+    # Readline completes only the end of the word, from a character of COMP_WORDBREAKS on.
+    COMPREPLY=("${COMPREPLY[@]#"${word%"$2"}"}")
     compopt +o filenames +o nospace
     [[ ${#COMPREPLY[@]} -gt 1 || $found == *[=/,.] ]] && compopt -o nospace
     return 0
