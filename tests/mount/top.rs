@@ -24,29 +24,12 @@ fn hot() -> Mount {
     mount
 }
 
-/// Returns the lines of `ddbfs top --once` that begin with this word, by the names of their
-/// columns.
-fn lines(text: &str, what: &str) -> Vec<Value> {
-    let mut columns = Vec::new();
-    let mut out = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.first() {
-            Some(&"#what") => columns = words,
-            Some(first) if *first == what => {
-                assert_eq!(words.len(), columns.len(), "{text}");
-                out.push(
-                    columns
-                        .iter()
-                        .zip(&words)
-                        .map(|(name, value)| ((*name).to_owned(), json!(value)))
-                        .collect(),
-                );
-            }
-            _ => {}
-        }
-    }
-    out
+/// Returns the element of a list with this path.
+fn of_path<'v>(list: &'v Value, path: &str) -> Option<&'v Value> {
+    list.as_array()
+        .unwrap()
+        .iter()
+        .find(|of| of["path"] == path)
 }
 
 #[test]
@@ -66,53 +49,46 @@ fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
             output.status.success() && err.is_empty(),
             "{command}: {err}"
         );
-        assert!(!out.contains('\x1b'), "{out}");
-        let hot = &lines(&out, "table")[0];
-        let figure = |name: &str| hot[name].as_str().unwrap().parse::<f64>().unwrap();
+        let told: Value = serde_json::from_str(&out).unwrap();
+        let hot = of_path(&told["sources"], "Hot").unwrap();
         assert_eq!(
-            (&hot["path"], &hot["items"], &hot["throttles"]),
-            (&json!("Hot"), &json!("7"), &json!("0")),
+            (
+                &hot["kind"],
+                &hot["items"],
+                &hot["load_per_second"]["throttles"]
+            ),
+            (&json!("table"), &json!(7), &json!(0)),
             "{out}"
         );
-        assert!(
-            figure("read_per_s") > 0.0 && figure("write_per_s") > 0.0 && figure("worst_ms") > 0.0,
-            "{out}"
-        );
-        let index = &lines(&out, "gsi")[0];
+        let figures = [
+            &hot["load_per_second"]["read_units"],
+            &hot["load_per_second"]["write_units"],
+            &hot["worst_ms"],
+        ];
+        assert!(figures.iter().all(|of| of.as_f64().unwrap() > 0.0), "{out}");
+        let index = of_path(&told["sources"], "Hot/gsi/by-owner").unwrap();
         assert_eq!(
-            (&index["path"], &index["items"]),
-            (&json!("Hot/gsi/by-owner"), &json!("7")),
+            (&index["kind"], &index["items"]),
+            (&json!("gsi"), &json!(7)),
             "{out}"
         );
-        let keys = lines(&out, "key");
-        let hottest = keys.iter().find(|key| key["path"] == "Hot").unwrap();
-        assert_eq!(
-            (&hottest["rank"], &hottest["key"]),
-            (&json!("1"), &json!("u1")),
-            "{out}"
-        );
+        let details = of_path(&told["details"], "Hot").unwrap();
+        let hottest = &details["keys"][0];
+        assert_eq!(hottest["key"], "u1", "{out}");
+        let of_index = of_path(&told["details"], "Hot/gsi/by-owner").unwrap();
+        assert_eq!(of_index["keys"][0]["key"], "one", "{out}");
+        let mut partitions = details["partitions"].as_array().unwrap().iter();
         assert!(
-            keys.iter()
-                .any(|key| key["path"] == "Hot/gsi/by-owner" && key["key"] == "one"),
-            "{out}"
-        );
-        let partitions = lines(&out, "partition");
-        assert!(
-            partitions
-                .iter()
-                .any(|one| one["path"] == "Hot" && one["partition"] == hottest["partition"]),
+            partitions.any(|one| one["partition"] == hottest["partition"]),
             "{out}"
         );
         // It had no requests.
-        assert!(!partitions.iter().any(|one| one["path"] == "Cold"), "{out}");
+        assert!(of_path(&told["details"], "Cold").is_none(), "{out}");
     }
     assert_eq!(daemon::texts(&mount.bash(counted)).0, before);
     let (out, _) = daemon::texts(&mount.bash("ddbfs top . --once --filter cold --window day"));
-    assert_eq!(
-        (lines(&out, "table").len(), lines(&out, "gsi").len()),
-        (1, 0),
-        "{out}"
-    );
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["sources"].as_array().unwrap().len(), 1, "{out}");
 }
 
 #[test]

@@ -161,7 +161,10 @@ fn processes_share_the_budget_of_a_day() {
         "{said}"
     );
     let top = mounts[0].ok(&format!("{DDBFS} top --once ."));
-    assert!(top.contains("spent_today") && top.contains("/day"), "{top}");
+    assert!(
+        top.contains("spent_today") && top.contains("a day"),
+        "{top}"
+    );
     mounts.iter_mut().for_each(Mount::unmount);
 
     // A copy too, unless it has a budget of its own, which the day counts too.

@@ -220,7 +220,7 @@ fn the_budget_holds_against_programs_that_look_at_everything() {
     assert!(
         mounted
             .ok(&format!("{DDBFS} top --once ."))
-            .contains("\nspent ")
+            .contains("\"cost_on_demand\"")
     );
     proxy.take_operations();
     assert!(
@@ -477,7 +477,7 @@ fn what_was_spent_is_in_the_tree() {
         .unwrap();
     let (told, said) = texts(&once);
     assert!(
-        told.contains("\nspent ") && told.contains("\ntable  Pets"),
+        told.contains("\"cost_on_demand\"") && told.contains("\"Pets\""),
         "{told}{said}"
     );
     assert!(

@@ -1,15 +1,15 @@
 //! `ddbfs top`: a live view of a mount from its own files, as top(1) is of processes, in a terminal
-//! or once as text. A thread reads the mount, which may take any time; the main thread draws and
+//! or once as JSON. A thread reads the mount, which may take any time; the main thread draws and
 //! handles keys at once.
 //!
 //! ```text
 //! find.rs     which mount, and does it answer      state.rs   rows, order, filter, choice; what keys do
 //! read.rs     files to readings                    screen.rs  the state drawn
-//! plain.rs    figures as text, a look as text
+//! figures.rs  figures as text
 //! ```
 
+mod figures;
 mod find;
-mod plain;
 mod read;
 mod screen;
 mod state;
@@ -24,10 +24,12 @@ use std::time::Instant;
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::exit::print_text;
+use super::exit::print_bytes;
 use super::prelude::*;
+use crate::fs::mount::text_cache::pretty_json;
 use crate::model::metrics::Period;
 use find::MountFiles;
 use read::{LoadUnits, Readings, SourceDetails};
@@ -52,7 +54,7 @@ pub struct TopArgs {
     /// Seconds between two updates
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     interval: Duration,
-    /// Print the window once as aligned text and exit; also if standard output is not a terminal
+    /// Print the window once as JSON and exit; also if standard output is not a terminal
     #[arg(long)]
     once: bool,
     /// Order of the rows: units (a write unit counts as three), reads, writes, throttles, latency or
@@ -117,12 +119,12 @@ fn once(mut files: MountFiles, mut state: TopState) -> Result<CommandResult, Cli
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
-    print_text(&plain::text(
-        state.window,
-        &shown,
-        &details,
-        state.spent.as_ref(),
-    ))?;
+    print_bytes(&pretty_json(&json!({
+        "window": state.window.name(),
+        "sources": shown,
+        "details": details,
+        "spent": state.spent,
+    })))?;
     match &state.problem {
         Some(trouble) => Err(CliError::Message(format!(
             "not all could be read: {trouble}"

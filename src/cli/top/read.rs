@@ -4,8 +4,8 @@
 
 use std::io::{self, ErrorKind};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::find::MountFiles;
@@ -15,7 +15,7 @@ use crate::codec::sanitize;
 use crate::model::metrics::{Period, RequestCounts};
 
 /// The kind of a table or index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum SourceKind {
     #[serde(rename = "table")]
     Table,
@@ -45,7 +45,7 @@ pub struct TableLatency {
 }
 
 /// Requested load: capacity units, and throttle events.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
 pub struct LoadUnits {
     #[serde(rename = "read_units")]
     pub read: f64,
@@ -63,7 +63,7 @@ impl LoadUnits {
 }
 
 /// Units read and written per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Provisioned {
     pub read: f64,
     pub write: f64,
@@ -71,7 +71,7 @@ pub struct Provisioned {
 
 /// A table or index at one moment. The load of a table includes that of its local indexes, which
 /// consume its units.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceReading {
     /// The path below the mount: `Orders`, `Orders/gsi/by-status`.
     pub path: String,
@@ -80,15 +80,19 @@ pub struct SourceReading {
     pub provisioned: Option<Provisioned>,
     pub since_start: LoadUnits,
     /// The load of each period, in the order of [`Period::ALL`].
+    #[serde(skip)]
     windows: [LoadUnits; 3],
     pub items: u64,
     /// Bytes with the overhead of each item.
     pub bytes: u64,
     /// The write units of bulk loads, which are no part of the load.
+    #[serde(rename = "bulk_units")]
     pub bulk: f64,
     /// The requests of each period; of tables only.
+    #[serde(skip)]
     pub requests: [RequestCounts; 3],
     /// The latency since the start and over the last two minutes; of tables only.
+    #[serde(skip)]
     pub latency: Option<(TableLatency, TableLatency)>,
 }
 
@@ -108,7 +112,7 @@ pub struct Readings {
 }
 
 /// The spending and budget of a remote mount: `.ddb/capacity.json`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Spending {
     pub currency: String,
     #[serde(rename = "cost_on_demand")]
@@ -118,7 +122,7 @@ pub struct Spending {
     pub limits: SpendingLimits,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct SpendingLimits {
     #[serde(rename = "budget")]
     pub money: Option<f64>,
@@ -343,7 +347,7 @@ fn file(stem: &str, window: Period) -> String {
 }
 
 /// A partition of the chosen table or index: a line of `heat.tsv`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct PartitionHeat {
     #[serde(rename = "partition")]
     pub name: String,
@@ -362,7 +366,7 @@ pub struct PartitionHeat {
 }
 
 /// A key with high load: a line of `hot.tsv`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct HotKeyLine {
     /// The name below `items/`.
     #[serde(rename = "key")]
@@ -385,9 +389,9 @@ pub struct HotKeyLine {
 }
 
 /// The requests of a table or index with one normal form, over a window.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct PatternLine {
-    #[serde(skip)]
+    #[serde(default)]
     pub request: String,
     pub requests: u64,
     pub read_units: f64,
@@ -399,9 +403,10 @@ pub struct PatternLine {
 }
 
 /// The partitions, hot keys and access patterns of a table or index, over a window.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceDetails {
     pub path: String,
+    #[serde(skip)]
     pub window: Period,
     pub partitions: Vec<PartitionHeat>,
     /// Hottest first.

@@ -11,7 +11,7 @@ use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, Tab
 use crate::codec::count::{plural, throttled};
 use crate::codec::sanitize::line;
 
-use super::plain::{bar, bytes, configured, rate, rate_or_none};
+use super::figures::{bar, bytes, configured, rate, rate_or_none};
 use super::read::{HotKeyLine, PartitionHeat, PatternLine, SourceDetails};
 use super::state::{SORTS, Sort, TopRow, TopState};
 

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Serialize;
 
 use super::read::{
     LoadUnits, Readings, SourceDetails, SourceKind, SourceReading, Spending, TableLatency,
@@ -83,11 +84,13 @@ impl TopState {
 }
 
 /// A table or index with its rates.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TopRow {
+    #[serde(flatten)]
     pub reading: SourceReading,
     /// Units per second since the previous reading of the files, at first over the window;
     /// throttles of the window.
+    #[serde(rename = "load_per_second")]
     pub load: LoadUnits,
     /// The requests of the window.
     pub requests: RequestCounts,

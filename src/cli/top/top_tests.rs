@@ -1,5 +1,4 @@
-//! Tests of `ddbfs top`: from texts of files to rows, from keys to states, from states to screens
-//! and lines.
+//! Tests of `ddbfs top`: from texts of files to rows, from keys to states, from states to screens.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -7,8 +6,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::read::{self, PartitionHeat, Readings, SourceDetails};
+use super::screen;
 use super::state::{AfterKey, Sort, TopState};
-use super::{plain, screen};
 use crate::model::metrics::Period;
 
 /// Makes a table's `capacity.json` from each source's kind, name, billing, units read and written
@@ -543,35 +542,6 @@ fn what_is_wrong_is_said_in_the_first_line() {
 }
 
 #[test]
-fn a_look_as_text_has_the_same_columns_in_every_line() {
-    let state = state();
-    let text = plain::text(Period::Minute, &state.shown(), &[details()], None);
-    let expected = "\
-#what   window
-window  minute
-
-#what  path                  read_per_s  read_provisioned  write_per_s  write_provisioned  throttles  mean_ms  worst_ms  items  bytes  requests  throttled  bulk_units
-table  Orders                      10.0                10         2.00                  5          8     2.00      30.5     10   2048        12          2           0
-gsi    Orders/gsi/by-status           0                 4         4.00                  4          0        -         -     10   2048         0          0         400
-lsi    Orders/lsi/by-date          1.00                 -            0                  -          1        -         -     10   2048         0          0           0
-table  Logs                        0.50                 -            0                  -          0        -         -     10   2048         0          0           0
-
-#what      path    partition  load_percent  busiest_percent  read_per_s  write_per_s  throttles  items      bytes
-partition  Orders  p00                 2.5             50.0        9.00         0.10          0      6        900
-partition  Orders  p01                91.0            100.0           0         1.90          7      4  536870912
-
-#what  path    rank  partition  read_per_s  write_per_s  throttles  key
-key    Orders     1  p01                 0         1.90          7  u7
-key    Orders     2  p00              9.00         0.10          0  an%20other
-
-#what    path    rank  requests  read_units  write_units  evaluated  returned  p99_ms  throttled  request
-pattern  Orders     1         8         512            0        400         4    1.25          3  Scan Orders FILTER `a\\u{1b}[31m\\nb` = ?
-pattern  Orders     2         8        20.0            0        400         4    1.25          3  Query Orders/by-status WHERE status = ?
-";
-    assert_eq!(text, expected);
-}
-
-#[test]
 fn what_a_service_elsewhere_was_paid_is_told() {
     let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0,"budget_of":"a day","spent_today":0.5,"read_units_a_second":25.0,"write_units_a_second":"default"}}"#;
     let mut state = state();
@@ -585,9 +555,6 @@ fn what_a_service_elsewhere_was_paid_is_told() {
         "{}",
         drawn(&state, 160, 24)
     );
-    let expected = "\n#what   money  budget  currency  read_units  write_units  spent_today  max_rcu  max_wcu\nspent  0.0125  2/day   USD              120            0          0.5     25.0  default\n";
-    let told = plain::text(Period::Day, &[], &[], state.spent.as_ref());
-    assert!(told.ends_with(expected), "{told}");
     // A mount of local data shows no spending.
     assert_eq!(
         read::spending(r#"{"cost_on_demand":0.0125,"currency":"USD","limits":null}"#).unwrap(),
