@@ -210,7 +210,6 @@ fn text_area(node: Node<'_, '_>) -> Area {
     let width = width(&what, classes);
     let left = match () {
         () if has_class(node, "end") => x - width,
-        () if has_class(node, "mid") => x - width / 2.0,
         () => x,
     };
     Area {
@@ -237,16 +236,6 @@ fn shape_area(node: Node<'_, '_>) -> Option<Area> {
                 top,
                 right: left + number(node, "width"),
                 bottom: top + number(node, "height"),
-            })
-        }
-        "circle" => {
-            let (x, y, r) = (number(node, "cx"), number(node, "cy"), number(node, "r"));
-            Some(Area {
-                what,
-                left: x - r,
-                top: y - r,
-                right: x + r,
-                bottom: y + r,
             })
         }
         "path" if has_class(node, "stop") => {
@@ -308,9 +297,7 @@ fn check(case: &Case) -> String {
         right: size[2] + 0.1,
         bottom: size[3] + 0.1,
     };
-    let known = [
-        "svg", "title", "style", "g", "rect", "circle", "path", "text",
-    ];
+    let known = ["svg", "title", "style", "g", "rect", "path", "text"];
     for node in document.descendants().filter(Node::is_element) {
         assert!(known.contains(&node.tag_name().name()), "{node:?}");
         let is_plain =
@@ -327,22 +314,12 @@ fn check(case: &Case) -> String {
             .descendants()
             .filter(move |node| node.has_tag_name((root.tag_name().namespace().unwrap(), name)))
     };
-    let is_rank = |node: &Node<'_, '_>| has_class(*node, "rank");
-    let texts: Vec<Area> = named("text")
-        .filter(|node| !is_rank(node))
-        .map(text_area)
-        .collect();
-    let shapes = ["rect", "circle", "path"]
+    let texts: Vec<Area> = named("text").map(text_area).collect();
+    let shapes = ["rect", "path"]
         .into_iter()
         .flat_map(named)
         .filter(|node| !has_class(*node, "paper"));
-    let marks = shapes.clone().filter(|node| {
-        let is_square =
-            has_class(*node, "key") && number(*node, "width") == number(*node, "height");
-        node.has_tag_name((root.tag_name().namespace().unwrap(), "circle"))
-            || is_square
-            || has_class(*node, "stop")
-    });
+    let marks = shapes.clone().filter(|node| has_class(*node, "stop"));
     let (marks, shapes): (Vec<Area>, Vec<Area>) = (
         marks.filter_map(shape_area).collect(),
         shapes.filter_map(shape_area).collect(),

@@ -12,19 +12,17 @@ use crate::codec::count::noun;
 pub const WIDTH: f64 = 1120.0;
 pub const MARGIN: f64 = 32.0;
 pub const RIGHT: f64 = WIDTH - MARGIN;
-/// The radius of the marks of keys.
-pub const MARK: f64 = 8.0;
 
 /// The colours of both schemes. A viewer that does not know the reader's scheme shows the light
 /// one, so it has a paper of its own.
 const COLOURS: &str = "\
-svg{background:#fbfbf9}text{fill:#1d2733}.paper{fill:#fbfbf9}.dim{fill:#586574}.loud{fill:#b3123b;font-weight:bold}.mid{text-anchor:middle}.end{text-anchor:end}
+svg{background:#fbfbf9}text{fill:#1d2733}.paper{fill:#fbfbf9}.dim{fill:#586574}.loud{fill:#b3123b;font-weight:bold}.end{text-anchor:end}
 .rule{stroke:#c9d0d7;fill:none}.lead{stroke:#6b7885;fill:none}.cut{fill:#fbfbf9}.stop{fill:#b3123b}
-.tick{fill:#1d2733}.track{fill:#e6eaee}.size{fill:#a9c6e8}.key{fill:#2566ad}.hotmark{fill:#1d2733}.rank{fill:#fff}
+.tick{fill:#1d2733}.track{fill:#e6eaee}.size{fill:#a9c6e8}.key{fill:#2566ad}
 .h0{fill:#dde3e9}.h1{fill:#f6df9f}.h2{fill:#f4c152}.h3{fill:#f0962f}.h4{fill:#e8612c}.h5{fill:#cf2f33}.h6{fill:#7d0f3b}
 @media (prefers-color-scheme:dark){svg{background:#12171d}text{fill:#e6ebf0}.paper{fill:#12171d}.dim{fill:#9aa8b6}.loud{fill:#ff86a8}
 .rule{stroke:#36414c}.lead{stroke:#8694a2}.cut{fill:#12171d}.stop{fill:#ff86a8}
-.tick{fill:#e6ebf0}.track{fill:#232c35}.size{fill:#33567f}.key{fill:#79b4ff}.hotmark{fill:#e6ebf0}.rank{fill:#12171d}
+.tick{fill:#e6ebf0}.track{fill:#232c35}.size{fill:#33567f}.key{fill:#79b4ff}
 .h0{fill:#2a343e}.h1{fill:#574c2c}.h2{fill:#80611f}.h3{fill:#b8741f}.h4{fill:#e0662c}.h5{fill:#f5483f}.h6{fill:#ff9dbb}}";
 
 const FONT: &str = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif";
@@ -71,23 +69,6 @@ impl Canvas {
         self.path("stop", &format!("M{middle:.1} {top:.1}l5 9h-10z"));
     }
 
-    /// Draws the mark of a key: round for the hottest, square for the largest.
-    pub fn mark(&mut self, x: f64, y: f64, key: KeyMark) {
-        let (class, label) = match key {
-            KeyMark::Hot(rank) => ("hotmark", char::from_digit(rank + 1, 10)),
-            KeyMark::Big(rank) => ("key", char::from_u32(u32::from('A') + rank)),
-        };
-        match key {
-            KeyMark::Hot(_) => self.put(format_args!(
-                "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"/>"
-            )),
-            KeyMark::Big(_) => self.rect(class, x - MARK, y - MARK, 2.0 * MARK, 2.0 * MARK),
-        }
-        debug_assert!(label.is_some(), "{key:?} has no label");
-        let label = label.map(String::from).unwrap_or_default();
-        self.text(x, y + 3.6, "rank mid", 2.0 * MARK, &label);
-    }
-
     /// Draws a group with the text `tip` on hover.
     pub fn group(&mut self, tip: &str, draw: impl FnOnce(&mut Self)) {
         self.put(format_args!("<g><title>{}</title>", escaped(tip)));
@@ -127,13 +108,6 @@ impl Canvas {
     }
 }
 
-/// A key's rank among the hottest, or among the largest, from 0.
-#[derive(Debug, Clone, Copy)]
-pub enum KeyMark {
-    Hot(u32),
-    Big(u32),
-}
-
 /// A class of text: its size in pixels, and whether it is bold and monospaced.
 pub struct Face {
     pub class: &'static str,
@@ -143,12 +117,11 @@ pub struct Face {
 }
 
 /// The faces by class; text without one of these classes is 13 pixels high.
-pub const FACES: [Face; 5] = [
+pub const FACES: [Face; 4] = [
     Face::new("big", 22.0, true, false),
     Face::new("lane", 15.0, true, false),
     Face::new("small", 11.0, false, false),
     Face::new("mono", 12.0, false, true),
-    Face::new("rank", 10.0, true, false),
 ];
 
 const BODY: Face = Face::new("", 13.0, false, false);

@@ -1,9 +1,7 @@
 //! The lane of the heat picture for a table's base or an index: its consumption of its units, its
 //! hash space as a `strip`, its partitions as rows, and its outstanding keys.
 
-use super::canvas::{
-    Canvas, KeyMark, MARGIN, MARK, RIGHT, count, human_bytes, percent, plural, rate,
-};
+use super::canvas::{Canvas, MARGIN, RIGHT, count, human_bytes, percent, plural, rate};
 use super::data::{
     HeatLane, HeatMap, KEYS_MAX, LoadLimits, NamedKey, ReadWrite, only, rates, shares, step, units,
 };
@@ -446,10 +444,10 @@ impl LaneDrawing<'_> {
             canvas.text(*x, top + 12.0, &format!("small dim{class}"), 90.0, head);
         }
         for (rank, key) in (0..).zip(self.lane.hot.iter().take(KEYS_MAX)) {
-            self.hot(canvas, top + 20.0 + KEY_ROW * f64::from(rank), rank, key);
+            self.hot(canvas, top + 20.0 + KEY_ROW * f64::from(rank), key);
         }
         for (rank, key) in (0..).zip(self.lane.big.iter().take(KEYS_MAX)) {
-            self.big(canvas, top + 20.0 + KEY_ROW * f64::from(rank), rank, key);
+            self.big(canvas, top + 20.0 + KEY_ROW * f64::from(rank), key);
         }
         let none = [
             (self.lane.hot.is_empty(), MARGIN, "no load"),
@@ -467,7 +465,7 @@ impl LaneDrawing<'_> {
         top + 20.0 + KEY_ROW * rows as f64
     }
 
-    fn hot(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &NamedKey<HotKey>) {
+    fn hot(&self, canvas: &mut Canvas, y: f64, key: &NamedKey<HotKey>) {
         let base = y + 14.0;
         let (load, busiest) = (
             rates(&key.about.load, self.seconds()),
@@ -477,8 +475,7 @@ impl LaneDrawing<'_> {
             .into_iter()
             .fold(0.0, f64::max);
         let whole = sums(self.lane.partitions.iter()).1.weight();
-        canvas.mark(MARGIN + MARK, y + 10.0, KeyMark::Hot(rank));
-        canvas.text(MARGIN + 24.0, base, "mono", 150.0, &key.name);
+        canvas.text(MARGIN, base, "mono", 174.0, &key.name);
         canvas.text(
             212.0,
             base,
@@ -499,12 +496,11 @@ impl LaneDrawing<'_> {
         self.throttled(canvas, 516.0, base, key.about.load.throttles());
     }
 
-    fn big(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &NamedKey<LargeCollection>) {
+    fn big(&self, canvas: &mut Canvas, y: f64, key: &NamedKey<LargeCollection>) {
         let base = y + 14.0;
         let whole = sums(self.lane.partitions.iter()).0.billed_bytes.max(1);
         let share = (key.about.billed_bytes as f64 / whole as f64).min(1.0);
-        canvas.mark(SECOND + MARK, y + 10.0, KeyMark::Big(rank));
-        canvas.text(SECOND + 24.0, base, "mono", 186.0, &key.name);
+        canvas.text(SECOND, base, "mono", 210.0, &key.name);
         canvas.text(
             796.0,
             base,

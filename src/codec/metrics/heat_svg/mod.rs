@@ -14,7 +14,7 @@ mod strip;
 #[path = "../heat_svg_tests.rs"]
 mod tests;
 
-use canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT, count, plural, rate};
+use canvas::{Canvas, MARGIN, RIGHT, count, plural, rate};
 use data::{HeatMap, STEPS, rates};
 
 use crate::codec::calendar::iso;
@@ -141,13 +141,11 @@ fn legend(canvas: &mut Canvas, picture: &HeatMap) {
         (LEGEND, first),
         "bytes; full for the largest partition; strong: its largest key",
     );
-    canvas.mark(LEGEND + MARK, second - 4.0, KeyMark::Hot(0));
-    canvas.mark(LEGEND + 3.0 * MARK + 6.0, second - 4.0, KeyMark::Big(0));
-    says(
-        canvas,
-        (LEGEND, second),
-        "keys with most load, largest keys; a bracket: parts of one key",
+    canvas.path(
+        "lead",
+        &format!("M{:.1} {:.1}h-8v12h8", LEGEND + 8.0, second - 10.0),
     );
+    says(canvas, (LEGEND, second), "parts of one key");
     canvas.throttle_sign(LEGEND + 440.0, second - 9.0);
     canvas.text(LEGEND + 450.0, second, "small dim", 60.0, "throttled");
 }

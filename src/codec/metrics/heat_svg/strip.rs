@@ -1,8 +1,8 @@
 //! The strip of a lane of the heat picture: the hash space of a table or index, coloured by heat,
-//! with the positions of its keys above and throttled partitions below.
+//! with throttled partitions below.
 
-use super::canvas::{Canvas, KeyMark, MARGIN, MARK, RIGHT};
-use super::data::{HeatLane, KEYS_MAX, LoadLimits, hash_share, rates, step};
+use super::canvas::{Canvas, MARGIN, RIGHT};
+use super::data::{HeatLane, LoadLimits, hash_share, rates, step};
 
 const LEFT: f64 = MARGIN + 84.0;
 const WIDTH: f64 = RIGHT - LEFT;
@@ -14,12 +14,11 @@ const HEIGHT: f64 = 14.0;
 const SIGN_GAP: f64 = 14.0;
 /// The most partitions with drawn boundaries.
 const CUTS_MAX: usize = 80;
-/// The height of the strip with its marks.
-pub const WHOLE_HEIGHT: f64 = 52.0;
+/// The height of the strip with the signs below it.
+pub const WHOLE_HEIGHT: f64 = 28.0;
 
 /// Draws the strip.
-pub fn draw(canvas: &mut Canvas, lane: &HeatLane, ceilings: &LoadLimits, seconds: f64, top: f64) {
-    let strip = top + 2.0 * MARK + 8.0;
+pub fn draw(canvas: &mut Canvas, lane: &HeatLane, ceilings: &LoadLimits, seconds: f64, strip: f64) {
     canvas.text(
         MARGIN,
         strip + 11.0,
@@ -39,7 +38,6 @@ pub fn draw(canvas: &mut Canvas, lane: &HeatLane, ceilings: &LoadLimits, seconds
             );
         }
     }
-    marks(canvas, lane, top + MARK, strip);
     throttle_signs(canvas, lane, strip + HEIGHT + 3.0);
 }
 
@@ -76,49 +74,6 @@ fn colours(canvas: &mut Canvas, lane: &HeatLane, ceilings: &LoadLimits, seconds:
         );
         place += run.len();
     }
-}
-
-/// Draws the keys of the lists below, each as near to the place of its hash as the others allow.
-fn marks(canvas: &mut Canvas, lane: &HeatLane, y: f64, strip: f64) {
-    let hot = (0..)
-        .map(KeyMark::Hot)
-        .zip(lane.hot.iter().map(|key| key.digest));
-    let big = (0..)
-        .map(KeyMark::Big)
-        .zip(lane.big.iter().map(|key| key.digest));
-    let limited = hot.take(KEYS_MAX).chain(big.take(KEYS_MAX));
-    let mut marks: Vec<(f64, KeyMark)> = limited
-        .map(|(mark, digest)| (x_of(hash_share(&digest)), mark))
-        .collect();
-    marks.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let wanted: Vec<f64> = marks.iter().map(|(x, _)| *x).collect();
-    for ((at, mark), x) in
-        marks
-            .into_iter()
-            .zip(spread(&wanted, LEFT + MARK, RIGHT - MARK, 2.0 * MARK + 2.0))
-    {
-        canvas.path(
-            "lead",
-            &format!("M{x:.1} {:.1}L{at:.1} {strip:.1}", y + MARK),
-        );
-        canvas.mark(x, y, mark);
-    }
-}
-
-/// Moves sorted positions until neighbours are at least `gap` apart.
-fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
-    let mut next = least;
-    let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
-    for x in wanted {
-        places.push(x.max(next));
-        next = x.max(next) + gap;
-    }
-    let mut most = most;
-    for x in places.iter_mut().rev() {
-        *x = x.min(most);
-        most = *x - gap;
-    }
-    places
 }
 
 /// Draws a sign below each partition that throttled; neighbours share one.
