@@ -55,14 +55,17 @@ fn one_table_in_every_form() {
     let plain = orders().to_string();
     check("CreateTable", &plain);
     check("a list", &format!("[{plain}]"));
-    check(
-        "describe-table",
+    let (described, said) = imported(
         &format!(
             r#"{{"Table":{{"TableName":"Orders","TableStatus":"ACTIVE","TableArn":"arn:x","ItemCount":5,{ATTRIBUTES},{KEYS},
             "ProvisionedThroughput":{{"NumberOfDecreasesToday":0,"ReadCapacityUnits":0,"WriteCapacityUnits":0}},
             "BillingModeSummary":{{"BillingMode":"PAY_PER_REQUEST","LastUpdateToPayPerRequestDateTime":"2024-01-01T00:00:00Z"}}}}}}"#
         ),
+        &[],
     );
+    let mut protected = orders();
+    protected["DeletionProtectionEnabled"] = false.into();
+    assert_eq!(described, [protected], "describe-table: {said}");
     let properties =
         format!(r#"{{"TableName":"Orders",{ATTRIBUTES},{KEYS},"BillingMode":"PAY_PER_REQUEST"}}"#);
     let resource = format!(r#"{{"Type":"AWS::DynamoDB::Table","Properties":{properties}}}"#);

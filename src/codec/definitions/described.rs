@@ -1,11 +1,11 @@
 //! DescribeTable's response and CreateTable's request, alone, in a `Table` or `TableDescription`,
 //! or as a list of them.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::table::{
-    FoundTables, INDEXES, TableDefinition, billing_mode, found, is_on_demand, list, throughput,
-};
+use super::table::{FoundTables, TIME_TO_LIVE, TableDefinition, found};
+use crate::codec::json::document::Document;
+use crate::codec::wire::{response, table_description, tables};
 
 /// Returns the object that has a table's key schema.
 pub(super) fn described(value: &Value) -> Option<&Value> {
@@ -30,87 +30,27 @@ pub(super) fn tables(value: &Value) -> FoundTables {
         let name = table.and_then(|table| table["TableName"].as_str());
         let label = name.map_or_else(|| format!("element {}", at + 1), str::to_owned);
         let read = table.ok_or_else(|| "it has no KeySchema".to_owned());
-        let request = read.map(|table| {
-            let request = match is_description(table) {
-                true => request(table),
-                false => table.clone(),
-            };
-            TableDefinition::new(&label, request)
+        let request = read.and_then(|table| match is_description(table) {
+            true => request(table),
+            false => Ok(table.clone()),
         });
-        (label, request)
+        let read = request.map(|request| TableDefinition::new(&label, request));
+        (label, read)
     }))
 }
 
-/// Copies the members that there are.
-fn copy(from: &Value, names: &[&str], to: &mut Value) {
-    for &name in names {
-        if let Some(value) = from.get(name) {
-            to[name] = value.clone();
-        }
-    }
-}
-
 /// Returns the request that makes a table like the described one.
-fn request(table: &Value) -> Value {
-    let on_demand = match table["BillingModeSummary"].get("BillingMode") {
-        Some(mode) => mode == billing_mode(true),
-        None => is_on_demand(table),
-    };
-    let mut out = json!({});
-    let definition = ["TableName", "AttributeDefinitions", "KeySchema"];
-    copy(table, &definition, &mut out);
-    for name in INDEXES {
-        let indexes: Vec<Value> = list(table, name)
-            .map(|index| {
-                let mut out = json!({});
-                copy(index, &["IndexName", "KeySchema", "Projection"], &mut out);
-                copy_capacity(index, &mut out, on_demand);
-                out
-            })
-            .collect();
-        if !indexes.is_empty() {
-            out[name] = indexes.into();
+fn request(table: &Value) -> Result<Value, String> {
+    let document = Document::from_value(table);
+    let members = response::members(document.root());
+    let described = members.and_then(table_description::read);
+    let schema = described.map_err(|error| error.to_string())?.schema;
+    let mut request = tables::definition_to_json(&schema);
+    // The description of a table has no tags and no time to live; what tools write has them.
+    for name in ["Tags", TIME_TO_LIVE] {
+        if let Some(value) = table.get(name) {
+            request[name] = value.clone();
         }
     }
-    out["BillingMode"] = billing_mode(on_demand).into();
-    copy_capacity(table, &mut out, on_demand);
-    let settings = [
-        "StreamSpecification",
-        "DeletionProtectionEnabled",
-        "TimeToLiveSpecification",
-        "Tags",
-    ];
-    copy(table, &settings, &mut out);
-    copy(&table["TableClassSummary"], &["TableClass"], &mut out);
-    let encryption = &table["SSEDescription"];
-    if encryption.is_object() {
-        let mut specification = json!({ "Enabled": encryption["Status"] != "DISABLED" });
-        copy(
-            encryption,
-            &["SSEType", "KMSMasterKeyId"],
-            &mut specification,
-        );
-        if let Some(key) = encryption.get("KMSMasterKeyArn") {
-            specification["KMSMasterKeyId"] = key.clone();
-        }
-        out["SSESpecification"] = specification;
-    }
-    out
-}
-
-/// Copies the throughput that fits the billing mode; a description also says when it last changed.
-fn copy_capacity(from: &Value, to: &mut Value, on_demand: bool) {
-    if on_demand {
-        if let Some(limits) = from.get("OnDemandThroughput") {
-            to["OnDemandThroughput"] = throughput(limits);
-        }
-    } else if let Some(units) = from.get("ProvisionedThroughput") {
-        let mut kept = json!({});
-        copy(
-            units,
-            &["ReadCapacityUnits", "WriteCapacityUnits"],
-            &mut kept,
-        );
-        to["ProvisionedThroughput"] = throughput(&kept);
-    }
+    Ok(request)
 }
