@@ -1,5 +1,5 @@
-//! `ddbfs index …`: creates, deletes and shows the global indexes of a table, and pauses the
-//! propagation of writes to them, while other processes may have the data directory open.
+//! `ddbfs index …`: creates, deletes and shows the global indexes of a table, while other processes
+//! may have the data directory open.
 //!
 //! The creation of an index goes on in any process that has the directory open, including this one;
 //! if there is none, in the next one. `engine::index_life` carries it out.
@@ -67,14 +67,8 @@ enum IndexCommand {
         #[arg(long)]
         no_wait: bool,
     },
-    /// Wait until an index is ACTIVE, or gone
-    Wait(IndexNameArgs),
     /// Show the indexes of a table: state, entries, progress, violations, lag
     Status(TableArgs),
-    /// Stop the propagation of writes to the global indexes of a table
-    Pause(TableArgs),
-    /// Resume the propagation of writes
-    Resume(TableArgs),
 }
 
 pub fn run(args: IndexArgs) -> Result<CommandResult, CliError> {
@@ -89,8 +83,8 @@ pub fn run(args: IndexArgs) -> Result<CommandResult, CliError> {
 impl IndexCommand {
     fn table(&self) -> &TableArgs {
         match self {
-            Self::Create { one, .. } | Self::Drop { one, .. } | Self::Wait(one) => &one.table,
-            Self::Status(of) | Self::Pause(of) | Self::Resume(of) => of,
+            Self::Create { one, .. } | Self::Drop { one, .. } => &one.table,
+            Self::Status(of) => of,
         }
     }
 }
@@ -135,35 +129,12 @@ fn perform(database: &dyn Browse, command: IndexCommand) -> Result<CommandResult
                 wait(database, &table, &index)
             }
         }
-        IndexCommand::Wait(IndexNameArgs { index, .. }) => {
-            if index_state(database, &table, &index)?.is_none() {
-                return Err(unknown(database, &table, &index)?);
-            }
-            wait(database, &table, &index)
-        }
         IndexCommand::Status(_) => status(database, &table),
-        IndexCommand::Pause(_) => pause(database, &table, true),
-        IndexCommand::Resume(_) => pause(database, &table, false),
     }
 }
 
 fn update(database: &dyn Browse, request: UpdateTableRequest) -> Result<(), CliError> {
     Ok(database.update_table(request).map(drop)?)
-}
-
-fn pause(
-    database: &dyn Browse,
-    table: &TableName,
-    is_paused: bool,
-) -> Result<CommandResult, CliError> {
-    database.pause_index_propagation(table, is_paused)?;
-    let change = if is_paused {
-        "stopped; ddbfs index resume lets it go on"
-    } else {
-        "goes on"
-    };
-    print_line!("{table}: the propagation of writes to the global indexes {change}")?;
-    Ok(CommandResult::Done)
 }
 
 fn describe(database: &dyn Browse, table: &TableName) -> Result<TableDescription, CliError> {
@@ -183,23 +154,6 @@ fn index_state(
     Ok(indexes
         .find(|(schema, _)| schema.name.as_str() == index)
         .map(|(_, state)| state))
-}
-
-fn unknown(database: &dyn Browse, table: &TableName, index: &str) -> Result<CliError, CliError> {
-    let schema = describe(database, table)?.schema;
-    let names: Vec<&str> = schema
-        .indexes
-        .iter()
-        .map(|index| index.name.as_str())
-        .collect();
-    let existing = if names.is_empty() {
-        "it has none".to_owned()
-    } else {
-        format!("it has {}", names.join(", "))
-    };
-    Ok(CliError::Message(format!(
-        "table {table} has no index {index:?}; {existing}"
-    )))
 }
 
 /// Follows an index until it is active or gone.

@@ -775,12 +775,11 @@ fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
             && status.ends_with("  1 violation\n"),
         "{status}"
     );
-    assert_eq!(ok(&["index", "wait", "Pets", "by-age"]), expected);
 
-    ok(&["index", "pause", "Pets"]);
+    mount.ok("echo gsi-propagation pause > Pets/ctl");
     mount.ok("echo '{\"Age\":99}' > Pets/items/Dog/Old.json; test ! -e Pets/gsi/by-age/items/99");
     assert!(ok(&["index", "status", "Pets"]).contains(" 1 writes, paused\n"));
-    ok(&["index", "resume", "Pets"]);
+    mount.ok("echo gsi-propagation resume > Pets/ctl");
     mount.ok("until test -e Pets/gsi/by-age/items/99; do sleep 0.02; done");
 
     for (args, expected) in [
@@ -797,16 +796,8 @@ fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
             "no table \"Pats\"; the tables are",
         ),
         (
-            &["index", "wait", "Pets", "by"],
-            "table Pets has no index \"by\"; it has by-age",
-        ),
-        (
             &["index", "drop", "Pets", "none"],
             "Requested resource not found: Index none for table Pets",
-        ),
-        (
-            &["index", "pause", "Thread"],
-            "Table Thread has no global secondary indexes whose propagation could be paused",
         ),
     ] {
         let (code, _, err) = run(args);
