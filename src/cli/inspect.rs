@@ -1,18 +1,14 @@
 //! Commands that report on a table, with the reports of the layer `inspect`. `ddbfs advise`:
 //! advice on the design of keys and indexes, of one table or all. `ddbfs shapes TABLE`: the shapes of its items.
-//! `ddbfs shards`: write-sharded partition keys, the number of suffixes and the suffix of a value.
-
-use clap::Subcommand;
 
 use super::args::SizeArgs;
-use super::exit::{print_bytes, print_line, warn};
+use super::exit::{print_bytes, warn};
 use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::fs::mount::text_cache::pretty_json;
 use crate::fs::path::names::item_path;
 use crate::inspect::advice::{self, AdviceLevel, TableFacts, overview};
 use crate::inspect::shapes;
-use crate::inspect::sharding::{self, SHARDS_MAX, calculated_suffix};
 use crate::model::Error;
 use crate::model::clock::{Clock as _, SystemClock};
 
@@ -115,55 +111,5 @@ pub fn shapes(args: ShapesArgs) -> Result<CommandResult, CliError> {
         shapes::markdown(&shapes, item_path).into_bytes()
     };
     print_bytes(&text)?;
-    Ok(CommandResult::Done)
-}
-
-const SHARDS_HELP: &str = "\
-Examples:
-  # 10: the writes a second, times the KB of an item rounded up, by 1,000
-  ddbfs shards count --writes 5000 --item-bytes 1536
-  # the suffix for writing the item and for reading it back
-  ddbfs shards suffix Client1_Trans1 --of 10
-  # 121212-1 to 121212-5 read as one
-  cat mnt/Invoices/query/@pk.shards=121212-,1,5/items.ndjson";
-
-#[derive(Debug, Args)]
-#[command(after_help = SHARDS_HELP)]
-pub struct ShardsArgs {
-    #[command(subcommand)]
-    command: ShardsCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum ShardsCommand {
-    /// Compute the number of suffixes that a partition key value needs.
-    Count {
-        /// Writes of that value per second, at peak
-        #[arg(long, value_name = "N")]
-        writes: u64,
-        /// Bytes of an item
-        #[arg(long, value_name = "BYTES", default_value_t = 1024)]
-        item_bytes: u64,
-    },
-    /// Compute the suffix, 1 to N, from another attribute of the item.
-    Suffix {
-        /// The attribute's value
-        value: String,
-        /// Number of suffixes
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SHARDS_MAX))]
-        of: u64,
-    },
-}
-
-pub fn shards(args: ShardsArgs) -> Result<CommandResult, CliError> {
-    let answer = match args.command {
-        ShardsCommand::Count { writes, item_bytes } => sharding::shard_count(writes, item_bytes).ok_or_else(|| {
-            CliError::Message(format!(
-                "{writes} writes of {item_bytes} bytes need more than {SHARDS_MAX} suffixes, more than a table may take; use smaller items or several tables"
-            ))
-        })?,
-        ShardsCommand::Suffix { value, of } => calculated_suffix(&value, of),
-    };
-    print_line!("{answer}")?;
     Ok(CommandResult::Done)
 }

@@ -122,10 +122,8 @@ enum Command {
     /// Write the items of a key range to a directory and, on request, delete them from the table.
     Archive(archive::ArchiveArgs),
     /// Watch a mount live: tables and indexes with units, throttles and latency, hot keys,
-    /// partitions; as text with --once.
+    /// partitions; as JSON with --once.
     Top(top::TopArgs),
-    /// Compute the number of suffixes of a write-sharded partition key, or the suffix of a value.
-    Shards(inspect::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
     Violations(violations::ViolationsArgs),
     /// Ends the connection of a mount after its process was killed; started by `mount`.
@@ -198,7 +196,6 @@ fn run(cli: Cli) -> ExitCode {
         Command::Shapes(args) => inspect::shapes(args),
         Command::Archive(args) => archive::run(args),
         Command::Top(args) => top::run(args),
-        Command::Shards(args) => inspect::shards(args),
         Command::Violations(args) => violations::run(args),
         Command::Watchdog(args) => watchdog::run(&args),
         Command::Reader { reader, shell } => mount_reader::run([reader, shell]),

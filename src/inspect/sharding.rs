@@ -2,8 +2,6 @@
 //! over values with a suffix, `121212-1` to `121212-5` (developer guide, "Using write sharding";
 //! docs/requirements.md T-08 to T-17).
 
-use crate::codec::digest::digest;
-
 /// The writes of 1 KB that one partition takes in a second.
 pub const PARTITION_WRITE_UNITS: u64 = 1000;
 /// The maximum of suffixes of a key: more are never needed below the quota of a table.
@@ -16,15 +14,6 @@ pub fn shard_count(writes_per_second: u64, item_bytes: u64) -> Option<u64> {
     let units = writes_per_second.checked_mul(item_bytes.div_ceil(1024).max(1))?;
     let shards = units.div_ceil(PARTITION_WRITE_UNITS).max(1);
     (shards <= SHARDS_MAX).then_some(shards)
-}
-
-/// Returns the suffix, from 1 to `shards`, for this value of another attribute of the item, so that
-/// a reader that knows the value finds the item with one read (T-14). It never changes for one
-/// value and number of shards.
-#[must_use]
-pub fn calculated_suffix(value: &str, shards: u64) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = digest(value.as_bytes());
-    u64::from_be_bytes([a, b, c, d, e, f, g, h]) % shards.max(1) + 1
 }
 
 #[cfg(test)]
@@ -48,23 +37,5 @@ mod tests {
         check(40_000, 25 * 1024, Some(1000));
         check(40_000, 26 * 1024, None);
         check(u64::MAX, 2048, None);
-    }
-
-    #[test]
-    fn t_14_a_calculated_suffix_is_stable_and_even() {
-        assert_eq!(calculated_suffix("Client1_Trans1", 1), 1);
-        assert_eq!(
-            calculated_suffix("Client1_Trans1", 5),
-            calculated_suffix("Client1_Trans1", 5)
-        );
-        let mut counts = [0_u32; 10];
-        for number in 0..10_000 {
-            let suffix = calculated_suffix(&format!("Client{number}"), 10);
-            counts[usize::try_from(suffix - 1).unwrap()] += 1;
-        }
-        assert!(
-            counts.iter().all(|count| (850..1150).contains(count)),
-            "{counts:?}"
-        );
     }
 }

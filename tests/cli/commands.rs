@@ -240,7 +240,7 @@ fn the_examples_of_help_run_as_they_stand() {
         std::env::var("PATH").unwrap()
     );
     let mut ran = 0;
-    for command in "index shapes what-if archive shards violations".split(' ') {
+    for command in "index shapes what-if archive violations".split(' ') {
         let text = help(command);
         let examples = text.lines().skip_while(|line| *line != "Examples:").skip(1);
         for line in examples.take_while(|line| line.starts_with("  ")) {
@@ -614,28 +614,6 @@ fn shapes_are_the_same_in_the_mount() {
     assert!(json["items_read"].as_u64().unwrap() <= 4, "{json}");
     assert_eq!(shapes(&["Thread", "--sample", "0"]).0, 2);
     assert_eq!(shapes(&["Nothing"]).0, 1);
-}
-
-#[test]
-fn t_09_t_14_shards() {
-    let dir = tempfile::tempdir().unwrap();
-    let count = |args: &[&str]| ddbfs(dir.path(), &[&["shards"], args].concat(), "");
-    assert_eq!(
-        count(&["count", "--writes", "5000"]),
-        (0, "5\n".to_owned(), String::new())
-    );
-    assert_eq!(
-        count(&["count", "--writes", "5000", "--item-bytes", "1536"]).1,
-        "10\n"
-    );
-    let suffix = count(&["suffix", "Client1_Trans1", "--of", "5"]).1;
-    assert!((1..=5).contains(&suffix.trim().parse::<u32>().unwrap()));
-    assert_eq!(count(&["suffix", "x", "--of", "0"]).0, 2);
-    assert!(
-        count(&["count", "--writes", "99999999"])
-            .2
-            .contains("more than 1000 suffixes")
-    );
 }
 
 #[test]

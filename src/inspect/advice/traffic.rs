@@ -72,7 +72,7 @@ fn hot_key(keyed: &KeySource<'_>, of: &SourceTraffic, hot: &HotLoad<'_>) -> Advi
             "A cache takes reads off the key. `ddbfs serve --cache` shows what one would do."
         }
         Access::Write => {
-            "Spread the key's writes over suffixes. `ddbfs shards count --writes N` tells how many N writes a second need."
+            "Spread the key's writes over suffixes: one for each 1,000 write units a second."
         }
     };
     let day = of.window(Period::Day).hot.iter();
