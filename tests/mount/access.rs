@@ -227,6 +227,8 @@ fn models_have_expected_patterns_and_edits_of_two_processes_lose_none() {
     // Both read the same text: the second must read again.
     mount.sh("exec 3>>Orders/access.expected 4>>Orders/access.expected; echo GetItem >&3; echo PutItem >&3; exec 3>&-; echo Scan >&4; exec 4>&-; grep -q 'read it again' .ddb/errors/last").ok();
     mount.sh("echo Scan >> Orders/access.expected; tail -n 3 Orders/access.expected | tr '\\n' ' ' | grep -qx 'GetItem PutItem Scan '").ok();
+    // An edit that leaves nothing takes no other's lines away.
+    mount.sh("exec 4<>Orders/access.expected; n=$(wc -c < Orders/access.expected); echo PutItem >> Orders/access.expected; printf \"%$((n - 1))s\\n\" '' >&4; exec 4>&-; grep -q ^Scan Orders/access.expected").ok();
     // Removed, it has its template again, also where there was nothing to remove.
     mount.sh("rm Orders/access.expected && grep -q '^# latest' Orders/access.expected && rm Orders/access.expected && ! grep -q Expected Orders/access.md").ok();
     mount.sh("exec 3>>Orders/access.expected 4>>Orders/access.expected; echo GetItem >&3; exec 3>&-; echo Scan >&4; exec 4>&-; ! grep -q ^Scan Orders/access.expected").ok();

@@ -87,7 +87,8 @@ pub fn open(host: &Host, node: &SpecialNode, flags: OpenFlags) -> Result<Handle>
         let lines = expected::read(text, schema, before).map_err(FsError::Body)?;
         let (table, name) = (schema.name.clone(), SAVED_AS.to_owned());
         let change = if lines.trim().is_empty() {
-            SavedQueryChange::Remove { name }
+            let replace = queries::replaced(precondition);
+            SavedQueryChange::Remove { name, replace }
         } else {
             queries::saves(name, format!("{}\n", lines.trim_end()), precondition)
         };

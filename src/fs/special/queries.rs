@@ -232,15 +232,20 @@ pub fn unchanged_since(mount: &Mount, saved_at: u64) -> Option<Precondition> {
     (!mount.options.last_writer_wins).then_some(Precondition::Version(saved_at))
 }
 
+/// Returns the query that an edit with this precondition may replace.
+pub fn replaced(precondition: Option<Precondition>) -> Replace {
+    match precondition {
+        Some(Precondition::Version(saved_at)) => Replace::SavedAt(saved_at),
+        _ => Replace::Any,
+    }
+}
+
 /// Returns the change that saves a text, if the precondition of its edit holds.
 pub fn saves(name: String, text: String, precondition: Option<Precondition>) -> SavedQueryChange {
     SavedQueryChange::Put {
         name,
         form: SavedForm::Request(text),
-        replace: match precondition {
-            Some(Precondition::Version(saved_at)) => Replace::SavedAt(saved_at),
-            _ => Replace::Any,
-        },
+        replace: replaced(precondition),
     }
 }
 
@@ -288,6 +293,7 @@ fn remove(node: &Special, name: &str, host: &Host) -> Result<()> {
         table,
         SavedQueryChange::Remove {
             name: name.to_owned(),
+            replace: Replace::Any,
         },
     )?;
     host.rm_guard

@@ -125,6 +125,17 @@ pub enum Replace {
     SavedAt(u64),
 }
 
+impl Replace {
+    /// True if a query of this time may be replaced; 0 is none.
+    fn allows(self, saved_at: u64) -> bool {
+        match self {
+            Self::None => saved_at == 0,
+            Self::Any => true,
+            Self::SavedAt(time) => saved_at == time,
+        }
+    }
+}
+
 /// One change of a table's saved queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SavedQueryChange {
@@ -136,6 +147,7 @@ pub enum SavedQueryChange {
     },
     Remove {
         name: String,
+        replace: Replace,
     },
     /// Renames a query; an existing one is replaced only if `replace` is set.
     Rename {
@@ -168,12 +180,7 @@ impl SavedQueryChange {
                 replace,
             } => {
                 let saved_at = saved.get(name).map_or(0, |query| query.modified_ms);
-                let may_replace = match replace {
-                    Replace::None => saved_at == 0,
-                    Replace::Any => true,
-                    Replace::SavedAt(time) => saved_at == *time,
-                };
-                if !may_replace {
+                if !replace.allows(saved_at) {
                     return SavedQueryOutcome::Exists;
                 }
                 if saved_at == 0 && saved.len() >= SAVED_QUERIES_MAX {
@@ -185,9 +192,13 @@ impl SavedQueryChange {
                 saved.insert(name.clone(), SavedQuery { form, modified_ms });
                 SavedQueryOutcome::Done(modified_ms)
             }
-            SavedQueryChange::Remove { name } => match saved.remove(name) {
-                Some(_) => SavedQueryOutcome::Done(0),
+            SavedQueryChange::Remove { name, replace } => match saved.get(name) {
                 None => SavedQueryOutcome::Absent,
+                Some(query) if !replace.allows(query.modified_ms) => SavedQueryOutcome::Exists,
+                Some(_) => {
+                    saved.remove(name);
+                    SavedQueryOutcome::Done(0)
+                }
             },
             SavedQueryChange::Rename { from, to, replace } => {
                 if !replace && from != to && saved.contains_key(to) {
@@ -286,8 +297,9 @@ mod tests {
             to: to.to_owned(),
             replace,
         };
-        let remove = |name: &str| SavedQueryChange::Remove {
+        let remove = |name: &str, replace| SavedQueryChange::Remove {
             name: name.to_owned(),
+            replace,
         };
         for (change, outcome, names) in [
             (put("a", false), SavedQueryOutcome::Done(7), "a"),
@@ -302,8 +314,17 @@ mod tests {
             (rename("a", "c", false), SavedQueryOutcome::Done(9), "b c"),
             (rename("b", "c", true), SavedQueryOutcome::Done(7), "c"),
             (rename("x", "y", true), SavedQueryOutcome::Absent, "c"),
-            (remove("x"), SavedQueryOutcome::Absent, "c"),
-            (remove("c"), SavedQueryOutcome::Done(0), ""),
+            (remove("x", Replace::Any), SavedQueryOutcome::Absent, "c"),
+            (
+                remove("c", Replace::SavedAt(6)),
+                SavedQueryOutcome::Exists,
+                "c",
+            ),
+            (
+                remove("c", Replace::SavedAt(7)),
+                SavedQueryOutcome::Done(0),
+                "",
+            ),
         ] {
             assert_eq!(change.apply(&mut saved, 7), outcome, "{change:?}");
             assert_eq!(
