@@ -1,4 +1,4 @@
-//! `ddbfs violations TABLE INDEX`: finds, deletes or corrects items that an index cannot hold,
+//! `ddbfs violations TABLE INDEX`: finds and corrects items that an index cannot hold,
 //! through a CSV table. `inspect::violations` finds them.
 
 use std::fs::File;
@@ -8,9 +8,7 @@ use clap::ValueEnum;
 
 use super::exit::warn;
 use super::prelude::*;
-use crate::inspect::violations::correction::{
-    self, CorrectionAction, DetectBounds, correct, detect,
-};
+use crate::inspect::violations::correction::{CorrectionAction, correct, detect};
 use crate::inspect::violations::{IndexKey, IndexViolation, TableWriter};
 use crate::model::schema::{IndexKind, KeyAttributeType};
 use crate::model::{KeyAttribute, KeySchema, KeyType, TableName};
@@ -25,7 +23,7 @@ Examples:
   # or Y in the last column to remove the attribute; and write the new values
   ddbfs violations ProductCatalog --hash-key Price:N --correct update
 
-Exit code 1: violations were found and kept, or corrections failed.";
+Exit code 1: violations were found, or corrections failed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -40,42 +38,24 @@ pub struct ViolationsArgs {
     /// Sort key of a planned index
     #[arg(long, value_name = "NAME:TYPE", requires = "hash_key")]
     range_key: Option<String>,
-    /// Find violations; keep or delete their items [default: keep]
-    #[arg(long, value_name = "WHAT", conflicts_with = "correct")]
-    detect: Option<DetectMode>,
     /// Read the filled-in table; update or delete the items it lists
     #[arg(long, value_name = "WHAT")]
     correct: Option<CorrectMode>,
-    /// File to write the table of violations to [default: violation_detection.csv; - is standard
-    /// output]
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// The filled-in table to correct by [default: violation_detection.csv]
-    #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
-    /// File to write rows to that could not be corrected [default: violation_update_errors.csv]
-    #[arg(long, value_name = "FILE")]
-    errors: Option<PathBuf>,
-    /// Stop after this many violations
-    #[arg(long, value_name = "N")]
-    max_violations: Option<u64>,
-    /// Stop after this many items
-    #[arg(long, value_name = "N")]
-    max_records: Option<u64>,
-    /// Count only, write no table
-    #[arg(long)]
-    no_details: bool,
-    /// Omit the values found from the table
-    #[arg(long)]
-    no_values: bool,
+    /// File to write the table of violations to; - is standard output
+    #[arg(long, value_name = "FILE", default_value = "violation_detection.csv")]
+    output: PathBuf,
+    /// The filled-in table to correct by
+    #[arg(long, value_name = "FILE", default_value = "violation_detection.csv")]
+    input: PathBuf,
+    /// File to write rows to that could not be corrected
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "violation_update_errors.csv"
+    )]
+    errors: PathBuf,
     #[command(flatten)]
     data: DataArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DetectMode {
-    Keep,
-    Delete,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -84,17 +64,14 @@ enum CorrectMode {
     Delete,
 }
 
-const DETECTION_FILE: &str = "violation_detection.csv";
-const ERRORS_FILE: &str = "violation_update_errors.csv";
-
 pub fn run(args: ViolationsArgs) -> Result<CommandResult, CliError> {
-    let (correct, detect) = (args.correct, args.detect.unwrap_or(DetectMode::Keep));
-    let opened = match (correct, detect) {
-        (None, DetectMode::Keep) => data_dir::open_passive(&args.data)?,
-        _ => data_dir::open(&args.data)?,
+    let correct = args.correct;
+    let opened = match correct {
+        None => data_dir::open_passive(&args.data)?,
+        Some(_) => data_dir::open(&args.data)?,
     };
     let run = ViolationRun::new(&*opened.database, args)?;
-    correct.map_or_else(|| run.detect(detect), |mode| run.correct(mode))
+    correct.map_or_else(|| run.detect(), |mode| run.correct(mode))
 }
 
 /// A run on an open database.
@@ -136,69 +113,32 @@ impl<'a> ViolationRun<'a> {
         })
     }
 
-    fn detect(&self, mode: DetectMode) -> Result<CommandResult, CliError> {
-        let path = self
-            .args
-            .output
-            .as_deref()
-            .unwrap_or(Path::new(DETECTION_FILE));
-        let begin = |out| TableWriter::new(out, &self.schema, &self.index, !self.args.no_values);
-        let mut table = None;
-        if !self.args.no_details {
-            table = Some(begin(create(path)?).map_err(|error| cannot_write(path, &error))?);
-        }
-        let bounds = DetectBounds {
-            violations_max: self.args.max_violations,
-            items_max: self.args.max_records,
-        };
-        let mut deleted = 0_u64;
-        let mut found = |violation: &IndexViolation| -> Result<(), CliError> {
-            if let Some(table) = &mut table {
-                table
-                    .row(violation)
-                    .map_err(|error| cannot_write(path, &error))?;
-            }
-            if mode == DetectMode::Delete
-                && correction::delete(
-                    self.database,
-                    &self.table,
-                    &self.schema,
-                    &self.index,
-                    violation,
-                )?
-            {
-                deleted += 1;
-            }
-            Ok(())
-        };
+    fn detect(&self) -> Result<CommandResult, CliError> {
+        let path = &*self.args.output;
+        let failed = |error| cannot_write(path, &error);
+        let table = TableWriter::new(create(path)?, &self.schema, &self.index);
+        let mut table = table.map_err(failed)?;
+        let mut found = |violation: &IndexViolation| table.row(violation).map_err(failed);
         let tally = detect(
             self.database,
             &self.table,
             &self.schema,
             &self.index,
-            bounds,
             &mut found,
         )?;
-        if let Some(table) = table {
-            table.finish().map_err(CliError::at(path))?;
-        }
-        let listed = if !self.args.no_details && path != Path::new("-") {
+        table.finish().map_err(CliError::at(path))?;
+        let listed = if path == Path::new("-") {
+            String::new()
+        } else {
             format!(", listed in {}", path.display())
-        } else {
-            String::new()
-        };
-        let removed = if mode == DetectMode::Delete {
-            format!(", {} deleted", plural(deleted, "item"))
-        } else {
-            String::new()
         };
         // To standard error, as the table may be on standard output.
         warn(format_args!(
-            "{} read, {}{listed}{removed}",
+            "{} read, {}{listed}",
             plural(tally.items, "item"),
             plural(tally.violations, "violation")
         ));
-        Ok(if tally.violations == deleted {
+        Ok(if tally.violations == 0 {
             CommandResult::Done
         } else {
             CommandResult::Failed
@@ -206,16 +146,7 @@ impl<'a> ViolationRun<'a> {
     }
 
     fn correct(&self, mode: CorrectMode) -> Result<CommandResult, CliError> {
-        let input_path = self
-            .args
-            .input
-            .as_deref()
-            .unwrap_or(Path::new(DETECTION_FILE));
-        let errors_path = self
-            .args
-            .errors
-            .as_deref()
-            .unwrap_or(Path::new(ERRORS_FILE));
+        let (input_path, errors_path) = (&*self.args.input, &*self.args.errors);
         let input = File::open(input_path).map_err(CliError::at(input_path))?;
         let errors = create(errors_path)?;
         let action = match mode {

@@ -262,7 +262,7 @@ fn the_examples_of_help_run_as_they_stand() {
             ran += 1;
         }
     }
-    assert!(ran >= 13, "{ran} examples");
+    assert!(ran >= 11, "{ran} examples");
 }
 
 #[test]

@@ -14,15 +14,6 @@ use crate::model::api::{
 use crate::model::error::StoreError;
 use crate::model::{Error, KeySchema, TableName};
 
-/// The bounds of a detection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DetectBounds {
-    /// The maximum of violations to find; `None` is all.
-    pub violations_max: Option<u64>,
-    /// The maximum of items to read; `None` is all.
-    pub items_max: Option<u64>,
-}
-
 /// The counts of a detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DetectCounts {
@@ -37,7 +28,6 @@ pub fn detect<E: From<Error>>(
     table: &TableName,
     schema: &KeySchema,
     index: &IndexKey,
-    bounds: DetectBounds,
     visit: &mut dyn FnMut(&IndexViolation) -> Result<(), E>,
 ) -> Result<DetectCounts, E> {
     let mut tally = DetectCounts::default();
@@ -46,9 +36,6 @@ pub fn detect<E: From<Error>>(
         let response = database.scan(&request)?;
         debug_assert!(response.items.is_some(), "only Select COUNT has no items");
         for item in response.items.unwrap_or_default() {
-            if bounds.items_max.is_some_and(|max| tally.items >= max) {
-                return Ok(tally);
-            }
             tally.items += 1;
             let key = item
                 .key(schema)
@@ -58,51 +45,11 @@ pub fn detect<E: From<Error>>(
             };
             tally.violations += 1;
             visit(&violation)?;
-            if bounds
-                .violations_max
-                .is_some_and(|max| tally.violations >= max)
-            {
-                return Ok(tally);
-            }
         }
         match response.page.last_evaluated_key {
             Some(key) => request.exclusive_start_key = Some(key),
             None => return Ok(tally),
         }
-    }
-}
-
-/// Deletes the item of a violation if its values still are the ones found. Returns false if the
-/// item was changed in the meantime.
-///
-/// # Errors
-/// Fails if the delete fails for another reason.
-pub fn delete(
-    database: &dyn Database,
-    table: &TableName,
-    schema: &KeySchema,
-    index: &IndexKey,
-    violation: &IndexViolation,
-) -> Result<bool, Error> {
-    let mut request = DeleteItemRequest::new(table.clone(), violation.key.to_item(schema));
-    let (mut names, mut values, mut terms) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for (number, ((_, attribute), part)) in
-        index.attributes.iter().zip(&violation.parts).enumerate()
-    {
-        let Some((value, _)) = part else { continue };
-        names.insert(format!("#n{number}"), attribute.name.clone());
-        values.insert(format!(":v{number}"), value.clone());
-        terms.push(format!("#n{number} = :v{number}"));
-    }
-    request.condition = ConditionParameter::Expression(terms.join(" AND "));
-    request.placeholders = Placeholders {
-        names: Some(names),
-        values: Some(values),
-    };
-    match database.delete_item(request) {
-        Ok(_) => Ok(true),
-        Err(Error::ConditionalCheckFailed { .. }) => Ok(false),
-        Err(error) => Err(error),
     }
 }
 

@@ -203,25 +203,18 @@ pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeVa
 #[derive(Debug)]
 pub struct TableWriter<W: Write> {
     csv: csv::Writer<W>,
-    /// True to write the values found, which may be long or private.
-    with_values: bool,
 }
 
 impl<W: Write> TableWriter<W> {
     /// Writes the head; fails if `out` does.
-    pub fn new(
-        out: W,
-        schema: &KeySchema,
-        index: &IndexKey,
-        with_values: bool,
-    ) -> Result<Self, csv::Error> {
+    pub fn new(out: W, schema: &KeySchema, index: &IndexKey) -> Result<Self, csv::Error> {
         let mut csv = csv::Writer::from_writer(out);
         let mut head = vec![TABLE_HASH.to_owned()];
         head.extend(schema.sort.is_some().then(|| TABLE_RANGE.to_owned()));
         head.extend(columns(index).into_iter().flatten());
         head.push(DELETE_BLANK.to_owned());
         csv.write_record(head)?;
-        Ok(Self { csv, with_values })
+        Ok(Self { csv })
     }
 
     /// Writes a row with empty cells for the user; fails if the output does.
@@ -230,14 +223,7 @@ impl<W: Write> TableWriter<W> {
         row.extend(violation.key.sort.as_ref().map(cell));
         for part in &violation.parts {
             let (value, kind, description) = match part {
-                Some((value, fault)) => {
-                    let value = if self.with_values {
-                        cell(value)
-                    } else {
-                        String::new()
-                    };
-                    (value, fault.kind().to_owned(), fault.to_string())
-                }
+                Some((value, fault)) => (cell(value), fault.kind().to_owned(), fault.to_string()),
                 None => Default::default(),
             };
             row.extend([value, kind, description, String::new()]);
