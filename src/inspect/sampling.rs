@@ -157,26 +157,6 @@ impl Distribution {
             .checked_div(self.sum)
             .unwrap_or(0)
     }
-
-    /// Returns the histogram by powers of two: the first size of each class and its count, without
-    /// empty classes at both ends.
-    #[must_use]
-    pub fn classes(&self) -> Vec<(u64, u64)> {
-        let class = |size: u64| size.max(1).ilog2();
-        let (Some((least, _)), most) = (self.counts.first_key_value(), self.max()) else {
-            return Vec::new();
-        };
-        let of = |number: u32| {
-            let first = 1_u64 << number;
-            // Things of size 0 count with those of size 1.
-            (
-                first,
-                self.at_least(if number == 0 { 0 } else { first })
-                    - self.at_least(first.saturating_mul(2)),
-            )
-        };
-        (class(*least)..=class(most)).map(of).collect()
-    }
 }
 
 #[cfg(test)]
@@ -190,10 +170,9 @@ mod tests {
             (
                 spread.percentile(50),
                 spread.max(),
-                spread.percent_of_largest(1),
-                spread.classes()
+                spread.percent_of_largest(1)
             ),
-            (0, 0, 0, vec![])
+            (0, 0, 0)
         );
         (0..99).for_each(|_| spread.add(3));
         spread.add(703);
@@ -219,11 +198,5 @@ mod tests {
             (100, 1, 0)
         );
         assert_eq!(spread.percent_of_largest(51), 85);
-        assert_eq!(
-            (spread.classes().first(), spread.classes().last()),
-            (Some(&(2, 99)), Some(&(512, 1)))
-        );
-        spread.add(0);
-        assert_eq!(spread.classes().first(), Some(&(1, 1)));
     }
 }

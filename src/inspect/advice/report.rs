@@ -9,9 +9,6 @@ use super::{Advice, AdviceLevel, TableFacts, advise, cost, indexes, sizes};
 use crate::codec::count::plural;
 use crate::model::schema::BillingMode;
 
-/// The characters of the longest bar.
-const BAR_CHARS: u64 = 30;
-
 /// Returns the report: a summary, the points, and the facts behind them.
 #[must_use]
 pub fn markdown(facts: &TableFacts) -> String {
@@ -25,7 +22,7 @@ pub fn markdown(facts: &TableFacts) -> String {
     fact_lines(facts)
         .iter()
         .for_each(|fact| out.push_str(&format!("- {fact}\n")));
-    out + &sizes(facts)
+    out
 }
 
 /// Returns points with what each is about.
@@ -144,6 +141,7 @@ fn fact_lines(facts: &TableFacts) -> Vec<String> {
             schema.name
         ));
     }
+    all.extend(item_sizes(facts));
     all
 }
 
@@ -164,33 +162,13 @@ fn values(facts: &TableFacts, keyed: &KeySource<'_>) -> Option<String> {
     })
 }
 
-/// Returns the sizes of items, and a histogram.
-fn sizes(facts: &TableFacts) -> String {
-    let of = &facts.sizes.distribution;
-    let Some((size, key)) = facts.sizes.largest.first() else {
-        return String::new();
-    };
+/// Returns the sizes of items.
+fn item_sizes(facts: &TableFacts) -> Option<String> {
+    let (size, key) = facts.sizes.largest.first()?;
     let stem = item_stem(facts.name(), key);
-    let words = distribution(of, "items", bytes);
-    let mut out = format!(
-        "- Items: {words}. The largest is `{stem}.json`, {}.\n\n```text\n",
-        bytes(*size)
-    );
-    let classes = of.classes();
-    let most = classes
-        .iter()
-        .map(|(_, count)| *count)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    for (first, count) in classes {
-        let bar = "#".repeat(usize::try_from((count * BAR_CHARS).div_ceil(most)).unwrap_or(0));
-        let _ = writeln!(
-            out,
-            "{:>12} to {:<12} {count:>9}  {bar}",
-            bytes(first),
-            bytes(first.saturating_mul(2))
-        );
-    }
-    out + "```\n"
+    let words = distribution(&facts.sizes.distribution, "items", bytes);
+    let size = bytes(*size);
+    Some(format!(
+        "Items: {words}. The largest is `{stem}.json`, {size}."
+    ))
 }
