@@ -306,7 +306,8 @@ fn a_configuration_has_literals_and_references_and_names_what_terraform_computes
     );
     let (_, said) = imported(MANY, &[]);
     assert!(
-        said.contains("no such key: `stage`") && said.contains("terraform show -json"),
+        said.contains("no value for the variables stage, keys: ")
+            && said.contains("terraform show -json"),
         "{said}"
     );
 }

@@ -353,7 +353,7 @@ pub(super) fn read_source(
         )));
     }
     let body = hcl::parse(text).map_err(|error| malformed(error.to_string()))?;
-    let mut context = declared(&body, parameters);
+    let (mut context, missing) = declared(&body, parameters);
     let (mut faults, mut resources) = (Vec::new(), Vec::new());
     // Items refer to tables.
     for kind in [TABLE, ITEM] {
@@ -380,6 +380,12 @@ pub(super) fn read_source(
         }
         context.declare_var(kind, known);
     }
+    if let ([_, ..], [first, ..]) = (&faults[..], &missing[..]) {
+        faults.push(format!(
+            "no value for the variables {}: import their files too (*.tf, *.tfvars), or give --parameter {first}=VALUE",
+            missing.join(", ")
+        ));
+    }
     let modules = blocks_of(&body, "module");
     faults.extend(modules.map(|block| format!("{}: a module; {FROM_STATE}", label(block, 0))));
     let mut found = read_resources(resources);
@@ -396,9 +402,9 @@ fn label(block: &Block, at: usize) -> &str {
     block.labels().get(at).map_or("", |label| label.as_str())
 }
 
-/// Returns the context of expressions: variables and locals. Those without a value here are not in
-/// it, nor are all those that would take more than [`VALUES_BYTES_MAX`].
-fn declared(body: &Body, parameters: &Parameters) -> Context<'static> {
+/// Returns the context of expressions, variables and locals, and the names of the variables without a
+/// value. All those that would take more than [`VALUES_BYTES_MAX`] are not in it.
+fn declared(body: &Body, parameters: &Parameters) -> (Context<'static>, Vec<String>) {
     let mut context = Context::new();
     let workspace = [("workspace".to_owned(), hcl::Value::from("default"))];
     context.declare_var("terraform", hcl::Map::from(workspace));
@@ -421,6 +427,8 @@ fn declared(body: &Body, parameters: &Parameters) -> Context<'static> {
         variables.insert(name.clone(), value.as_str().into());
     }
     declare(&mut context, "var", &variables);
+    let names = blocks_of(body, "variable").map(|block| label(block, 0).to_owned());
+    let missing = names.filter(|name| !variables.contains_key(name)).collect();
     let mut locals = hcl::Map::new();
     for _ in 0..LOCALS_DEPTH_MAX {
         for attribute in blocks_of(body, "locals").flat_map(|block| block.body().attributes()) {
@@ -430,7 +438,7 @@ fn declared(body: &Body, parameters: &Parameters) -> Context<'static> {
         }
         declare(&mut context, "local", &locals);
     }
-    context
+    (context, missing)
 }
 
 fn declare(context: &mut Context<'_>, name: &str, values: &hcl::Map<String, hcl::Value>) {
@@ -474,8 +482,7 @@ fn values(body: &Body, context: &Context<'_>) -> Result<hcl::Map<String, hcl::Va
             Err(_) if OPTIONAL.contains(&name) => {}
             Err(why) => {
                 return Err(format!(
-                    "{name} is not known from this file ({why}); import the files of its variables with it (*.tf, *.tfvars), \
-                     give --parameter VARIABLE=VALUE, or {FROM_STATE}"
+                    "{name} is not known from this file ({why}); {FROM_STATE}"
                 ));
             }
         }
