@@ -1,7 +1,7 @@
 //! Vectors as a vector index holds them: numbers of 32 bits, little-endian, without a gap. A list of
 //! numbers is rounded to them; back they are the shortest numbers that round to the same.
 
-use crate::model::{AttributeValue, Number, number::TEXT_BYTES_MAX};
+use crate::model::{AttributeValue, Item, Number, number::TEXT_BYTES_MAX};
 
 /// The bytes of a stored number.
 pub const ELEMENT_BYTES: usize = size_of::<f32>();
@@ -37,10 +37,20 @@ pub fn elements(bytes: &[u8]) -> impl Iterator<Item = f32> + '_ {
 
 /// Returns a stored vector as a list of numbers; `None` if one has no decimal form.
 #[must_use]
-pub fn decode(bytes: &[u8]) -> Option<AttributeValue> {
+fn decode(bytes: &[u8]) -> Option<AttributeValue> {
     let number = |element: f32| element.to_string().parse::<Number>().ok();
     let numbers = elements(bytes).map(|element| number(element).map(AttributeValue::N));
     numbers.collect::<Option<_>>().map(AttributeValue::L)
+}
+
+/// Turns the stored vector `name` of an entry into its list of numbers.
+pub fn decode_in(entry: &mut Item, name: &str) {
+    if let Some(value) = entry.0.get_mut(name)
+        && let AttributeValue::B(bytes) = &*value
+        && let Some(list) = decode(bytes)
+    {
+        *value = list;
+    }
 }
 
 #[cfg(test)]

@@ -75,14 +75,10 @@ impl<'t> IndexView<'t> {
     #[must_use]
     pub fn entry_with_key<'i>(&self, item: &'i Item, base: &Key) -> Option<IndexEntry<'i>> {
         let partition = values_of(&self.index.partition, item)?;
-        let sort = match &self.index.vector {
-            None => values_of(&self.index.sort, item)?,
-            Some(vector) => {
-                item.get(&vector.name)?;
-                Vec::new()
-            }
-        };
-        if is_kept_out(self.index, item) {
+        let sort = values_of(self.index.order(), item)?;
+        let vector = self.index.vector.as_ref();
+        let lacks_vector = vector.is_some_and(|vector| item.get(&vector.name).is_none());
+        if lacks_vector || is_kept_out(self.index, item) {
             return None;
         }
         let address = self.address(&partition, &sort, base);
@@ -107,11 +103,8 @@ impl<'t> IndexView<'t> {
                 &[&base.partition],
                 std::iter::once(*sort).chain(&base.sort),
             ),
-            (IndexKind::Global, _) => {
+            (IndexKind::Global | IndexKind::Vector, _) => {
                 EntryAddress::in_global_index(self.source, partition, sort, base)
-            }
-            (IndexKind::Vector, _) => {
-                EntryAddress::in_global_index(self.source, partition, &[], base)
             }
             (IndexKind::Local, _) => {
                 unreachable!("a local index has one sort key: the catalog checks it")

@@ -175,10 +175,19 @@ impl IndexSchema {
             .collect()
     }
 
+    /// Returns the attributes that order the entries of a partition: inline filters do not.
+    #[must_use]
+    pub fn order(&self) -> &[KeyAttribute] {
+        if self.vector.is_some() {
+            &[]
+        } else {
+            &self.sort
+        }
+    }
+
     /// Returns the names of the attributes without which an item has no entry.
     pub fn required_names(&self) -> impl Iterator<Item = &str> {
-        let sort = self.sort.iter().filter(|_| self.vector.is_none());
-        let keys = self.partition.iter().chain(sort);
+        let keys = self.partition.iter().chain(self.order());
         keys.map(|attribute| attribute.name.as_str())
             .chain(self.vector.iter().map(|vector| vector.name.as_str()))
     }

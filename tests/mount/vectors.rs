@@ -38,7 +38,7 @@ fn check(mount: &Mount, script: &str, expected: &str) {
 fn the_neighbours_of_an_item_are_a_path() {
     let mount = notes();
     check(&mount, "ls", "by-lang\nnear-all\n");
-    check(&mount, "ls near-all", "schema.json\nstats.json\n");
+    check(&mount, "ls near-all", "items\nschema.json\nstats.json\n");
     check(
         &mount,
         "jq -c '[.kind,.entries,.table_items]' near-all/stats.json",
@@ -78,6 +78,75 @@ fn the_neighbours_of_an_item_are_a_path() {
         &mount,
         "head -1 near-all/near/a,1/items.csv; wc -l < near-all/near/a,1/items.csv",
         "pk,sk,@score,lang,t\n3\n",
+    );
+}
+
+#[test]
+fn entries_are_files() {
+    let mount = notes();
+    // Without a HASH there are no folders; an entry has the vector as the list that it is.
+    check(
+        &mount,
+        "ls near-all/items | sort",
+        "a,1.json\na,2.json\nb,1.json\n",
+    );
+    check(
+        &mount,
+        "cat near-all/items/b,1.json; wc -c < near-all/items/b,1.json; stat -c %s near-all/items/b,1.json",
+        "{\"pk\":\"b\",\"sk\":1,\"lang\":\"de\",\"t\":\"z\",\"v\":[0,2]}\n48\n48\n",
+    );
+    check(
+        &mount,
+        "ls by-lang/items | sort; ls by-lang/items/en | sort; cat by-lang/items/en/a,2.json by-lang/items/de/b,1.ddbjson",
+        "de\nen\na,1.json\na,2.json\n{\"lang\":\"en\",\"pk\":\"a\",\"sk\":2,\"v\":[0,3]}\n\
+         {\"lang\":{\"S\":\"de\"},\"pk\":{\"S\":\"b\"},\"sk\":{\"N\":\"1\"},\"v\":{\"L\":[{\"N\":\"0\"},{\"N\":\"2\"}]}}\n",
+    );
+    check(
+        &mount,
+        "jq -r .t near-all/items/b,1.base by-lang/items/de/b,1.base",
+        "z\nz\n",
+    );
+    check(
+        &mount,
+        "jq -r '.indexes[].path' ../items/a/1.meta; jq -c .indexes ../items/c/1.meta",
+        "Notes/vector/near-all/items/a,1.json\nNotes/vector/by-lang/items/en/a,1.json\n[]\n",
+    );
+    // They follow their items: 32 bits of the digits, another partition, none.
+    check(
+        &mount,
+        "cat near-all/items/a,1.json by-lang/items/en/a,1.json > /dev/null
+         echo '{\"pk\":\"a\",\"sk\":1,\"lang\":\"de\",\"v\":[16777217,0.1]}' > ../items/a/1.json
+         cat near-all/items/a,1.json; ls by-lang/items/en by-lang/items/de | sort; rm ../items/b/1.json; find . -name '*.json' | sort",
+        "{\"pk\":\"a\",\"sk\":1,\"lang\":\"de\",\"v\":[16777216,0.1]}\n\na,1.json\na,2.json\nb,1.json\nby-lang/items/de:\nby-lang/items/en:\n\
+         ./by-lang/items/de/a,1.json\n./by-lang/items/en/a,2.json\n./by-lang/schema.json\n./by-lang/stats.json\n\
+         ./near-all/items/a,1.json\n./near-all/items/a,2.json\n./near-all/schema.json\n./near-all/stats.json\n",
+    );
+    for script in [
+        "echo 1 > near-all/items/a,1.json",
+        "rm near-all/items/a,1.json",
+        "mkdir near-all/items/x",
+        "cat near-all/items/c,1.json",
+        "cat by-lang/items/a,1.json",
+    ] {
+        mount.sh(&format!("cd Notes/vector; {script}")).failed();
+    }
+}
+
+#[test]
+fn long_keys_of_entries_are_names_too() {
+    let db = memory();
+    create_table(&*db, NOTES);
+    let long = "k".repeat(400);
+    put(
+        &*db,
+        "Notes",
+        &format!(r#"{{"pk":"{long}","sk":1,"lang":"{long}","v":[1,1]}}"#),
+    );
+    let mount = Mount::of(db);
+    check(
+        &mount,
+        "find . -name 'k*.json' | xargs jq -c .v; find . -name 'k*.json' | sed 's/json$/base/' | xargs jq -c .v",
+        "[1,1]\n[1,1]\n[1,1]\n[1,1]\n",
     );
 }
 

@@ -84,7 +84,10 @@ impl Browse for LocalDatabase {
             let Some(address) = address(source, key) else {
                 return Ok(None);
             };
-            Ok(view.entry(&address)?.map(|record| EntryStat::from(&record)))
+            let record = view.entry(&address)?;
+            let mut text = Vec::new();
+            let shown = record.map(|record| source.shown(record, &mut text));
+            Ok(shown.transpose()?.as_ref().map(EntryStat::from))
         })
     }
 
@@ -231,7 +234,8 @@ impl Browse for LocalDatabase {
             },
         };
         walk(&view, range, start, &mut |key, bytes| {
-            let record = Record::parse(bytes)?;
+            let mut text = Vec::new();
+            let record = source.shown(Record::parse(bytes)?, &mut text)?;
             read_entry_key(&source, &record, &mut entry)?;
             Ok(visit(
                 &entry,
@@ -271,7 +275,8 @@ impl Browse for LocalDatabase {
                 place_key_range(source.id(), &range),
                 start,
                 &mut |key, bytes| {
-                    let next = visit(&Record::parse(bytes)?);
+                    let mut text = Vec::new();
+                    let next = visit(&source.shown(Record::parse(bytes)?, &mut text)?);
                     if next.is_break() {
                         ended_at = Some(ListPosition(keys::place_in_source(key).into()));
                     }
@@ -436,9 +441,11 @@ impl LocalDatabase {
             let Some(record) = view.entry(&address)? else {
                 return Ok(None);
             };
-            let text = form.text(&record)?;
+            let mut shown = Vec::new();
+            let shown = source.shown(record, &mut shown)?;
+            let text = form.text(&shown)?;
             // After the text: a failed read consumes nothing.
-            if is_metered {
+            if is_metered && !source.is_index(IndexKind::Vector) {
                 // First admitted, then charged: a refused read consumes nothing.
                 view.admit_item(&source.table, &address)?;
                 // A global index has no consistent reads.
@@ -455,7 +462,7 @@ impl LocalDatabase {
                 );
                 self.engine.count_get(&part, units);
             }
-            Ok(Some((text, EntryStat::from(&record))))
+            Ok(Some((text, EntryStat::from(&shown))))
         })
     }
 }
@@ -511,7 +518,7 @@ pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddres
         (None, None) => Some(EntryAddress::of_item(source.id(), &key.base)),
         (Some(view), Some((partition, sort))) => {
             let fits = partition.len() == view.index.partition.len()
-                && sort.len() == view.index.sort.len();
+                && sort.len() == view.index.order().len();
             let partition: Vec<&AttributeValue> = partition.iter().collect();
             let sort: Vec<&AttributeValue> = sort.iter().collect();
             fits.then(|| view.address(&partition, &sort, &key.base))
@@ -552,7 +559,7 @@ fn read_entry_key(
     }
     if let Some(index) = source.index() {
         let (partition, sort) = key.index.get_or_insert_default();
-        for (attributes, values) in [(&index.partition, partition), (&index.sort, sort)] {
+        for (attributes, values) in [(&index.partition[..], partition), (index.order(), sort)] {
             values.resize(attributes.len(), AttributeValue::Null);
             attributes
                 .iter()

@@ -21,7 +21,8 @@ pub fn entry_text(
     bytes: Option<&[u8]>,
 ) -> String {
     let named = EntryAddress::parse(key).and_then(|address| {
-        let schema = KeySchemaView::for_index(&table.schema, index);
+        let mut schema = KeySchemaView::for_index(&table.schema, index);
+        schema.sort = index.map_or(schema.sort, IndexSchema::order);
         bytes
             .and_then(|bytes| from_record(schema, &address, bytes))
             .or_else(|| from_address(view, schema, &address))

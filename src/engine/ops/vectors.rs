@@ -431,17 +431,15 @@ impl Search<'_> {
             .vector
             .as_ref()
             .map_or("", |vector| &vector.name);
-        let stored = item.0.remove(name);
-        let Some(paths) = paths else {
-            return Ok(item);
-        };
-        if paths.top_level_names().contains(name)
-            && let Some(AttributeValue::B(bytes)) = stored
-            && let Some(list) = vector::decode(&bytes)
-        {
-            item.0.insert(name.to_owned(), list);
+        if paths.is_some_and(|paths| paths.top_level_names().contains(name)) {
+            vector::decode_in(&mut item, name);
+        } else {
+            item.0.remove(name);
         }
-        Ok(paths.apply(&item))
+        Ok(match paths {
+            Some(paths) => paths.apply(&item),
+            None => item,
+        })
     }
 }
 

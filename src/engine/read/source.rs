@@ -3,9 +3,12 @@
 
 use std::ops::Bound;
 
-use crate::codec::key::{encode, partition_digest};
+use crate::codec::{
+    key::{encode, partition_digest},
+    record, vector,
+};
 use crate::engine::{
-    index::{IndexView, values_of},
+    index::{IndexView, leading_names, values_of},
     runtime::prelude::*,
 };
 use crate::expr::{KeyCondition, KeySchemaView, SortRange, interval::Interval};
@@ -158,9 +161,30 @@ impl ReadSource {
         };
         Some(view.address(
             &values_of(&view.index.partition, cursor)?,
-            &values_of(&view.index.sort, cursor)?,
+            &values_of(view.index.order(), cursor)?,
             &base,
         ))
+    }
+
+    /// Returns an entry's record as a reader of the index sees it: a vector is a list of numbers,
+    /// after the keys. `text` holds it then.
+    pub fn shown<'r>(
+        &self,
+        record: Record<'r>,
+        text: &'r mut Vec<u8>,
+    ) -> Result<Record<'r>, StoreError> {
+        let Some((index, vector)) = self
+            .index()
+            .and_then(|index| Some((index, index.vector.as_ref()?)))
+        else {
+            return Ok(record);
+        };
+        let mut item = record.to_item()?;
+        vector::decode_in(&mut item, &vector.name);
+        let names = leading_names(&self.table.schema.key, index).into_iter();
+        let keys: Vec<&str> = names.skip(1).collect();
+        *text = record::encode(&item, &keys, record.version(), record.modified_ms());
+        Record::parse(text)
     }
 
     /// Returns the address of the base item of a record of this source.

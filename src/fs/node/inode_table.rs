@@ -791,12 +791,15 @@ impl PackedNode {
             COLLECTION => return Some(Node::Collection(source, values)),
             _ => return None,
         };
-        let key = entry_key(values, head[1].into(), head[2].into())?;
+        let counts = source.index.as_ref().map(|_| [head[1], head[2]]);
+        let key = entry_key(values, counts)?;
         Some(Node::Entry(Box::new(EntryNode { source, key, form })))
     }
 }
 
-fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> Option<EntryKey> {
+/// Returns the key of these values; `counts` are those of an index's partition and sort keys.
+fn entry_key(mut values: Vec<AttributeValue>, counts: Option<[u8; 2]>) -> Option<EntryKey> {
+    let [partition, sort] = counts.unwrap_or_default().map(usize::from);
     if values.len() <= partition + sort {
         return None;
     }
@@ -805,12 +808,9 @@ fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> 
         partition: base.next()?,
         sort: base.next(),
     };
-    if partition == 0 {
-        return Some(base.into());
-    }
     let sort = values.split_off(partition);
     Some(EntryKey {
-        index: Some((values, sort)),
+        index: counts.map(|_| (values, sort)),
         base,
     })
 }
@@ -1072,6 +1072,7 @@ mod inode_table_tests {
 #[cfg(test)]
 mod known_tests {
     use super::*;
+    use crate::model::IndexName;
 
     fn s(text: &str) -> AttributeValue {
         AttributeValue::S(text.to_owned())
@@ -1117,9 +1118,17 @@ mod known_tests {
                     index: Some((vec![s("x")], Vec::new())),
                     base: base.clone(),
                 },
+                EntryKey {
+                    index: Some((Vec::new(), Vec::new())),
+                    base: base.clone(),
+                },
             ] {
+                let of_index = key.index.as_ref().map(|_| IndexName::new("by-x").unwrap());
                 let known = check(Node::Entry(Box::new(EntryNode {
-                    source: source.clone(),
+                    source: SourceName {
+                        index: of_index,
+                        ..source.clone()
+                    },
                     key,
                     form,
                 })));
@@ -1131,7 +1140,7 @@ mod known_tests {
             KnownNode::Packed(..)
         ));
         check(Node::Table(table));
-        assert_eq!(sources.known.lock().len(), 1);
+        assert_eq!(sources.known.lock().len(), 2);
     }
 
     #[test]

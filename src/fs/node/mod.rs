@@ -92,9 +92,11 @@ impl EntryNode {
     pub fn directory(&self) -> Node {
         let source = self.source.clone();
         match (&self.key.index, &self.key.base.sort) {
-            (Some((partition, _)), _) => Node::Collection(source, partition.clone()),
+            (Some((partition, _)), _) if !partition.is_empty() => {
+                Node::Collection(source, partition.clone())
+            }
             (None, Some(_)) => Node::Collection(source, vec![self.key.base.partition.clone()]),
-            (None, None) => Node::Items(source),
+            _ => Node::Items(source),
         }
     }
 

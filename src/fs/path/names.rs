@@ -210,12 +210,14 @@ pub fn base_path(key: &EntryKey) -> String {
 
 fn in_collection(key: &EntryKey, name: String) -> String {
     match (&key.index, &key.base.sort) {
-        (Some((partition, _)), _) => format!("{}/{name}", collection_name(partition)),
+        (Some((partition, _)), _) if !partition.is_empty() => {
+            format!("{}/{name}", collection_name(partition))
+        }
         (None, Some(_)) => format!(
             "{}/{name}",
             file_name::collection_name(&[&key.base.partition])
         ),
-        (None, None) => name,
+        _ => name,
     }
 }
 

@@ -145,10 +145,12 @@ pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
     })
 }
 
-/// Returns the target of `X.base`: from `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and
-/// down to the item.
+/// Returns the target of `X.base`: from `<Table>/gsi/<index>/items/K(ixpk)/`, or an `items/`
+/// without folders, up to the table and down to the item.
 fn base_target(key: &EntryKey) -> String {
-    format!("../../../../{}", names::item_path(&key.base))
+    let has_folder = (key.index.as_ref()).is_some_and(|(partition, _)| !partition.is_empty());
+    let up = if has_folder { "../" } else { "" };
+    format!("../../../{up}{}", names::item_path(&key.base))
 }
 
 /// The symlink `X.base`, which exists as long as its entry.

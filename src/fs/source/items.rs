@@ -1,5 +1,5 @@
-//! `items/`: item files of a hash-only table, collection folders of a composite table or an index;
-//! and `items/K(pk)/`, an item collection of either.
+//! `items/`: item files of a hash-only table, entries of a vector index without HASH; collection
+//! folders of a composite table or another index; and `items/K(pk)/`, an item collection of either.
 
 use std::ops::ControlFlow;
 
@@ -30,7 +30,12 @@ pub fn resolve(mount: &Mount, source: &SourceName, name: &str) -> Result<Node> {
 
 /// True if `items/` holds item files, not folders.
 pub fn is_flat(schema: &TableSchema, source: &SourceName) -> bool {
-    source.index.is_none() && schema.key.sort.is_none()
+    match &source.index {
+        None => schema.key.sort.is_none(),
+        Some(index) => schema
+            .index(index.as_str())
+            .is_some_and(|index| index.partition.is_empty()),
+    }
 }
 
 /// Resolves `K(pk).json`.
@@ -43,6 +48,9 @@ fn resolve_flat(
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, None, name);
     };
+    if source.index.is_some() {
+        return resolve_entry(mount, source, &Vec::new(), name);
+    }
     let types = [schema.key.partition.attribute_type];
     let value = match names::parse(stem, &types)? {
         ParsedStem::Values(values) => values.into_iter().next(),
@@ -316,7 +324,7 @@ pub fn resolve_entry(
     let schema = mount.source_schema(source)?;
     let index = index_of(&schema, source)?;
     let (sort, base) = (
-        index.map(|index| &index.sort),
+        index.map(|index| index.order()),
         schema.key.attributes().skip(usize::from(index.is_none())),
     );
     let types: Vec<_> = sort

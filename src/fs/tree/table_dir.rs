@@ -158,16 +158,12 @@ fn vectors_of(mount: &Mount, source: &SourceName) -> Result<Node> {
     Ok(Node::Indexes(source.table.clone(), first.kind))
 }
 
-/// Returns `items/`; entries of a vector index are found by `near/` alone.
+/// Returns `items/`. The service tells the entries of a vector index by a search alone.
 fn items_of(mount: &Mount, source: &SourceName) -> Result<Node> {
-    match is_of_vectors(mount, source) {
+    match mount.db.is_remote() && mount.index_kind(source) == Some(IndexKind::Vector) {
         true => Err(FsError::NotFound),
         false => Ok(Node::Items(source.clone())),
     }
-}
-
-fn is_of_vectors(mount: &Mount, source: &SourceName) -> bool {
-    source.index.is_some() && mount.index_kind(source) == Some(IndexKind::Vector)
 }
 
 fn has_name(is_table: bool, name: &str) -> bool {

@@ -227,7 +227,11 @@ fn index_entries(
                 .map(|attribute| item.get(&attribute.name).cloned())
                 .collect::<Option<Vec<_>>>()
         };
-        let index_key = (values(&index.partition)?, values(&index.sort)?);
+        let is_unlisted = index.vector.is_some() && mount.db.is_remote();
+        if is_unlisted || index.required_names().any(|name| item.get(name).is_none()) {
+            return None;
+        }
+        let index_key = (values(&index.partition)?, values(index.order())?);
         let source = SourceName {
             table: schema.name.clone(),
             index: Some(index.name.clone()),
