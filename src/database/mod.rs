@@ -29,7 +29,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use self::cancel::CancelToken;
-use crate::codec::digest::Digest;
+use crate::codec::{digest::Digest, dynamodb_json};
 use crate::codec::record::Record;
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::Version;
@@ -287,6 +287,21 @@ pub trait Browse: Database {
         key: &EntryKey,
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
+
+    /// Returns the attributes of an entry, and the stat of their version.
+    fn item(
+        &self,
+        source: &SourceName,
+        key: &EntryKey,
+    ) -> Result<Option<(Item, EntryStat)>, Error> {
+        let found = self.text(source, key, TextForm::DynamoDbJson)?;
+        let parse = |(text, stat): (Vec<u8>, EntryStat)| {
+            let item = dynamodb_json::parse(&text);
+            item.map(|item| (item, stat))
+                .map_err(|_| StoreError::Corrupt("an item does not read back").into())
+        };
+        found.map(parse).transpose()
+    }
 
     /// Returns the same as [`Browse::text`] for a reader: it consumes and counts what a GetItem
     /// does, where [`Browse::text`] itself consumes nothing.

@@ -33,7 +33,7 @@ fn helps(mount: &Mount) -> Vec<(String, String)> {
         .map(|file| (file.to_owned(), String::from(".")))
         .collect();
     let script = "shopt -s nullglob; for t in ./*/; do \
-        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}batch/ ${t}stream/ ${t}partitions/ ${t}queries/ ${t}queries/*/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
+        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}vector/*/ ${t}vector/*/near/ ${t}batch/ ${t}stream/ ${t}partitions/ ${t}queries/ ${t}queries/*/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
         echo $d; done; \
         if [ -d ${t}queries/mine ]; then echo ${t}queries/mine/; fi; done";
     let directories = mount.sh(script).ok().to_owned();
@@ -151,7 +151,16 @@ fn every_example_works_on_tables_of_other_shapes() {
             "Several",
             r#"{"id":"a","the region":"north west","tier":2,"when":"2024,1","n":5}"#,
         );
+        create_table(db, crate::vectors::NOTES);
+        put(
+            db,
+            "Notes",
+            r#"{"pk":"a, b","sk":-1,"lang":"e n","v":[1,2]}"#,
+        );
     });
+    let text = mount.sh("cat Notes/vector/near-all/help").ok().to_owned();
+    let near = "cat ../../vector/near-all/near/a%2C%20b,%2D1/top=3/items.ndjson";
+    assert!(text.contains(near), "{text}");
     // A name that begins with a dash is written with its directory.
     let text = mount.sh("cat .ddb/help/queries.md").ok().to_owned();
     assert!(

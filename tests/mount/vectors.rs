@@ -3,7 +3,8 @@
 use crate::support::mounted::{Mount, create_table, memory, put};
 use serde_json::{Value, json};
 
-const NOTES: &str = r#"{"TableName": "Notes", "BillingMode": "PAY_PER_REQUEST",
+/// A table whose only indexes are of vectors, with a HASH and without.
+pub const NOTES: &str = r#"{"TableName": "Notes", "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
         {"AttributeName": "lang", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],

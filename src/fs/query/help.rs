@@ -1,7 +1,7 @@
 //! The `help` file of a `query/` or `scan/` directory: the clauses that work there, with the
 //! table's own attribute names.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::ControlFlow};
 
 use super::{
     clause,
@@ -10,6 +10,7 @@ use super::{
     query_path::{QueryPath, ResultKind},
 };
 use crate::codec::file_name;
+use crate::database::EntryRange;
 use crate::expr::read_request::ReadRequest;
 use crate::fs::{path::names, prelude::*};
 
@@ -29,6 +30,23 @@ pub fn first_entry(db: &dyn Browse, source: &SourceName) -> Result<Option<EntryK
         index,
         kind: QueryKind::Scan,
     };
+    let is_written_out = |key: &EntryKey| {
+        !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK)
+    };
+    if index.is_some_and(|index| index.kind == IndexKind::Vector) {
+        let (mut found, mut looked) = (None, 0);
+        if !db.is_remote() {
+            db.entries(source, &EntryRange::All, None, &mut |key, _, _| {
+                looked += 1;
+                found = Some(key.clone()).filter(is_written_out);
+                match found.is_some() || looked == ENTRIES_MAX {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            })?;
+        }
+        return Ok(found);
+    }
     let mut found = Ok(None);
     // `look` reads without consuming capacity, also where reads are paid for.
     let request = ReadRequest {
@@ -37,9 +55,6 @@ pub fn first_entry(db: &dyn Browse, source: &SourceName) -> Result<Option<EntryK
     };
     db.peek_page(&request, &mut |row| {
         if let Ok(None) = found {
-            let is_written_out = |key: &EntryKey| {
-                !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK)
-            };
             found = context::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
         }
     })?;
@@ -121,7 +136,10 @@ fn write_examples(path: &QueryPath, first: Option<&EntryKey>, out: &mut String) 
             );
         }
         (None, QueryKind::Near) => {
-            let item = first.map_or_else(|| "a".to_owned(), |entry| link_stem(&entry.base));
+            let name = |entry: &EntryKey| {
+                path.link_stem(&entry.base.clone().into(), file_name::STEM_BYTES_MAX)
+            };
+            let item = first.map_or_else(|| "a".to_owned(), name);
             let _ = writeln!(
                 out,
                 "cat {up}{item}/items.ndjson\ncat {up}{item}/top=3/keys\nls {up}{item}"
@@ -181,14 +199,6 @@ fn key_names(entry: &EntryKey) -> (Vec<String>, Option<String>) {
             entry.base.sort.as_ref().map(file_name::encode),
         ),
     }
-}
-
-/// Returns an item's name as a search takes it.
-fn link_stem(key: &Key) -> String {
-    names::item_path(key)
-        .trim_start_matches("items/")
-        .trim_end_matches(".json")
-        .replace('/', ",")
 }
 
 fn sample(attribute: &KeyAttribute) -> &'static str {

@@ -232,15 +232,17 @@ impl QueryPath {
     fn link_name(&self, number: u64, entry: &EntryKey) -> String {
         let number = format!("{number:0NUMBER_DIGITS$},");
         let room = NAME_BYTES_MAX - number.len() - SUFFIX.len();
+        format!("{number}{}{SUFFIX}", self.link_stem(entry, room))
+    }
+
+    /// Returns the name of a result in a link, in at most `room` bytes: as a search takes an item's.
+    pub(super) fn link_stem(&self, entry: &EntryKey, room: usize) -> String {
         match (self.has_several_folders(), self.has_folders()) {
             (true, true) => {
                 let (folder, stem) = link_parts(entry, room - 1);
-                format!("{number}{folder},{stem}{SUFFIX}")
+                format!("{folder},{stem}")
             }
-            _ => format!(
-                "{number}{}{SUFFIX}",
-                names::entry_stem_within(entry, STEM_BYTES_MAX.min(room))
-            ),
+            _ => names::entry_stem_within(entry, STEM_BYTES_MAX.min(room)),
         }
     }
 

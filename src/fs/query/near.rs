@@ -11,7 +11,7 @@ use super::{
     query_path::{NearStart, PartitionClause, QueryPath},
     request::internal_json,
 };
-use crate::codec::{dynamodb_json, record::ResultRow, sanitize, wire};
+use crate::codec::{record::ResultRow, sanitize, wire};
 use crate::database::RowSink;
 use crate::expr::{ProjectionPaths, SortRange};
 use crate::fs::prelude::*;
@@ -58,7 +58,9 @@ impl NearSearch {
         let (numbers, start, item) = match path.clauses.near.clone().ok_or(FsError::NotFound)? {
             NearStart::Vector(numbers) => (numbers, None, None),
             NearStart::Item(key) => {
-                let item = read_item(path, &key, db)?;
+                let table = SourceName::from(&path.schema().name);
+                let found = db.item(&table, &key.clone().into())?;
+                let (item, _) = found.ok_or(FsError::NotFound)?;
                 (vector_of(&item, vector)?, Some(key), Some(item))
             }
         };
@@ -142,19 +144,6 @@ fn score(score: f64) -> Result<AttributeValue, FsError> {
     number
         .map(AttributeValue::N)
         .map_err(|_| FsError::Database(StoreError::Corrupt("a score is no number").into()))
-}
-
-fn read_item(path: &QueryPath, key: &Key, db: &dyn Browse) -> Result<Item, FsError> {
-    let table = SourceName::from(&path.schema().name);
-    let entry = EntryKey {
-        index: None,
-        base: key.clone(),
-    };
-    let (text, _) = db
-        .text(&table, &entry, TextForm::DynamoDbJson)?
-        .ok_or(FsError::NotFound)?;
-    dynamodb_json::parse(&text)
-        .map_err(|_| FsError::Database(StoreError::Corrupt("an item does not read back").into()))
 }
 
 fn vector_of(item: &Item, vector: &VectorAttribute) -> Result<Vec<AttributeValue>, FsError> {

@@ -1,7 +1,7 @@
 //! Base items and index entries as files: `X.json`, `X.ddbjson`, and `X.base` beside an index
 //! entry.
 
-use crate::codec::{dynamodb_json, json::edit::indent};
+use crate::codec::json::edit::indent;
 use crate::database::EntryStat;
 use crate::fs::{
     mount::{call_log, text_cache::FileText},
@@ -10,10 +10,7 @@ use crate::fs::{
     process::tgid_of,
     write::{ItemTarget, ItemTextWriter, KeyPart, Opener, TargetKey},
 };
-use crate::model::{
-    api::{Call, Completion, DeleteItemRequest, DeleteItemResponse},
-    error::StoreError,
-};
+use crate::model::api::{Call, Completion, DeleteItemRequest, DeleteItemResponse};
 
 /// Returns the node of an entry.
 pub fn node(source: &SourceName, key: EntryKey, form: TextForm) -> Node {
@@ -104,18 +101,10 @@ fn written_text(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Ar
 
 /// Returns the attributes of an entry and the version they are of.
 pub fn load(mount: &Mount, entry: &EntryNode) -> Result<(Item, EntryStat), FsError> {
-    let (text, stat) = text(
-        mount,
-        &EntryNode {
-            form: TextForm::DynamoDbJson,
-            ..entry.clone()
-        },
-    )?;
-    let item = dynamodb_json::parse(&text);
-    Ok((
-        item.map_err(|_| Error::Store(StoreError::Corrupt("an item does not read back")))?,
-        stat,
-    ))
+    let found = mount.db.item(&entry.source, &entry.key)?;
+    found
+        .filter(|(_, stat)| !mount.is_hidden(&entry.source, &entry.key, stat.version))
+        .ok_or(FsError::NotFound)
 }
 
 /// Returns the item of a base table, as a target for its text.

@@ -45,6 +45,7 @@ pub fn render(
 struct IndexExample {
     /// The path below the table: `gsi/by-status`.
     path: String,
+    kind: IndexKind,
     partition_names: Vec<String>,
     entry: EntryKey,
 }
@@ -158,7 +159,8 @@ impl HelpExample {
             ("pk", Some(file_name::encode(&item.partition))),
             ("sk", item.sort.as_ref().map(file_name::encode)),
             ("index", index.map(|index| index.path.clone())),
-            ("index-query", index.map(IndexExample::query)),
+            ("index-query", index.and_then(IndexExample::query)),
+            ("index-near", index.and_then(IndexExample::near)),
             ("index-folder", index.and_then(IndexExample::folder)),
             ("note", Some(note.to_owned())),
             ("root", Some("../".repeat(depth.unwrap_or(0)))),
@@ -246,10 +248,18 @@ impl HelpExample {
 }
 
 impl IndexExample {
-    /// Returns the clauses of a query for the entry's partition key.
-    fn query(&self) -> String {
+    /// Returns the name of the entry's item in a search, of an index that has searches.
+    fn near(&self) -> Option<String> {
+        (self.kind == IndexKind::Vector).then(|| stem(&self.entry.base).replace('/', ","))
+    }
+
+    /// Returns the clauses of a query for the entry's partition key, of an index that has queries.
+    fn query(&self) -> Option<String> {
+        if self.kind == IndexKind::Vector {
+            return None;
+        }
         let values = self.partition();
-        match values {
+        Some(match values {
             [value] => format!("@pk={}", file_name::encode(value)),
             _ => {
                 let pair = |(name, value): (&String, &AttributeValue)| {
@@ -266,7 +276,7 @@ impl IndexExample {
                     .collect::<Vec<_>>()
                     .join("/")
             }
-        }
+        })
     }
 
     /// Returns the folder of the entry below `items/`.
@@ -311,6 +321,7 @@ fn first_index(
             .collect();
         return Ok(Some(IndexExample {
             path: format!("{kind}/{}", index.name),
+            kind: index.kind,
             partition_names,
             entry,
         }));
