@@ -188,6 +188,14 @@ fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
         .map(|index| index.name.as_str())
         .collect();
     let table = &schema.name;
+    if schema
+        .index(name)
+        .is_some_and(|index| index.vector.is_some())
+    {
+        return format!(
+            "{name} is a vector index: {table}/vector/{name}/violations.ndjson of a mount lists the items that it cannot hold"
+        );
+    }
     let there = if names.is_empty() {
         format!("table {table} has no global indexes")
     } else {

@@ -29,8 +29,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use self::cancel::CancelToken;
-use crate::codec::{digest::Digest, dynamodb_json};
 use crate::codec::record::Record;
+use crate::codec::{digest::Digest, dynamodb_json};
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::Version;
 use crate::model::api::backup::*;

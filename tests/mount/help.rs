@@ -33,7 +33,7 @@ fn helps(mount: &Mount) -> Vec<(String, String)> {
         .map(|file| (file.to_owned(), String::from(".")))
         .collect();
     let script = "shopt -s nullglob; for t in ./*/; do \
-        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}vector/*/ ${t}vector/*/near/ ${t}batch/ ${t}stream/ ${t}partitions/ ${t}queries/ ${t}queries/*/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
+        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}vector/ ${t}vector/*/ ${t}vector/*/near/ ${t}batch/ ${t}stream/ ${t}partitions/ ${t}queries/ ${t}queries/*/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
         echo $d; done; \
         if [ -d ${t}queries/mine ]; then echo ${t}queries/mine/; fi; done";
     let directories = mount.sh(script).ok().to_owned();

@@ -350,7 +350,7 @@ fn a_planned_index_is_told_before_it_is_made() {
         small["in_words"][1]
             .as_str()
             .unwrap()
-            .starts_with("80 have a value that cannot be its key"),
+            .starts_with("80 have a value that the index cannot hold"),
         "{small:#}"
     );
     mount

@@ -258,3 +258,147 @@ fn faults_of_a_search_say_how_it_is_written() {
         mount.sh(&format!("cat {path}")).failed();
     }
 }
+
+/// Mounts `Notes` without an index, with items of which one fits the index that [`NEAR`] defines.
+fn unindexed() -> Mount {
+    let db = memory();
+    let mut table: Value = serde_json::from_str(NOTES).unwrap();
+    table.as_object_mut().unwrap().remove("VectorIndexes");
+    let definitions = table["AttributeDefinitions"].as_array_mut().unwrap();
+    definitions.retain(|definition| definition["AttributeName"] != "lang");
+    create_table(&*db, &table.to_string());
+    for item in [
+        r#"{"pk":"fits","sk":1,"lang":"en","v":[0,1],"t":"x"}"#,
+        r#"{"pk":"long","sk":1,"lang":"en","v":[0,1,2]}"#,
+        r#"{"pk":"text","sk":1,"lang":"en","v":"0,1"}"#,
+        r#"{"pk":"mixed","sk":1,"lang":"en","v":[0,"1"]}"#,
+        r#"{"pk":"huge","sk":1,"lang":"en","v":[1e39,0]}"#,
+        r#"{"pk":"hash","sk":1,"lang":7,"v":[0,1]}"#,
+        r#"{"pk":"none","sk":1,"t":"no vector"}"#,
+    ] {
+        put(&*db, "Notes", item);
+    }
+    Mount::of(db)
+}
+
+const NEAR: &str = r#"{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+    "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"},
+    "SearchSchema": [{"AttributeName": "lang", "SearchSchemaElementType": "HASH"}]}"#;
+const LANG: &str = r#"{"AttributeName": "lang", "AttributeType": "S"}"#;
+
+fn json_of(mount: &Mount, file: &str) -> Value {
+    serde_json::from_str(mount.sh(&format!("cat Notes/{file}")).ok()).unwrap()
+}
+
+#[test]
+fn an_index_is_planned_made_and_dropped_in_its_directory() {
+    let mount = unindexed();
+    let plan = |edit: &str| {
+        mount
+            .sh(&format!(
+                "jq '.VectorIndexes = [{NEAR}] | .AttributeDefinitions += [{LANG}] | {edit}' Notes/schema.json > Notes/schema.plan"
+            ))
+            .ok();
+        json_of(&mount, "schema.plan")
+    };
+    let refused = plan(".VectorIndexes[0].Dimensions = 5000");
+    assert_eq!(refused["would"], "be refused", "{refused:#}");
+    let refused = plan(".VectorIndexes[0].SearchSchema = []");
+    assert_eq!(
+        refused["refusals"][0]["why"], "lang is no key",
+        "{refused:#}"
+    );
+    let planned = plan(".");
+    assert_eq!(
+        (&planned["would"], &planned["steps"][0]["items"]),
+        (&json!("change the table"), &json!(7)),
+        "{planned:#}"
+    );
+    let planned = &planned["steps"][0]["index"];
+    assert_eq!(
+        planned["backfill"],
+        json!({ "write_bytes": 1024.0 }),
+        "{planned:#}"
+    );
+    assert_eq!(
+        planned["a_put"],
+        json!({ "table_units": 1.0, "index_bytes": 146.286 })
+    );
+    assert_eq!(
+        (
+            &planned["violations"],
+            &planned["without_key_attributes"],
+            &planned["in_words"][0]
+        ),
+        (
+            &json!(5),
+            &json!(1),
+            &json!("1 of 7 items enter the index: they have lang and v with v as 2 numbers")
+        )
+    );
+    // A draft, with a template. There is no vector/ to see before.
+    let sh = |script: &str| mount.sh(&format!("cd Notes; {script}")).ok().to_owned();
+    assert_eq!(
+        sh("ls; mkdir vector/near; ls -d vector/*; jq -c .Dimensions vector/near/schema.json"),
+        "gsi\nitems\nlsi\npartitions\nqueries\nschema.json\nstats.json\nvector/near\n1024\n"
+    );
+    for script in ["mkdir vector/near", "mkdir gsi/near", "ls gsi/near"] {
+        mount.sh(&format!("cd Notes; {script}")).failed();
+    }
+    sh("rmdir vector/near; test ! -e vector/near; ls | grep -c vector || true; mkdir vector/near");
+    // What is wrong is said.
+    let wrong = "cd Notes; echo '{\"Dimensions\": 3}' > vector/near/schema.json";
+    mount.sh(wrong).failed();
+    sh(&format!(
+        "jq -n '{NEAR} | .AttributeDefinitions = [{LANG}]' > vector/near/schema.json
+         until grep -q ACTIVE vector/near/stats.json; do sleep 0.1; done"
+    ));
+    let made = json_of(&mount, "vector/near/stats.json");
+    for (of_plan, is) in [
+        ("entries", "entries"),
+        ("entry_bytes", "bytes"),
+        ("billed_bytes", "billed_bytes"),
+        ("violations", "violations"),
+    ] {
+        assert_eq!(planned[of_plan], made[is], "{of_plan}");
+    }
+    assert_eq!(
+        sh("ls vector; cat vector/near/near/fits,1/count; ls vector/near/items/en"),
+        "near\n0\nfits,1.json\n"
+    );
+    let refused = [
+        r#"{"path":"items/hash/1.json","attribute":"lang","expected":"S","found":"N"}"#,
+        r#"{"path":"items/huge/1.json","attribute":"v","expected":"L of 2 32-bit numbers","found":"1E+39 at [0]"}"#,
+        r#"{"path":"items/long/1.json","attribute":"v","expected":"L of 2 32-bit numbers","found":"L of 3 elements"}"#,
+        r#"{"path":"items/mixed/1.json","attribute":"v","expected":"L of 2 32-bit numbers","found":"S at [1]"}"#,
+        r#"{"path":"items/text/1.json","attribute":"v","expected":"L of 2 32-bit numbers","found":"S"}"#,
+    ]
+    .join("\n");
+    assert_eq!(
+        sh("sort vector/near/violations.ndjson"),
+        format!("{refused}\n")
+    );
+    let lacks = r#"{"path":"items/none/1.json","lacks":["lang","v"]}"#;
+    assert_eq!(
+        sh("grep -v found vector/near/missing.ndjson; grep found vector/near/missing.ndjson | sort"),
+        format!("{lacks}\n{refused}\n")
+    );
+    // A corrected item enters.
+    sh("echo '{\"pk\":\"long\",\"sk\":1,\"lang\":\"en\",\"v\":[0,1]}' > items/long/1.json");
+    assert_eq!(
+        sh("cat vector/near/near/fits,1/keys; grep -c . vector/near/violations.ndjson"),
+        "items/long/1.json\n4\n"
+    );
+    // Nothing of it changes, and it is not dropped by leaving it out.
+    for edit in ["del(.VectorIndexes)", ".VectorIndexes[0].Dimensions = 3"] {
+        let script =
+            format!("cd Notes; jq '{edit}' schema.json > /tmp/$$; cat /tmp/$$ > schema.json");
+        mount.sh(&script).failed();
+        mount.sh("rm -f /tmp/$$; grep -q 'rmdir vector/near' .ddb/errors/last").ok();
+    }
+    sh("cat schema.json > /tmp/$$; cat /tmp/$$ > schema.json; rm /tmp/$$");
+    assert_eq!(
+        sh("rmdir vector/near; until ! test -e vector/near; do sleep 0.1; done; ls | grep -c vector || true"),
+        "0\n"
+    );
+}

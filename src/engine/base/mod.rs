@@ -21,6 +21,13 @@ pub fn write_units(bytes: usize) -> f64 {
     units(bytes, WRITE_UNIT_BYTES)
 }
 
+/// Returns `VectorWriteRequestBytes` of an entry of this many bytes (docs/dynamodb.md 28.4).
+#[must_use]
+pub fn vector_write_bytes(bytes: usize) -> f64 {
+    const BYTES_MIN: usize = 1024;
+    bytes.max(BYTES_MIN) as f64
+}
+
 /// Returns the units of a read of this many bytes, at least one unit or half a unit.
 #[must_use]
 pub fn read_units(bytes: usize, consistent: bool) -> f64 {

@@ -8,7 +8,7 @@ use crate::engine::{
     base::{
         item_key,
         table_definition::{build_online_index, check_projected, check_units, check_vectors},
-        write_units,
+        vector_write_bytes, write_units,
     },
     catalog::entry::{BuildPhase, BuildingIndex, BuiltIndex},
     index::{IndexEntry, IndexView},
@@ -347,9 +347,9 @@ fn add_item(
                 .index
                 .attributes()
                 .any(|attribute| attribute.name == name)
-            || target.index.is_vector(name)
     };
-    let is_whole = target.index.projection == Projection::All;
+    // An entry of a vector index is not of its item's size.
+    let is_whole = target.index.projection == Projection::All && target.index.vector.is_none();
     let item: Item = record.attributes(&|name| {
         if is_whole {
             is_key(name)
@@ -359,14 +359,13 @@ fn add_item(
     })?;
     let key = item_key::key_of_stored(target.table, &item)?;
     if let Some(entry) = target.entry_with_key(&item, &key) {
-        let bytes = if is_whole && target.index.vector.is_none() {
-            item_bytes
-        } else {
-            entry.bytes
-        };
+        let bytes = if is_whole { item_bytes } else { entry.bytes };
         forecast.entries += 1;
         forecast.entry_bytes += bytes as u64;
-        forecast.write_units += write_units(bytes);
+        forecast.write_units += match target.index.vector {
+            Some(_) => vector_write_bytes(bytes),
+            None => write_units(bytes),
+        };
         count_value(&entry, forecast, values);
     } else if let Some(violation) = violation(target.index, &item) {
         forecast.violations += 1;

@@ -9,7 +9,7 @@ pub mod update;
 use super::{
     base::{
         counters::{CounterDelta, size_change},
-        item_key, write_units,
+        item_key, vector_write_bytes, write_units,
     },
     history::{self, HistoryRecord},
     index::{self, IndexView, Transition},
@@ -26,8 +26,6 @@ use crate::model::{api::ItemCollectionMetrics, limits::ENTRY_OVERHEAD_BYTES};
 
 use condition::StoredItem;
 
-/// The least bytes that a write of an entry of a vector index consumes.
-const VECTOR_WRITE_BYTES_MIN: usize = 1024;
 const GIGABYTE: u64 = 1024 * 1024 * 1024;
 
 /// The result of a change.
@@ -414,7 +412,7 @@ impl ItemChange {
 fn vector_bytes(transition: &Transition<'_>) -> f64 {
     let written = transition.written_bytes();
     written
-        .map(|(_, bytes)| bytes.max(VECTOR_WRITE_BYTES_MIN) as f64)
+        .map(|(_, bytes)| vector_write_bytes(bytes))
         .sum()
 }
 

@@ -209,23 +209,29 @@ fn may_be_shortened(value: &AttributeValue) -> bool {
 /// The maximum number of drafts.
 const DRAFTS_MAX: usize = 256;
 
-/// Indexes that mkdir made in `gsi/`, with their creation times, milliseconds since the epoch.
+/// Indexes that mkdir made in `gsi/` and `vector/`, with their kinds and creation times, milliseconds
+/// since the epoch.
 #[derive(Debug, Default)]
-pub struct IndexDrafts(Mutex<BTreeMap<(TableName, IndexName), u64>>);
+pub struct IndexDrafts(Mutex<BTreeMap<(TableName, IndexName), (IndexKind, u64)>>);
 
 impl IndexDrafts {
     /// Adds a draft, for mkdir.
     ///
     /// # Errors
     /// [`FsError::NotPermitted`] when there are too many drafts of indexes.
-    pub fn add(&self, table: &TableName, index: &IndexName) -> Result<(), FsError> {
+    pub fn add(
+        &self,
+        table: &TableName,
+        kind: IndexKind,
+        index: &IndexName,
+    ) -> Result<(), FsError> {
         let mut drafts = self.0.lock();
         if drafts.len() >= DRAFTS_MAX {
             return Err(FsError::NotPermitted(
                 "too many draft indexes; write their schema.json or remove some",
             ));
         }
-        drafts.insert((table.clone(), index.clone()), now_ms());
+        drafts.insert((table.clone(), index.clone()), (kind, now_ms()));
         Ok(())
     }
 
@@ -237,20 +243,20 @@ impl IndexDrafts {
             .is_some()
     }
 
-    /// Returns the creation time of a draft, milliseconds since the epoch.
+    /// Returns the kind of a draft and its creation time, milliseconds since the epoch.
     #[must_use]
-    pub fn created_ms(&self, table: &TableName, index: &IndexName) -> Option<u64> {
+    pub fn get(&self, table: &TableName, index: &IndexName) -> Option<(IndexKind, u64)> {
         self.0.lock().get(&(table.clone(), index.clone())).copied()
     }
 
-    /// Returns the drafts of a table.
+    /// Returns the drafts of a table of one kind.
     #[must_use]
-    pub fn of(&self, table: &TableName) -> Vec<IndexName> {
+    pub fn of(&self, table: &TableName, kind: IndexKind) -> Vec<IndexName> {
         self.0
             .lock()
-            .keys()
-            .filter(|(of, _)| of == table)
-            .map(|(_, index)| index.clone())
+            .iter()
+            .filter(|((of, _), (of_kind, _))| of == table && *of_kind == kind)
+            .map(|((_, index), _)| index.clone())
             .collect()
     }
 

@@ -78,6 +78,24 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
     let write_units = (forecast.write_units * *items as f64 / (*sampled).max(1) as f64).round();
     let on_demand = index.throughput.is_none();
     let a_write = average(forecast.write_units, *sampled);
+    let table_units = average(forecast.put_units, *sampled);
+    // Writes of a vector index are counted in bytes, which are no units.
+    let is_vector = index.vector.is_some();
+    let backfill = match is_vector {
+        true => json!({ "write_bytes": write_units }),
+        false => json!({
+            "write_units": write_units,
+            "cost": round_cents(if on_demand { prices.write_cost(write_units) } else { 0.0 }),
+            "currency": prices.currency,
+            "seconds": (write_units / backfill_rate(forecast).0 as f64 * 10.0).round() / 10.0,
+            "at_write_units_a_second": backfill_rate(forecast).0,
+            "assumed": backfill_rate(forecast).1,
+        }),
+    };
+    let a_put = match is_vector {
+        true => json!({ "table_units": table_units, "index_bytes": a_write }),
+        false => json!({ "table_units": table_units, "index_units": a_write }),
+    };
     json!({
         "name": index.name.as_str(),
         "items": items,
@@ -93,15 +111,8 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
         "largest_share": largest_share(forecast).map(|share| (share * 1e4).round() / 1e4),
         "billed_bytes": billed_bytes,
         "storage_month": round_cents(prices.month_of_bytes(billed_bytes as f64)),
-        "backfill": {
-            "write_units": write_units,
-            "cost": round_cents(if on_demand { prices.write_cost(write_units) } else { 0.0 }),
-            "currency": prices.currency,
-            "seconds": (write_units / backfill_rate(forecast).0 as f64 * 10.0).round() / 10.0,
-            "at_write_units_a_second": backfill_rate(forecast).0,
-            "assumed": backfill_rate(forecast).1,
-        },
-        "a_put": { "table_units": average(forecast.put_units, *sampled), "index_units": a_write },
+        "backfill": backfill,
+        "a_put": a_put,
         "in_words": sentences(forecast, a_write),
     })
 }
@@ -164,7 +175,13 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
         violations,
         ..
     } = forecast;
-    let keys = index.names().join(" and ");
+    let join = |names: Vec<&str>| names.join(" and ");
+    let keys = join(index.required_names().collect());
+    let vector = index.vector.as_ref();
+    let form = vector.map_or_else(
+        || "the right type".to_owned(),
+        |vector| format!("{} as {}", vector.name, plural(vector.dimensions, "number")),
+    );
     let mut words = Vec::new();
     if sampled < items {
         words.push(format!(
@@ -173,13 +190,13 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
         ));
     }
     words.push(format!(
-        "{entries} of {} enter the index: they have {keys} with the right type",
+        "{entries} of {} enter the index: they have {keys} with {form}",
         plural(*sampled, "item")
     ));
     if *violations > 0 {
-        words.push(format!("{violations} have a value that cannot be its key and stay out until it is corrected; later writes of such values are refused"));
+        words.push(format!("{violations} have a value that the index cannot hold and stay out until it is corrected; later writes of such values are refused"));
     }
-    if let Some(share) = largest_share(forecast) {
+    if let Some(share) = largest_share(forecast).filter(|_| vector.is_none()) {
         words.push(format!(
             "the partition key has {} distinct values, and the largest has {:.1} % of the entries: its partition takes {PARTITION_WRITE_UNITS} write units a second, so the index takes at most {}",
             forecast.partition_keys,
@@ -187,8 +204,23 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
             ceiling(forecast)
         ));
     }
-    words.push(format!("a put costs {a_write} write units more on average"));
-    words.push(format!("a change of {keys} costs the index twice: it deletes one entry and writes another; a change of attributes that are not in the index costs it nothing"));
+    let places: Vec<&str> = match vector {
+        None => index.names(),
+        Some(_) => (index.partition.iter().map(|key| &*key.name)).collect(),
+    };
+    words.push(match vector {
+        None => format!("a put costs {a_write} write units more on average"),
+        Some(_) => format!(
+            "a put writes {a_write} bytes into the index on average, an entry at least 1,024: VectorWriteRequestBytes, for which there is no price here"
+        ),
+    });
+    if !places.is_empty() {
+        let places = join(places);
+        words.push(format!(
+            "a change of {places} costs the index twice: it deletes one entry and writes another"
+        ));
+    }
+    words.push("a change of attributes that are not in the index costs it nothing".to_owned());
     words
 }
 

@@ -1,4 +1,4 @@
-//! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory
+//! `gsi/<ix>/` and `vector/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory
 //! (`mount/folders.rs`); and the deletion of an index by rmdir. `write/index_draft.rs` makes the
 //! request.
 
@@ -20,30 +20,30 @@ use crate::model::{
     api::{UpdateTableRequest, tables::IndexUpdate},
 };
 
-/// Returns the draft of that name in a table's `gsi/`, if there is one.
+/// Returns the draft of that name in the directory of its kind, if there is one.
 #[must_use]
-pub fn find(mount: &Mount, table: &TableName, name: &str) -> Option<Node> {
+pub fn find(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Option<Node> {
     let index = IndexName::new(name).ok()?;
-    mount.index_drafts.created_ms(table, &index)?;
-    Some(node(table, index))
+    let (of_kind, _) = mount.index_drafts.get(table, &index)?;
+    (of_kind == kind).then(|| node(table, kind, index))
 }
 
-/// Returns the drafts that `gsi/` lists.
+/// Returns the drafts that the directory of a kind lists.
 #[must_use]
-pub fn list(mount: &Mount, table: &TableName) -> Vec<OwnedDirent> {
-    let drafts = mount.index_drafts.of(table).into_iter();
+pub fn list(mount: &Mount, table: &TableName, kind: IndexKind) -> Vec<OwnedDirent> {
+    let drafts = mount.index_drafts.of(table, kind).into_iter();
     drafts
-        .map(|index| to_dirent(&node(table, index.clone()), index.as_str()))
+        .map(|index| to_dirent(&node(table, kind, index.clone()), index.as_str()))
         .collect()
 }
 
-/// Makes a draft: mkdir in `gsi/` or `lsi/`.
+/// Makes a draft: mkdir in `gsi/`, `lsi/` or `vector/`.
 ///
 /// # Errors
 /// `Exists`; a local index; a bad index name.
 pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node> {
     let schema = mount.schema(table)?;
-    if schema.index(name).is_some() || find(mount, table, name).is_some() {
+    if schema.index(name).is_some() {
         return Err(FsError::Exists);
     }
     if kind == IndexKind::Local {
@@ -54,8 +54,12 @@ pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Re
     let index = IndexName::new(name).map_err(|_| {
         FsError::Invalid("an index name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'")
     })?;
-    mount.index_drafts.add(table, &index)?;
-    Ok(node(table, index))
+    // Names of all kinds are one space.
+    if mount.index_drafts.get(table, &index).is_some() {
+        return Err(FsError::Exists);
+    }
+    mount.index_drafts.add(table, kind, &index)?;
+    Ok(node(table, kind, index))
 }
 
 /// Carries out UpdateTable.
@@ -69,33 +73,32 @@ pub fn update(mount: &Mount, request: UpdateTableRequest) -> Result<(), Error> {
 /// Those of [`update`]; `NotPermitted` for a local index.
 pub fn drop_index(mount: &Mount, source: &SourceName) -> Result<(), FsError> {
     let index = source.index.clone().ok_or(FsError::NotFound)?;
-    let schema = mount.source_schema(source)?;
-    if index_of(&schema, source)?.is_some_and(|index| index.kind == IndexKind::Local) {
-        return Err(FsError::NotPermitted(
-            "local indexes are fixed at creation: this one goes with its table",
-        ));
-    }
     let mut request = UpdateTableRequest::new(source.table.clone());
-    request.index_updates = Some(vec![IndexUpdate {
+    let schema = mount.source_schema(source)?;
+    let updates = match index_of(&schema, source)?.map(|index| index.kind) {
+        Some(IndexKind::Local) => {
+            return Err(FsError::NotPermitted(
+                "local indexes are fixed at creation: this one goes with its table",
+            ));
+        }
+        Some(IndexKind::Vector) => &mut request.vector_index_updates,
+        Some(IndexKind::Global) | None => &mut request.index_updates,
+    };
+    *updates = Some(vec![IndexUpdate {
         delete: Some(index),
         ..IndexUpdate::default()
     }]);
     Ok(update(mount, request)?)
 }
 
-fn node(table: &TableName, index: IndexName) -> Node {
-    let path = format!("{}/{GLOBAL_NAME}/{index}", table_name(table));
-    let above = Node::Indexes(table.clone(), IndexKind::Global).ino();
+fn node(table: &TableName, kind: IndexKind, index: IndexName) -> Node {
+    let path = format!("{}/{}/{index}", table_name(table), kind_name(kind));
+    let above = Node::Indexes(table.clone(), kind).ino();
     let source = SourceName {
         table: table.clone(),
         index: Some(index),
     };
-    Special::directory(path, Some(source), above, IndexDraftDir).into()
-}
-
-/// Returns the draft's `schema.json`.
-fn schema_node(node: &Special) -> Node {
-    node.child(SCHEMA_NAME, IndexSchemaFile).writable().into()
+    Special::directory(path, Some(source), above, IndexDraftDir(kind)).into()
 }
 
 /// Returns the table and the name of its new index.
@@ -119,13 +122,20 @@ fn modified_ms(node: &Special, mount: &Mount) -> Result<u64> {
     if existing_index(node, mount)?.is_some() {
         return mount.table_created_ms(table);
     }
-    mount
-        .index_drafts
-        .created_ms(table, index)
-        .ok_or(FsError::NotFound)
+    let (_, created_ms) = (mount.index_drafts.get(table, index)).ok_or(FsError::NotFound)?;
+    Ok(created_ms)
 }
 
-struct IndexDraftDir;
+struct IndexDraftDir(IndexKind);
+
+impl IndexDraftDir {
+    /// Returns the draft's `schema.json`.
+    fn schema_node(&self, node: &Special) -> Node {
+        node.child(SCHEMA_NAME, IndexSchemaFile(self.0))
+            .writable()
+            .into()
+    }
+}
 
 impl NodeOps for IndexDraftDir {
     fn modified_ms(&self, at: At<'_>) -> Result<u64> {
@@ -138,14 +148,14 @@ impl NodeOps for IndexDraftDir {
 
     fn resolve(&self, at: At<'_>, name: &str) -> Result<Node> {
         if name == SCHEMA_NAME {
-            Ok(schema_node(at.node))
+            Ok(self.schema_node(at.node))
         } else {
             Err(FsError::NotFound)
         }
     }
 
     fn list(&self, at: At<'_>) -> Result<Vec<OwnedDirent>> {
-        Ok(vec![to_dirent(&schema_node(at.node), SCHEMA_NAME)])
+        Ok(vec![to_dirent(&self.schema_node(at.node), SCHEMA_NAME)])
     }
 
     fn mkdir(&self, _at: HostAt<'_>, _name: &str) -> Result<Node> {
@@ -164,7 +174,7 @@ impl NodeOps for IndexDraftDir {
     }
 }
 
-struct IndexSchemaFile;
+struct IndexSchemaFile(IndexKind);
 
 impl NodeOps for IndexSchemaFile {
     fn modified_ms(&self, at: At<'_>) -> Result<u64> {
@@ -175,7 +185,7 @@ impl NodeOps for IndexSchemaFile {
         let (table, index) = table_and_index(at.node)?;
         match existing_index(at.node, &at)? {
             Some(Node::Index(source)) => schema::text(&at, &source),
-            _ => Ok(template(&*at.schema(table)?, index)),
+            _ => Ok(template(&*at.schema(table)?, self.0, index)),
         }
     }
 
@@ -184,9 +194,9 @@ impl NodeOps for IndexSchemaFile {
             self.text(At::new(at.node, &at.mount))?,
             table_and_index(at.node)?,
         );
-        let (schema, index) = (at.mount.schema(table)?, index.clone());
+        let (schema, kind, index) = (at.mount.schema(table)?, self.0, index.clone());
         let read = move |text: &[u8], _| {
-            let Commit { request, warnings } = read_definition(&schema, &index, text)?;
+            let Commit { request, warnings } = read_definition(&schema, kind, &index, text)?;
             let (table, index) = (schema.name.clone(), index.clone());
             // The reply comes when the index is defined, not when it is built: the backfill may
             // take as long as a scan of the table.

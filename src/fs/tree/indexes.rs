@@ -1,4 +1,4 @@
-//! `gsi/` and `lsi/` of a table: the directories of its indexes, and of the drafts of global ones
+//! `gsi/`, `lsi/` and `vector/` of a table: the directories of its indexes, and of drafts
 //! (`special/index_draft.rs`).
 
 use crate::fs::{
@@ -21,12 +21,7 @@ impl NodeOps<Node> for Indexes<'_> {
                 index: Some(index.name.clone()),
             }));
         }
-        let draft = if kind == IndexKind::Global {
-            index_draft::find(&at, table, name)
-        } else {
-            None
-        };
-        match draft {
+        match index_draft::find(&at, table, kind, name) {
             Some(draft) => Ok(draft),
             None if name == HELP_NAME => {
                 let directory = at.display_path(at.node);
@@ -50,11 +45,7 @@ impl NodeOps<Node> for Indexes<'_> {
             });
             to_dirent(&node, index.name.as_str())
         });
-        let drafts = if kind == IndexKind::Global {
-            index_draft::list(&at, table)
-        } else {
-            Vec::new()
-        };
+        let drafts = index_draft::list(&at, table, kind);
         let is_draft = |listed: &OwnedDirent| schema.index(&listed.name).is_none();
         Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
     }

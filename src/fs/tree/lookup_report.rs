@@ -130,34 +130,25 @@ fn explain_index(
     name: &str,
 ) -> (String, String) {
     let schema = mount.schema(table).ok();
-    let of = |kind| -> Vec<String> {
-        schema
-            .iter()
-            .flat_map(|schema| schema.indexes_of(kind))
-            .map(|index| index.name.to_string())
-            .collect()
-    };
-    let other = if kind == IndexKind::Global {
-        IndexKind::Local
-    } else {
-        IndexKind::Global
-    };
     let directory = kind_name(kind);
     let sentence = format!("table {table} has no index {name} in {directory}/");
-    if of(other).iter().any(|index| index == name) {
+    if let Some(index) = schema.as_ref().and_then(|schema| schema.index(name)) {
         return (
             sentence,
-            format!("it is in {table}/{}/{name}", kind_name(other)),
+            format!("it is in {table}/{}/{name}", kind_name(index.kind)),
         );
     }
     let make = match kind {
-        IndexKind::Global => {
-            format!("mkdir {table}/gsi/{name} and writing its schema.json makes it")
+        IndexKind::Global | IndexKind::Vector => {
+            format!("mkdir {table}/{directory}/{name} and writing its schema.json makes it")
         }
         IndexKind::Local => "local indexes are made with their table".to_owned(),
-        IndexKind::Vector => "UpdateTable makes vector indexes".to_owned(),
     };
-    let indexes = of(kind);
+    let indexes: Vec<String> = schema
+        .iter()
+        .flat_map(|schema| schema.indexes_of(kind))
+        .map(|index| index.name.to_string())
+        .collect();
     (
         sentence,
         with_suggestion(

@@ -95,7 +95,9 @@ const NAMES: FixedDir<SourceName> = FixedDir(&[
     (LOCAL_NAME, true, |_, source| {
         Ok(Node::Indexes(source.table.clone(), IndexKind::Local))
     }),
-    (VECTOR_NAME, true, vectors_of),
+    (VECTOR_NAME, true, |_, source| {
+        Ok(Node::Indexes(source.table.clone(), IndexKind::Vector))
+    }),
     (PARTITIONS_NAME, true, partitions_of),
     (QUERIES_NAME, true, |_, source| {
         Ok(queries::node(&source.table))
@@ -150,12 +152,11 @@ fn partitions_of(mount: &Mount, source: &SourceName) -> Result<Node> {
     }
 }
 
-/// Returns `vector/` of a table that has vector indexes: most have none.
-fn vectors_of(mount: &Mount, source: &SourceName) -> Result<Node> {
-    let schema = mount.schema(&source.table)?;
+/// True if the table lists `vector/`: most have no vector indexes.
+fn lists_vectors(mount: &Mount, schema: &TableSchema) -> bool {
     let mut vectors = schema.indexes_of(IndexKind::Vector);
-    let first = vectors.next().ok_or(FsError::NotFound)?;
-    Ok(Node::Indexes(source.table.clone(), first.kind))
+    vectors.next().is_some()
+        || !index_draft::list(mount, &schema.name, IndexKind::Vector).is_empty()
 }
 
 /// Returns `items/`. The service tells the entries of a vector index by a search alone.
@@ -219,8 +220,12 @@ fn resolve(mount: &Mount, source: &SourceName, name: &str) -> Result<Node> {
 }
 
 fn list(mount: &Mount, source: &SourceName) -> Result<Vec<OwnedDirent>> {
-    mount.source_schema(source)?;
+    let schema = mount.source_schema(source)?;
     let mut names = NAMES.list(mount, source)?;
-    names.retain(|listed| has_name(source.index.is_none(), &listed.name));
+    let is_listed = |name: &str| {
+        has_name(source.index.is_none(), name)
+            && (name != VECTOR_NAME || lists_vectors(mount, &schema))
+    };
+    names.retain(|listed| is_listed(&listed.name));
     Ok(names)
 }

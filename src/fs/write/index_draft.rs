@@ -1,5 +1,5 @@
-//! A new global index: its request from a written `schema.json`, and from the words of a `ctl` line
-//! (docs/filesystem.md 3).
+//! A new global or vector index: its request from a written `schema.json`, of a global one also from
+//! the words of a `ctl` line (docs/filesystem.md 3).
 
 use super::{Commit, set_name};
 use crate::codec::json::document::Document;
@@ -19,6 +19,7 @@ const USAGE: &str =
 /// `Body` if the text is no JSON object; the wire's error if it is no definition.
 pub fn read_definition(
     table: &TableSchema,
+    kind: IndexKind,
     index: &IndexName,
     text: &[u8],
 ) -> Result<Commit<UpdateTableRequest>, FsError> {
@@ -31,15 +32,17 @@ pub fn read_definition(
         .into_iter()
         .collect();
     Ok(Commit {
-        request: request(table, members)?,
+        request: request(table, kind, members)?,
         warnings,
     })
 }
 
 /// Returns the UpdateTable request that makes an index. `index` is a member of CreateTable's
-/// `GlobalSecondaryIndexes`, with `AttributeDefinitions` of keys that the table does not define.
+/// `GlobalSecondaryIndexes` or `VectorIndexes`, with `AttributeDefinitions` of keys that the table does
+/// not define.
 fn request(
     table: &TableSchema,
+    kind: IndexKind,
     mut index: Map<String, Value>,
 ) -> Result<UpdateTableRequest, FsError> {
     let mut definitions = match index.remove("AttributeDefinitions") {
@@ -64,17 +67,31 @@ fn request(
             .filter(|it| name_of(it).is_some_and(|name| !given.contains(&name)))
             .cloned(),
     );
+    let updates = match kind {
+        IndexKind::Vector => "VectorIndexUpdates",
+        IndexKind::Global | IndexKind::Local => "GlobalSecondaryIndexUpdates",
+    };
     let body = json!({
         "TableName": table.name.as_str(),
         "AttributeDefinitions": definitions,
-        "GlobalSecondaryIndexUpdates": [{ "Create": index }],
+        updates: [{ "Create": index }],
     });
     Ok(wire::request(Document::from_value(&body).root())?)
 }
 
 /// Returns the definition of an index to start from: valid as it is.
 #[must_use]
-pub fn template(table: &TableSchema, index: &IndexName) -> Vec<u8> {
+pub fn template(table: &TableSchema, kind: IndexKind, index: &IndexName) -> Vec<u8> {
+    if kind == IndexKind::Vector {
+        let members = json!({
+            "IndexName": index.as_str(),
+            "VectorAttribute": { "AttributeName": "vector" },
+            "Dimensions": 1024,
+            "DistanceFunction": "COSINE",
+            "Projection": { "ProjectionType": "ALL" },
+        });
+        return format!("{members:#}\n").into_bytes();
+    }
     let mut members = json!({
         "IndexName": index.as_str(),
         "AttributeDefinitions": [{ "AttributeName": "attribute", "AttributeType": "S" }],
@@ -133,7 +150,7 @@ pub fn parse_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableReq
     members.insert("KeySchema".to_owned(), Value::Array(keys));
     members.insert("Projection".to_owned(), projection);
     members.extend(throughput(table).map(|units| ("ProvisionedThroughput".to_owned(), units)));
-    request(table, members)
+    request(table, IndexKind::Global, members)
 }
 
 #[cfg(test)]
@@ -219,10 +236,15 @@ mod tests {
     #[test]
     fn a_template_is_valid_and_the_directory_names_the_index() {
         let (table, index) = (orders(), IndexName::new("abc").unwrap());
-        let read = |text: &[u8]| read_definition(&table, &index, text);
-        let commit = read(&template(&table, &index)).unwrap();
-        assert!(commit.warnings.is_empty());
-        assert_eq!(commit.request.table_name.as_str(), "Orders");
+        for kind in [IndexKind::Vector, IndexKind::Global] {
+            let text = template(&table, kind, &index);
+            let commit = read_definition(&table, kind, &index, &text).unwrap();
+            assert!(commit.warnings.is_empty());
+            assert_eq!(commit.request.table_name.as_str(), "Orders");
+            let made = commit.request.index_creations().next().unwrap();
+            assert_eq!((made.kind, made.name.as_str()), (kind, "abc"));
+        }
+        let read = |text: &[u8]| read_definition(&table, IndexKind::Global, &index, text);
         let other = br#"{"IndexName":"other","KeySchema":[{"AttributeName":"sk","KeyType":"HASH"}],"Projection":{}}"#;
         let commit = read(other).unwrap();
         assert_eq!(commit.warnings.len(), 1);

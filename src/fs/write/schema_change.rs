@@ -11,7 +11,10 @@ use crate::codec::definitions::{self, TIME_TO_LIVE, TableDefinition};
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::JsonPrefix;
 use crate::codec::wire::{self, Declared};
-use crate::fs::prelude::*;
+use crate::fs::{
+    path::{GLOBAL_NAME, VECTOR_NAME},
+    prelude::*,
+};
 use crate::model::api::CreateTableRequest;
 use crate::model::arn;
 use serde_json::Map;
@@ -21,10 +24,37 @@ const GLOBAL: &str = "GlobalSecondaryIndexes";
 const LOCAL: &str = "LocalSecondaryIndexes";
 const VECTORS: &str = "VectorIndexes";
 const INDEX_UPDATES: &str = "GlobalSecondaryIndexUpdates";
+const VECTOR_UPDATES: &str = "VectorIndexUpdates";
 const DEFINITIONS: &str = "AttributeDefinitions";
 const THROUGHPUT: &str = "ProvisionedThroughput";
 const ON_DEMAND: &str = "OnDemandThroughput";
 const WARM: &str = "WarmThroughput";
+
+/// The indexes that UpdateTable makes and drops.
+struct OnlineIndexes {
+    /// The member of a definition.
+    member: &'static str,
+    /// The member of UpdateTable.
+    updates: &'static str,
+    directory: &'static str,
+    /// The members that are fixed when one is created, in words.
+    fixed: &'static str,
+}
+
+const ONLINE: [OnlineIndexes; 2] = [
+    OnlineIndexes {
+        member: GLOBAL,
+        updates: INDEX_UPDATES,
+        directory: GLOBAL_NAME,
+        fixed: "the keys and the projection",
+    },
+    OnlineIndexes {
+        member: VECTORS,
+        updates: VECTOR_UPDATES,
+        directory: VECTOR_NAME,
+        fixed: "the vector, the search schema and the projection",
+    },
+];
 
 /// A request to the API.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +70,8 @@ impl PlannedRequest {
     /// True if it reads every item, and not only the table's definition.
     #[must_use]
     pub fn reads_items(&self) -> bool {
-        let is_new_index = self.request[INDEX_UPDATES][0].get("Create").is_some();
-        is_new_index || ttl_attribute(&self.request).is_some()
+        let makes = |kind: &OnlineIndexes| self.request[kind.updates][0].get("Create").is_some();
+        ONLINE.iter().any(makes) || ttl_attribute(&self.request).is_some()
     }
 }
 
@@ -163,6 +193,21 @@ fn by_name<'a>(definition: &'a Value, member: &str) -> BTreeMap<&'a str, &'a Val
         .collect()
 }
 
+/// Returns the wanted indexes that are not stored, each with its kind and name.
+fn new_indexes<'a>(
+    stored: &'a Value,
+    wanted: &'a Value,
+) -> Vec<(&'static OnlineIndexes, &'a str, &'a Value)> {
+    let of_kind = |kind: &'static OnlineIndexes| {
+        let known = by_name(stored, kind.member);
+        let mut all = by_name(wanted, kind.member);
+        all.retain(|name, _| !known.contains_key(name));
+        all.into_iter()
+            .map(move |(name, index)| (kind, name, index))
+    };
+    ONLINE.iter().flat_map(of_kind).collect()
+}
+
 /// Returns the name and type of each attribute definition.
 fn definitions(definition: &Value) -> BTreeMap<&str, &Value> {
     list(definition, DEFINITIONS)
@@ -170,9 +215,21 @@ fn definitions(definition: &Value) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// Returns the names in a key schema.
+/// Returns the names in a key schema and a search schema.
 fn key_names(holder: &Value) -> BTreeSet<&str> {
     list(holder, "KeySchema")
+        .chain(list(holder, "SearchSchema"))
+        .filter_map(|element| element["AttributeName"].as_str())
+        .collect()
+}
+
+/// Returns the names of the attributes without which an item is not in an index.
+fn required_names(index: &Value) -> Vec<&str> {
+    let filters = list(index, "SearchSchema");
+    let partition = filters.filter(|element| element["SearchSchemaElementType"] == "HASH");
+    list(index, "KeySchema")
+        .chain(partition)
+        .chain(index.get("VectorAttribute"))
         .filter_map(|element| element["AttributeName"].as_str())
         .collect()
 }
@@ -188,8 +245,17 @@ fn projection(index: &Value) -> (Option<&str>, BTreeSet<&str>) {
     )
 }
 
+/// The members of an index that are fixed when it is created, beside its projection.
+const FIXED: [&str; 5] = [
+    "KeySchema",
+    "SearchSchema",
+    "VectorAttribute",
+    "Dimensions",
+    "DistanceFunction",
+];
+
 fn is_same_index(a: &Value, b: &Value) -> bool {
-    a.get("KeySchema") == b.get("KeySchema") && projection(a) == projection(b)
+    FIXED.iter().all(|member| a.get(member) == b.get(member)) && projection(a) == projection(b)
 }
 
 impl SchemaDiff<'_> {
@@ -286,32 +352,26 @@ impl SchemaDiff<'_> {
             let why = format!("LSIs are fixed at creation, and {name} would change");
             self.refuse(LOCAL, why, "make another table with it and copy the items");
         }
-        if self.stored.get(VECTORS) != self.wanted.get(VECTORS) {
-            self.refuse(
-                VECTORS,
-                "vector indexes are not made, changed or dropped here",
-                "write VectorIndexUpdates to .ddb/api/UpdateTable",
-            );
-        }
-        let (stored, wanted) = (by_name(self.stored, GLOBAL), by_name(self.wanted, GLOBAL));
+        ONLINE.iter().for_each(|kind| self.check_indexes(kind));
+    }
+
+    fn check_indexes(&mut self, kind: &OnlineIndexes) {
+        let (member, directory) = (kind.member, kind.directory);
+        let (stored, wanted) = (by_name(self.stored, member), by_name(self.wanted, member));
         for (name, before) in &stored {
             match wanted.get(name) {
                 None => self.refuse(
-                    GLOBAL,
+                    member,
                     format!("{name} is left out, which drops nothing"),
-                    format!("to drop it: rmdir gsi/{name}"),
+                    format!("to drop it: rmdir {directory}/{name}"),
                 ),
                 Some(after) if !is_same_index(before, after) => {
                     let hint = format!(
-                        "rmdir gsi/{name}, and when it is gone add it with its new definition"
+                        "rmdir {directory}/{name}, and when it is gone add it with its new definition"
                     );
-                    self.refuse(
-                        GLOBAL,
-                        format!(
-                            "the keys and the projection of {name} are fixed when it is created"
-                        ),
-                        hint,
-                    );
+                    let fixed = kind.fixed;
+                    let reason = format!("{fixed} of {name} are fixed when it is created");
+                    self.refuse(member, reason, hint);
                 }
                 Some(_) => {}
             }
@@ -335,11 +395,8 @@ impl SchemaDiff<'_> {
                 ),
             }
         }
-        let known = by_name(self.stored, GLOBAL);
-        let new = by_name(self.wanted, GLOBAL)
-            .into_iter()
-            .filter(|(name, _)| !known.contains_key(name));
-        let used: BTreeSet<&str> = new.flat_map(|(_, index)| key_names(index)).collect();
+        let new = new_indexes(self.stored, self.wanted).into_iter();
+        let used: BTreeSet<&str> = new.flat_map(|(.., index)| key_names(index)).collect();
         for name in wanted
             .keys()
             .filter(|name| !stored.contains_key(*name) && !used.contains(*name))
@@ -537,35 +594,31 @@ impl SchemaDiff<'_> {
 
     /// Adds a new index. UpdateTable makes one at a time, in the background, after everything else.
     fn new_indexes(&mut self) {
-        let known = by_name(self.stored, GLOBAL);
-        let new: Vec<(&str, &Value)> = by_name(self.wanted, GLOBAL)
-            .into_iter()
-            .filter(|(name, _)| !known.contains_key(name))
-            .collect();
-        if let [_, (name, _), ..] = new.as_slice() {
+        let new = new_indexes(self.stored, self.wanted);
+        if let [(kind, first, _), (second, name, _), ..] = new[..] {
             let hint = format!(
-                "leave {name} out, and add it when gsi/{}/stats.json says ACTIVE",
-                new[0].0
+                "leave {name} out, and add it when {}/{first}/stats.json says ACTIVE",
+                kind.directory
             );
-            return self.refuse(GLOBAL, "one index is made at a time", hint);
+            return self.refuse(second.member, "one index is made at a time", hint);
         }
-        for (name, index) in new {
+        for (kind, name, index) in new {
             let keys = key_names(index);
             let is_key = |one: &&Value| {
                 one["AttributeName"]
                     .as_str()
                     .is_some_and(|name| keys.contains(name))
             };
-            let definitions: Vec<&Value> = list(self.wanted, DEFINITIONS).filter(is_key).collect();
-            let names: Vec<&str> = keys.iter().copied().collect();
-            let request = json!({
-                "TableName": self.table,
-                DEFINITIONS: definitions,
-                INDEX_UPDATES: [{ "Create": index }],
-            });
+            let mut request = json!({ "TableName": self.table });
+            if !keys.is_empty() {
+                let definitions = list(self.wanted, DEFINITIONS).filter(is_key);
+                request[DEFINITIONS] = definitions.cloned().collect();
+            }
+            request[kind.updates] = json!([{ "Create": index }]);
             let effect = format!(
-                "gsi/{name} is filled in the background with the items that have {}",
-                names.join(" and ")
+                "{}/{name} is filled in the background with the items that have {}",
+                kind.directory,
+                required_names(index).join(" and ")
             );
             self.step("UpdateTable", request, effect);
         }

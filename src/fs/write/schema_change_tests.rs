@@ -249,13 +249,76 @@ fn what_cannot_change_is_refused_by_its_name() {
         ],
     );
     check(
-        |it| drop(it.insert("VectorIndexes".to_owned(), json!([]))),
-        &[
-            "! VectorIndexes: vector indexes are not made, changed or dropped here; write VectorIndexUpdates to .ddb/api/UpdateTable",
-        ],
-    );
-    check(
         |it| drop(it.insert("BilingMode".to_owned(), json!("PROVISIONED"))),
         &["! BilingMode: there is no such member; the members are CreateTable's"],
     );
+}
+
+/// Returns a vector index as `schema.json` shows it, searched by `lang` and filtered by `kind`.
+fn near() -> Value {
+    json!({
+        "IndexName": "near", "VectorAttribute": { "AttributeName": "v" }, "Dimensions": 2, "DistanceFunction": "COSINE",
+        "SearchSchema": [
+            { "AttributeName": "lang", "SearchSchemaElementType": "HASH" },
+            { "AttributeName": "kind", "SearchSchemaElementType": "INLINE_FILTER" }],
+        "Projection": { "ProjectionType": "KEYS_ONLY" },
+    })
+}
+
+#[test]
+fn a_vector_index_is_made_as_a_global_one_and_changed_by_nothing() {
+    let plain = || {
+        let mut index = near();
+        index["IndexName"] = json!("plain");
+        index.as_object_mut().unwrap().remove("SearchSchema");
+        index
+    };
+    check(
+        |it| drop(it.insert(VECTORS.to_owned(), json!([plain()]))),
+        &[
+            r#"UpdateTable {"VectorIndexUpdates":[{"Create":{"IndexName":"plain","VectorAttribute":{"AttributeName":"v"},"Dimensions":2,"DistanceFunction":"COSINE","Projection":{"ProjectionType":"KEYS_ONLY"}}}]}"#,
+        ],
+    );
+    check(
+        |it| {
+            it.insert(VECTORS.to_owned(), json!([near()]));
+            for name in ["kind", "lang"] {
+                let definition = json!({ "AttributeName": name, "AttributeType": "S" });
+                it[DEFINITIONS].as_array_mut().unwrap().push(definition);
+            }
+        },
+        &[
+            r#"UpdateTable {"AttributeDefinitions":[{"AttributeName":"kind","AttributeType":"S"},{"AttributeName":"lang","AttributeType":"S"}],"VectorIndexUpdates":[{"Create":{"IndexName":"near","VectorAttribute":{"AttributeName":"v"},"Dimensions":2,"DistanceFunction":"COSINE","SearchSchema":[{"AttributeName":"lang","SearchSchemaElementType":"HASH"},{"AttributeName":"kind","SearchSchemaElementType":"INLINE_FILTER"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}"#,
+        ],
+    );
+    check(
+        |it| drop(it.insert(VECTORS.to_owned(), json!([near(), plain()]))),
+        &[
+            "! VectorIndexes: one index is made at a time; leave plain out, and add it when vector/near/stats.json says ACTIVE",
+        ],
+    );
+    let mut stored = stored();
+    stored[VECTORS] = json!([near()]);
+    let refused = |edit: &dyn Fn(&mut Value)| {
+        let mut wanted = stored.clone();
+        edit(&mut wanted);
+        let refusals = diff_schemas(&stored, &wanted, ARN).refusals;
+        refusals.iter().map(ToString::to_string).collect::<String>()
+    };
+    assert_eq!(refused(&|_| {}), "");
+    assert_eq!(
+        refused(&|it| it[VECTORS] = json!([])),
+        "VectorIndexes: near is left out, which drops nothing; to drop it: rmdir vector/near"
+    );
+    for (member, value) in [
+        ("Dimensions", json!(3)),
+        ("DistanceFunction", json!("EUCLIDEAN")),
+        ("SearchSchema", json!([])),
+        ("VectorAttribute", json!({ "AttributeName": "w" })),
+    ] {
+        assert_eq!(
+            refused(&|it| it[VECTORS][0][member] = value.clone()),
+            "VectorIndexes: the vector, the search schema and the projection of near are fixed when it is created; rmdir vector/near, and when it is gone add it with its new definition"
+        );
+    }
 }

@@ -259,7 +259,7 @@ pub struct IndexEstimate {
     pub entries: u64,
     /// DynamoDB bytes of these entries, without overhead.
     pub entry_bytes: u64,
-    /// Write units of these entries.
+    /// Write units of these entries; of a vector index `VectorWriteRequestBytes`.
     pub write_units: f64,
     /// Distinct values of the index's partition key among these entries; of very many, the first
     /// ones are counted.
