@@ -57,6 +57,10 @@ impl Statistic {
         };
     }
 
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Returns the mean, or 0 for an empty sample.
     #[must_use]
     pub fn average(&self) -> f64 {
@@ -121,6 +125,12 @@ pub struct CapacityUsage {
     pub queries: ReadCounts,
     /// Pages of Scan.
     pub scans: ReadCounts,
+    /// `VectorSearchRequestBytes` of a vector index, one sample for each search.
+    #[serde(skip_serializing_if = "Statistic::is_empty")]
+    pub vector_search_bytes: Statistic,
+    /// `VectorWriteRequestBytes` of a vector index, one sample for each write.
+    #[serde(skip_serializing_if = "Statistic::is_empty")]
+    pub vector_write_bytes: Statistic,
 }
 
 impl CapacityUsage {
@@ -137,6 +147,8 @@ impl CapacityUsage {
         self.online_percent = self.online_percent.max(other.online_percent);
         self.queries.merge(&other.queries);
         self.scans.merge(&other.scans);
+        self.vector_search_bytes.merge(&other.vector_search_bytes);
+        self.vector_write_bytes.merge(&other.vector_write_bytes);
     }
 
     /// Returns units and throttles, without those of backfills and bulk loads.

@@ -380,7 +380,9 @@ fn an_index_is_planned_made_and_dropped_in_its_directory() {
     );
     let lacks = r#"{"path":"items/none/1.json","lacks":["lang","v"]}"#;
     assert_eq!(
-        sh("grep -v found vector/near/missing.ndjson; grep found vector/near/missing.ndjson | sort"),
+        sh(
+            "grep -v found vector/near/missing.ndjson; grep found vector/near/missing.ndjson | sort"
+        ),
         format!("{lacks}\n{refused}\n")
     );
     // A corrected item enters.
@@ -394,11 +396,66 @@ fn an_index_is_planned_made_and_dropped_in_its_directory() {
         let script =
             format!("cd Notes; jq '{edit}' schema.json > /tmp/$$; cat /tmp/$$ > schema.json");
         mount.sh(&script).failed();
-        mount.sh("rm -f /tmp/$$; grep -q 'rmdir vector/near' .ddb/errors/last").ok();
+        mount
+            .sh("rm -f /tmp/$$; grep -q 'rmdir vector/near' .ddb/errors/last")
+            .ok();
     }
     sh("cat schema.json > /tmp/$$; cat /tmp/$$ > schema.json; rm /tmp/$$");
     assert_eq!(
-        sh("rmdir vector/near; until ! test -e vector/near; do sleep 0.1; done; ls | grep -c vector || true"),
+        sh(
+            "rmdir vector/near; until ! test -e vector/near; do sleep 0.1; done; ls | grep -c vector || true"
+        ),
         "0\n"
     );
+}
+
+#[test]
+fn searches_and_their_bytes_are_counted() {
+    let mount = notes();
+    check(
+        &mount,
+        "cat near-all/near/@vector=1,1/count near-all/near/a,1/count; jq -c .v near-all/items/b,1.json",
+        "3\n2\n[0,2]\n",
+    );
+    let of_indexes = r#"jq -c '.sources[] | select(.vectors_last_day) | [.name, (.since_start | .read_units + .write_units | floor)] + (.vectors_last_day
+        | [.writes, (.write_bytes | floor), .searches >= 2, .search_bytes == .searches * 1024])' ../capacity.json"#;
+    check(
+        &mount,
+        of_indexes,
+        "[\"near-all\",0,3,3072,true,true]\n[\"by-lang\",0,3,3072,false,true]\n",
+    );
+    check(
+        &mount,
+        "grep '^ddbfs_vector_[sw].* [03]' ../../.ddb/stats.prom | grep -v 'search.*near-all'",
+        "ddbfs_vector_search_requests_total{table=\"Notes\",index=\"by-lang\"} 0\n\
+         ddbfs_vector_search_request_bytes_total{table=\"Notes\",index=\"by-lang\"} 0\n\
+         ddbfs_vector_write_request_bytes_total{table=\"Notes\",index=\"near-all\"} 3072\n\
+         ddbfs_vector_write_request_bytes_total{table=\"Notes\",index=\"by-lang\"} 3072\n",
+    );
+    check(
+        &mount,
+        "jq -s 'map(select(.MetricName == \"VectorWriteRequestBytes\" and (.Dimensions | tostring | contains(\"near-all\"))) | .Sum) | add | floor' ../metrics.ndjson",
+        "3072\n",
+    );
+    // A table without one has none of it.
+    mount.sh("mkdir Plain@id:S; jq -e '.sources[].vectors_last_day == null' Plain/capacity.json; ! grep -q 'vector.*Plain' .ddb/stats.prom").ok();
+}
+
+#[test]
+fn copies_and_archives_of_a_table_have_its_vector_indexes() {
+    let mount = notes();
+    let search = "cat vector/near-all/near/a,1/keys; ls vector/by-lang/items/en";
+    let expected = "items/b/1.json\nitems/a/2.json\na,1.json\na,2.json\n";
+    for copy in [
+        "cp -r Notes Copy",
+        "mkdir Copy; tar -C Notes -cf - schema.json items | tar -C Copy -xf -",
+    ] {
+        let script = format!(
+            "{copy}; diff <(jq .VectorIndexes Notes/schema.json) <(jq .VectorIndexes Copy/schema.json) && cd Copy && {search}"
+        );
+        assert_eq!(mount.sh(&script).ok(), expected, "{copy}");
+        mount
+            .sh("rm -r Copy/items/*; until rmdir Copy; do sleep 0.1; done")
+            .ok();
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
+use crate::model::IndexKind;
 use crate::model::metrics::{
     Billing, Load, Metrics, Period, ReadCounts, SourceMetrics, Statistic, TableCounts, TableMetrics,
 };
@@ -42,6 +43,7 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "last_day": load(&source.within(Period::Day).load()),
             "queries_last_day": reads(&source.within(Period::Day).queries),
             "scans_last_day": reads(&source.within(Period::Day).scans),
+            "vectors_last_day": vectors(source),
             "backfill": backfill(source, prices),
             "bulk_loads": bulk_loads(source, prices),
         })).collect::<Vec<_>>(),
@@ -152,6 +154,22 @@ pub fn limits_text(spent: &MountSpending, prices: &PriceTable) -> String {
         rate(spent.reads_max, ", 100 a second on demand"),
         rate(spent.writes_max, "")
     )
+}
+
+/// Returns the searches of a vector index, and the bytes of its requests, which are no units; `null`
+/// for another source.
+fn vectors(source: &SourceMetrics) -> Value {
+    let usage = source.within(Period::Day);
+    let (searches, writes) = (&usage.vector_search_bytes, &usage.vector_write_bytes);
+    match source.kind {
+        Some(IndexKind::Vector) => json!({
+            "searches": searches.count,
+            "search_bytes": searches.sum,
+            "writes": writes.count,
+            "write_bytes": writes.sum,
+        }),
+        _ => Value::Null,
+    }
 }
 
 /// Returns the cost of the backfill of a global index. It is counted beside the units of writes;

@@ -110,6 +110,12 @@ impl MinutePoints<'_> {
             "Count",
         );
         self.sum("BulkLoadThrottleEvents", dimension, usage.bulk_throttles);
+        for (name, bytes) in [
+            ("VectorSearchRequestBytes", &usage.vector_search_bytes),
+            ("VectorWriteRequestBytes", &usage.vector_write_bytes),
+        ] {
+            self.statistic(name, dimension, bytes, "Bytes");
+        }
         self.statistic(
             "OnlineIndexConsumedWriteCapacity",
             dimension,

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::with_local_indexes;
+use crate::model::IndexKind;
 use crate::model::metrics::{
     CapacityUsage, MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics,
 };
@@ -144,6 +145,24 @@ const SOURCE_METRICS: &[SourceMetric] = &[
         "Count of Scan",
         |r| Some(number(r.usage.scans.returned)),
     ),
+    (
+        "vector_search_requests_total",
+        "counter",
+        "SearchVectors of a vector index",
+        |r| of_vectors(r, |usage| number(usage.vector_search_bytes.count)),
+    ),
+    (
+        "vector_search_request_bytes_total",
+        "counter",
+        "VectorSearchRequestBytes",
+        |r| of_vectors(r, |usage| usage.vector_search_bytes.sum),
+    ),
+    (
+        "vector_write_request_bytes_total",
+        "counter",
+        "VectorWriteRequestBytes",
+        |r| of_vectors(r, |usage| usage.vector_write_bytes.sum),
+    ),
     ("items", "gauge", "items or index entries", |r| {
         Some(number(r.source.entries))
     }),
@@ -154,6 +173,10 @@ const SOURCE_METRICS: &[SourceMetric] = &[
         |r| Some(number(r.source.billed_bytes)),
     ),
 ];
+
+fn of_vectors(r: &UsageSample<'_>, value: fn(&CapacityUsage) -> f64) -> Option<f64> {
+    (r.source.kind == Some(IndexKind::Vector)).then(|| value(&r.usage))
+}
 
 const OPERATION_METRICS: &[OperationMetric] = &[
     ("throttled_requests_total", "ThrottledRequests", |counts| {

@@ -371,6 +371,16 @@ impl SourceMeter {
         usage.bulk_throttles += throttles;
     }
 
+    /// Counts the bytes of a search of a vector index, or of a write to it.
+    pub fn count_vector(&self, now_ms: u64, bytes: f64, is_write: bool) {
+        let mut counts = self.counts.lock();
+        let usage = &mut counts.sums.now(now_ms).usage;
+        match is_write {
+            true => usage.vector_write_bytes.add(bytes),
+            false => usage.vector_search_bytes.add(bytes),
+        }
+    }
+
     /// Forgets the counted load, without the samples that decide on splits.
     fn forget(&self) {
         let mut counts = self.counts.lock();
@@ -607,6 +617,8 @@ pub struct Charges {
     /// The factor of a table's units: 2 in a transaction.
     pub table_factor: Option<f64>,
     pub list: Vec<Charge>,
+    /// The bytes written to vector indexes, as units of the charges.
+    pub vector_bytes: Vec<Charge>,
     /// Items read before the decision, with the units that a failed condition on them costs.
     pub read_items: Vec<Charge>,
 }
@@ -619,6 +631,9 @@ impl Charges {
             error,
             Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_))
         );
+        let is_counted = error.is_none() && !self.is_bulk;
+        let written = self.vector_bytes.iter().filter(|_| is_counted);
+        written.for_each(|charge| charge.meter.count_vector(now_ms, charge.units, true));
         for charge in if has_failed {
             &self.read_items
         } else {

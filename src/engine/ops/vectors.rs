@@ -68,7 +68,10 @@ impl Engine {
         };
         scope.finish()?;
         let found = search.nearest(&view, request.top_k as usize)?;
-        search.response(&view, found, paths.as_ref())
+        let response = search.response(&view, found, paths.as_ref())?;
+        let meter = (view.meter()).source(view.read(), &source.table, source.id())?;
+        meter.count_vector(view.now_ms(), response.consumed_bytes as f64, false);
+        Ok(response)
     }
 }
 

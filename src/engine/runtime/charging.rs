@@ -90,6 +90,25 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Records the bytes of a write on a vector index, which are no units.
+    pub fn charge_vector(
+        &mut self,
+        table: &TableEntry,
+        source: SourceId,
+        bytes: f64,
+    ) -> Result<(), StoreError> {
+        if self.charges.is_off || bytes == 0.0 {
+            return Ok(());
+        }
+        let meter = self.shared.meter.source(self.read(), table, source)?;
+        self.charges.vector_bytes.push(Charge {
+            meter,
+            place: Vec::new(),
+            units: bytes,
+        });
+        Ok(())
+    }
+
     /// Refuses a write that would change a global index without write capacity.
     ///
     /// # Errors

@@ -151,8 +151,9 @@ pub fn replace_checked(
             };
             stamp.apply(transaction, &view, &transition, new)?;
         }
-        // A vector index consumes bytes, no units.
-        if view.index.kind != IndexKind::Vector {
+        if view.index.kind == IndexKind::Vector {
+            transaction.charge_vector(table, view.source, vector_bytes(&transition))?;
+        } else {
             transaction.charge_index(table, &transition)?;
         }
     }
@@ -411,9 +412,7 @@ impl ItemChange {
 /// Returns `VectorWriteRequestBytes` of a change of a vector index.
 fn vector_bytes(transition: &Transition<'_>) -> f64 {
     let written = transition.written_bytes();
-    written
-        .map(|(_, bytes)| vector_write_bytes(bytes))
-        .sum()
+    written.map(|(_, bytes)| vector_write_bytes(bytes)).sum()
 }
 
 /// Returns the billed bytes of an item collection in the table and its local indexes.
