@@ -37,7 +37,7 @@ fn script(part: &str) -> Option<String> {
                 .collect();
             format!("{program} {} --help > /dev/null", words.join(" "))
         }
-        ["find" | "rmdir", ..] => part.to_owned(),
+        ["find" | "rmdir" | "mkdir", ..] => part.to_owned(),
         [path] if path.contains('/') => {
             format!("if [ -d '{path}' ]; then ls '{path}'; else cat '{path}'; fi > /dev/null")
         }

@@ -39,6 +39,8 @@ pub struct TableFacts {
     pub table: SourceFacts,
     /// In the order of the schema, without indexes that are being created or deleted.
     pub indexes: Vec<IndexFacts>,
+    /// The vector indexes, which have no keys, likewise.
+    pub vectors: Vec<IndexFacts>,
     pub sizes: ItemSizes,
     pub sample: Vec<Item>,
     /// Present if time to live is off, and an attribute looks like an expiry.
@@ -117,10 +119,8 @@ impl TableFacts {
         let unfinished = database.incomplete_pull(table)?;
         let schema = &description.schema;
         let mut indexes = Vec::new();
-        // An index that is being created or deleted allows no conclusion, and one of vectors has
-        // no keys.
-        let all = schema.indexes.iter().zip(&description.indexes);
-        for (schema, description) in all.filter(|(schema, _)| schema.vector.is_none()) {
+        // An index that is being created or deleted allows no conclusion.
+        for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
             let source = SourceName {
                 table: table.clone(),
                 index: Some(schema.name.clone()),
@@ -141,6 +141,9 @@ impl TableFacts {
                 });
             }
         }
+        let (vectors, indexes) = indexes
+            .into_iter()
+            .partition(|index: &IndexFacts| index.schema.vector.is_some());
         let source = SourceName::from(table);
         let table = source_facts(database, &source, schema.key.sort.is_some())?;
         let sizes = item_sizes(database, &source)?;
@@ -157,6 +160,7 @@ impl TableFacts {
             unfinished,
             table,
             indexes,
+            vectors,
             sizes,
             sample,
             idle_expiry,

@@ -102,6 +102,13 @@ impl AdviceCost {
         })
     }
 
+    /// Adds items of a vector index that are not found.
+    pub fn unfound(self, missing: u64) -> Self {
+        self.with(missing > 0, || {
+            format!("{} that no search finds", plural(missing, "item"))
+        })
+    }
+
     /// Adds stored bytes.
     pub fn bytes(self, stored: u64) -> Self {
         self.with(stored > 0, || bytes(stored))

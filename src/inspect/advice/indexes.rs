@@ -17,11 +17,11 @@ use crate::model::{IndexKind, Item, Key, Projection};
 const SPARSE_PERCENT: u64 = 50;
 
 /// Returns the index's path relative to the mount.
-fn path(facts: &TableFacts, index: &IndexFacts) -> String {
-    let kind = if index.schema.kind == IndexKind::Global {
-        "gsi"
-    } else {
-        "lsi"
+pub fn path(facts: &TableFacts, index: &IndexFacts) -> String {
+    let kind = match index.schema.kind {
+        IndexKind::Global => "gsi",
+        IndexKind::Local => "lsi",
+        IndexKind::Vector => "vector",
     };
     format!("{}/{kind}/{}", facts.name(), index.schema.name)
 }
@@ -265,7 +265,7 @@ pub fn violations(facts: &TableFacts) -> Vec<Advice> {
     all
 }
 
-fn are(items: u64) -> String {
+pub fn are(items: u64) -> String {
     format!(
         "{} {}",
         plural(items, "item"),

@@ -10,6 +10,7 @@
 //! indexes.rs     rules on indexes: write capacity, projection, empty ones, violations
 //! sizes.rs       rules on the sizes of items, item collections that grow without end, and expiry
 //! traffic.rs     rules on the load: hot keys, throttles, unused indexes, wasted reads, scans
+//! vectors.rs     rules on vector indexes: unused ones, items and vectors that are not in them
 //! expiry.rs      facts on time to live that is off
 //! cost.rs        rules on billing: the provisioned units, the mode
 //! values.rs      classification of key values
@@ -34,6 +35,7 @@ mod report;
 mod sizes;
 mod traffic;
 mod values;
+mod vectors;
 pub mod what_if;
 
 pub use facts::TableFacts;
@@ -42,20 +44,23 @@ pub use report::markdown;
 
 type AdviceRule = fn(&TableFacts) -> Vec<Advice>;
 
-const RULES: [AdviceRule; 19] = [
+const RULES: [AdviceRule; 22] = [
     keys::value_share,
     keys::times_as_keys,
     keys::sequence,
     traffic::throttles,
     traffic::hot_keys,
     indexes::violations,
+    vectors::misfits,
     indexes::write_capacity,
     indexes::projection,
     indexes::empty,
+    vectors::sparse,
     sizes::unbounded_collections,
     sizes::near_full,
     sizes::outliers,
     traffic::unused_indexes,
+    vectors::unused,
     traffic::waste,
     traffic::scans,
     cost::provisioned,

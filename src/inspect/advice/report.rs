@@ -76,7 +76,7 @@ fn summary(facts: &TableFacts) -> String {
         plural(stats.bytes, "byte"),
         plural(stats.partition_keys, "value"),
         names([&schema.key.partition], ""),
-        plural(facts.indexes.len() as u64, "index")
+        plural((facts.indexes.len() + facts.vectors.len()) as u64, "index")
     );
     if facts.sizes.distribution.count < stats.entries {
         let _ = writeln!(
@@ -118,7 +118,7 @@ fn fact_lines(facts: &TableFacts) -> Vec<String> {
         .iter()
         .filter_map(|keyed| values(facts, keyed))
         .collect();
-    let content = facts.indexes.iter().map(|index| {
+    let content = facts.indexes.iter().chain(&facts.vectors).map(|index| {
         format!(
             "Index {}: {}",
             index.schema.name,

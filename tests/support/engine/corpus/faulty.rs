@@ -432,6 +432,65 @@ pub const FAULTY: &[Faulty] = &[
         unsaid: "looks like",
     },
     Faulty {
+        name: "a vector index that nobody searches",
+        make: |count| {
+            let bed = bed(on_demand("pk:S", &[]));
+            make_near(&bed, count);
+            write_at_once(&bed, count, |n| {
+                format!(r#""pk":"{:08x}","v":[{n},1]"#, mixed(n))
+            });
+            bed
+        },
+        level: AdviceLevel::Hint,
+        subject: "index near",
+        first: "No search of it since ",
+        unsaid: "most lack",
+    },
+    Faulty {
+        name: "most items without a vector",
+        make: |count| {
+            let bed = loaded(on_demand("pk:S", &[]), count, |n| {
+                let vector = if n % 10 == 0 { r#","v":[1,2]"# } else { "" };
+                format!(r#""pk":"{:08x}"{vector}"#, mixed(n))
+            });
+            make_near(&bed, count);
+            bed
+        },
+        level: AdviceLevel::Note,
+        subject: "index near",
+        first: " items are in it; most lack v.",
+        unsaid: "No search",
+    },
+    Faulty {
+        name: "vectors of another model than the index is for",
+        make: |count| {
+            let bed = loaded(on_demand("pk:S", &[]), count, |n| {
+                format!(r#""pk":"{:08x}","v":[{n},1,2]"#, mixed(n))
+            });
+            make_near(&bed, count);
+            bed
+        },
+        level: AdviceLevel::Warning,
+        subject: "index near",
+        first: "It has 2 dimensions, and 100 % of the vectors in a sample have 3",
+        unsaid: "most lack",
+    },
+    Faulty {
+        name: "vectors that are texts",
+        make: |count| {
+            let bed = loaded(on_demand("pk:S", &[]), count, |n| {
+                let vector = if n % 40 == 7 { r#""1,2""# } else { "[1,2]" };
+                format!(r#""pk":"{:08x}","v":{vector}"#, mixed(n))
+            });
+            make_near(&bed, count);
+            bed
+        },
+        level: AdviceLevel::Warning,
+        subject: "index near",
+        first: " kept out of it by a value that it cannot hold.",
+        unsaid: "dimensions",
+    },
+    Faulty {
         name: "an item near the limit",
         make: |count| {
             let bed = loaded(on_demand("pk:S sk:S", &[]), count, |n| {

@@ -11,6 +11,32 @@ pub struct Healthy {
 
 pub const HEALTHY: &[Healthy] = &[
     Healthy {
+        name: "notes that are searched by their vectors",
+        make: |count| {
+            let bed = bed(on_demand("pk:S", &[]));
+            make_near(&bed, count);
+            write_at_once(&bed, count, |n| {
+                format!(r#""pk":"{:08x}","v":[{n},1]"#, mixed(n))
+            });
+            search_near(&bed);
+            bed
+        },
+        unsaid: &["No search", "most lack", "kept out", "dimension"],
+    },
+    Healthy {
+        name: "vectors that were loaded and nobody searched yet",
+        make: |count| {
+            let bed = bed(on_demand("pk:S", &[]));
+            make_near(&bed, count);
+            load(
+                &bed,
+                (0..count).map(|n| json(&format!(r#""pk":"{:08x}","v":[{n},1]"#, mixed(n)))),
+            );
+            bed
+        },
+        unsaid: &["No search", "most lack", "kept out", "dimension"],
+    },
+    Healthy {
         name: "users with orders",
         make: |count| {
             loaded(

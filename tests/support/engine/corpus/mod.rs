@@ -71,6 +71,21 @@ pub fn loaded(table: CreateTableRequest, count: u32, item: impl Fn(u32) -> Strin
     bed
 }
 
+/// Makes a vector index `near` of lists of two numbers.
+pub fn make_near(bed: &Bed, count: u32) {
+    let create = value!({ "TableName": "Tab", "VectorIndexUpdates": [{ "Create": {
+        "IndexName": "near", "VectorAttribute": { "AttributeName": "v" }, "Dimensions": 2,
+        "DistanceFunction": "EUCLIDEAN", "Projection": { "ProjectionType": "KEYS_ONLY" } } }] });
+    protocol::call("UpdateTable", create, &bed.database, "localhost").unwrap();
+    (0..20 + count / 1_000).for_each(|_| bed.background());
+}
+
+/// Searches the index `near`.
+pub fn search_near(bed: &Bed) {
+    let search = value!({ "TableName": "Tab", "IndexName": "near", "SearchVector": [{ "N": "1" }, { "N": "2" }], "TopK": 3 });
+    protocol::call("SearchVectors", search, &bed.database, "localhost").unwrap();
+}
+
 /// Returns the advice on the table.
 pub fn told(database: &dyn Browse) -> Vec<Advice> {
     let facts = TableFacts::read(database, &table("Tab"));
