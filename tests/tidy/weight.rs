@@ -8,14 +8,14 @@ use super::{Finding, Source, report, rust_sources};
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 182),
-    ("codec", 389),
+    ("codec", 390),
     ("database", 308),
     ("engine", 530),
     ("expr", 176),
-    ("fs", 666),
+    ("fs", 669),
     ("fuse", 44),
     ("http", 62),
-    ("inspect", 166),
+    ("inspect", 170),
     ("model", 177),
     ("protocol", 16),
     ("store", 180),
