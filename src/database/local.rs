@@ -1,7 +1,9 @@
 //! The local engine as a `Database` (here), as `Browse` (`browse`) and as `Layout` (`layout`): an
-//! adapter that passes each call to [`Engine`].
+//! adapter that passes each call to [`Engine`]. `incomplete`: the mark of a table that is
+//! not whole.
 
 mod browse;
+mod incomplete;
 mod layout;
 
 use std::path::{Path, PathBuf};
@@ -68,7 +70,7 @@ macro_rules! dispatch {
     ($($kind:ident $remote:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn start(&self, call: Call) {
             let engine = &self.engine;
-            match self.timed(call) { $(Call::$name(request, done) => dispatch!(@$kind engine, $method, request, done),)* }
+            match self.timed(self.marked(call)) { $(Call::$name(request, done) => dispatch!(@$kind engine, $method, request, done),)* }
         }
     };
     (@Read $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.complete($engine.$method(&$request)) };

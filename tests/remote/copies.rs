@@ -89,7 +89,7 @@ impl Bed {
             command.env_remove(name);
         }
         // What is tested are not the default limits.
-        if ["pull", "push", "diff"].contains(&args[0]) {
+        if ["pull", "push", "diff", "sync"].contains(&args[0]) {
             for limit in ["--max-rcu", "--max-wcu", "--budget"] {
                 if !args.contains(&limit) {
                     command.args([limit, "none"]);

@@ -3,8 +3,8 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::Arc;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, mpsc};
 
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
@@ -16,11 +16,11 @@ use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use serde_json::{Value, json};
 
 use crate::copies::{Bed, item};
-use crate::support::daemon::check;
+use crate::support::daemon::{check, free_address, post};
 use crate::support::engine::{definition, s, table};
 use crate::support::http;
 use crate::support::proxy::Trouble;
-use crate::support::wait::until_ok;
+use crate::support::wait::{PATIENCE, until_ok};
 
 impl Bed {
     fn streaming(items: u32, view: StreamViewType) -> Self {
@@ -201,7 +201,7 @@ fn a_stream_that_lacks_changes_is_not_read() {
     );
     let (summary, err, _) = bed.synced(&[]);
     assert!(
-        summary == "1 item put, 0 deleted" && err.contains("as one was begun"),
+        summary == "1 item put, 0 deleted" && err.contains("as the copy is not whole"),
         "{summary} {err}"
     );
     // The stream is another one.
@@ -378,7 +378,10 @@ fn a_sync_that_is_killed_tells_of_it_and_goes_on() {
             bed.proxy.always(None);
             bed.proxy.forget_next();
             let (_, _, err) = bed.run(&["advise", "Tab"]);
-            assert!(err.contains("Tab is not whole: a sync of http://"), "{err}");
+            assert!(
+                err.contains("Tab is not whole: items or changes of http://"),
+                "{err}"
+            );
         }
         let (code, _, err) = bed.run(&[
             "push",
@@ -539,6 +542,178 @@ fn an_export_and_the_stream_since_make_a_copy_without_a_read() {
     );
     assert_eq!(bare.synced(&[]).0, "2 items put, 1 deleted");
     bare.is_same();
+}
+
+/// `ddbfs serve` on the data directory of a bed; it ends with the test, also with one that fails.
+struct Serving {
+    child: Child,
+    address: String,
+    told: mpsc::Receiver<String>,
+}
+
+impl Serving {
+    fn of(bed: &Bed) -> Self {
+        let address = free_address();
+        let mut child = bed
+            .command(&["serve", "--http", &address])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (sender, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
+        });
+        let serving = Self {
+            child,
+            address,
+            told,
+        };
+        until_ok("the server", || serving.try_ask("ListTables", &json!({})));
+        serving
+    }
+
+    fn try_ask(&self, operation: &str, body: &Value) -> Result<Value, String> {
+        let answer = post(&self.address, operation, &body.to_string());
+        let answer = answer.map_err(|error| error.to_string())?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        match head.starts_with("HTTP/1.1 200") {
+            true => Ok(serde_json::from_str(body).unwrap()),
+            false => Err(answer),
+        }
+    }
+
+    #[track_caller]
+    fn ask(&self, operation: &str, body: Value) -> Value {
+        self.try_ask(operation, &body).unwrap()
+    }
+
+    /// Waits for a text that an operation tells.
+    #[track_caller]
+    fn until(&self, operation: &str, body: Value, pointer: &str, expected: &str) {
+        until_ok(operation, || {
+            let told = self.ask(operation, body.clone());
+            match told.pointer(pointer) == Some(&json!(expected)) {
+                true => Ok(()),
+                false => Err(told.to_string()),
+            }
+        });
+    }
+
+    /// Waits for a line of the log that has all of these texts.
+    #[track_caller]
+    fn warns(&self, texts: &[&str]) {
+        let mut lines = Vec::new();
+        while !lines
+            .last()
+            .is_some_and(|line: &String| texts.iter().all(|text| line.contains(text)))
+        {
+            match self.told.recv_timeout(PATIENCE) {
+                Ok(line) => lines.push(line),
+                Err(_) => panic!("{texts:?} is not in {lines:#?}"),
+            }
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn what_is_made_of_a_copy_that_is_not_whole_is_not_whole_either() {
+    let bed = Bed::new(2_000);
+    let url = bed.proxy.url();
+    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2"];
+    bed.killed(&[&pull[..], &["--timeout", "100"]].concat(), 5, 2);
+    bed.proxy.always(None);
+    bed.proxy.forget_next();
+    let serving = Serving::of(&bed);
+    let on = json!({ "PointInTimeRecoveryEnabled": true });
+    serving.ask(
+        "UpdateContinuousBackups",
+        json!({ "TableName": "Tab", "PointInTimeRecoverySpecification": on }),
+    );
+    let goes_on = "Tab is not whole: a pull of ";
+    let of_table = json!({ "TableName": "Tab" });
+    let arn = serving.ask("DescribeTable", of_table)["Table"]["TableArn"].clone();
+    serving.ask(
+        "ExportTableToPointInTime",
+        json!({ "TableArn": arn, "S3Bucket": "out" }),
+    );
+    serving.warns(&["WARN", "ExportTableToPointInTime", goes_on, "`ddbfs pull`"]);
+    let made = serving.ask(
+        "CreateBackup",
+        json!({ "TableName": "Tab", "BackupName": "half" }),
+    );
+    serving.warns(&["WARN", "CreateBackup", goes_on, "`ddbfs pull`"]);
+    serving.ask(
+        "RestoreTableToPointInTime",
+        json!({ "SourceTableName": "Tab", "TargetTableName": "Now", "UseLatestRestorableTime": true }),
+    );
+    serving.warns(&["WARN", "RestoreTableToPointInTime", goes_on, "`ddbfs pull`"]);
+    let arn = made["BackupDetails"]["BackupArn"].clone();
+    let backup = json!({ "BackupArn": arn });
+    serving.until(
+        "DescribeBackup",
+        backup,
+        "/BackupDescription/BackupDetails/BackupStatus",
+        "AVAILABLE",
+    );
+    drop(serving);
+    // The backup stays what it is when its table has become whole.
+    let (code, out, err) = bed.run(&pull);
+    assert_eq!(code, 0, "{out}{err}");
+    let serving = Serving::of(&bed);
+    serving.ask(
+        "RestoreTableFromBackup",
+        json!({ "BackupArn": arn, "TargetTableName": "Then" }),
+    );
+    serving.warns(&["WARN", "RestoreTableFromBackup", "was not whole"]);
+    // A backup of the whole table says nothing, and makes a table without a mark.
+    let whole = serving.ask(
+        "CreateBackup",
+        json!({ "TableName": "Tab", "BackupName": "whole" }),
+    );
+    let arn = whole["BackupDetails"]["BackupArn"].clone();
+    serving.until(
+        "DescribeBackup",
+        json!({ "BackupArn": arn }),
+        "/BackupDescription/BackupDetails/BackupStatus",
+        "AVAILABLE",
+    );
+    serving.ask(
+        "RestoreTableFromBackup",
+        json!({ "BackupArn": arn, "TargetTableName": "Whole" }),
+    );
+    for table in ["Now", "Then", "Whole"] {
+        let table = json!({ "TableName": table });
+        serving.until("DescribeTable", table, "/Table/TableStatus", "ACTIVE");
+    }
+    drop(serving);
+    let (code, _, err) = bed.run(&["advise", "Whole"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for table in ["Now", "Then"] {
+        let (code, _, err) = bed.run(&["advise", table]);
+        let expected = format!("{table} is not whole: items or changes of http://");
+        assert!(code == 0 && err.contains(&expected), "{err}");
+        // The command that the sentence names makes it whole.
+        let (code, out, err) = bed.run(&["sync", table]);
+        assert!(
+            code == 0 && err.contains("as the copy is not whole"),
+            "{out}{err}"
+        );
+        let there = format!("{}/Tab", bed.url());
+        let same = bed.run(&["diff", table, &there]);
+        assert_eq!(same, (0, String::new(), String::new()));
+        assert_eq!(bed.run(&["advise", table]).2, "");
+    }
 }
 
 /// Every command is here: one that reads a table says that it is not whole.

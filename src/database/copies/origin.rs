@@ -128,6 +128,18 @@ impl CopyOrigin {
         self.from_id == source.table_id && self.from_created_ms == source.created_ms
     }
 
+    /// Returns the origin of a table or backup that is made of a copy that is not whole. No place in
+    /// the stream is one to go on from: a sync compares all items.
+    #[must_use]
+    pub fn incomplete_as(self, to_id: &str) -> Self {
+        Self {
+            to_id: Some(to_id.to_owned()),
+            is_whole: false,
+            stream: None,
+            ..self
+        }
+    }
+
     /// Notes that the copy is whole as it is now.
     ///
     /// # Errors
@@ -169,16 +181,29 @@ impl CopyOrigin {
     }
 }
 
-/// Returns a sentence that says that a table is incomplete, if a pull into it or a sync of it has
-/// not ended.
+/// A copy that is not whole, as far as it is known.
+#[derive(Debug)]
+pub struct IncompleteCopy {
+    /// A sentence that says so, and which command goes on.
+    pub sentence: String,
+    pub origin: Option<CopyOrigin>,
+}
+
+/// Returns the state of a table that is not whole: a pull into it or a sync of it has not ended, or it
+/// was restored from such a one.
 #[must_use]
-pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<String> {
+pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<IncompleteCopy> {
     let name = table.schema.name.as_str();
     let path = journal::path(data, &[PULL, name]);
     let is_pull = path.exists();
     let origin = match CopyOrigin::read(&path) {
         Ok(origin) => origin,
-        Err(error) => return Some(format!("whether {name} is whole is not known: {error}")),
+        Err(error) => {
+            return Some(IncompleteCopy {
+                sentence: format!("whether {name} is whole is not known: {error}"),
+                origin: None,
+            });
+        }
     };
     // A pull that ended before it recorded the table has made it empty; one that was begun by an
     // earlier version has no origin.
@@ -190,16 +215,18 @@ pub fn incomplete_pull(data: &Path, table: &TableDescription) -> Option<String> 
         return None;
     }
     let from = origin
+        .as_ref()
         .map(|origin| format!(" of {}", origin.from.escape_debug()))
         .unwrap_or_default();
-    Some(match is_pull {
+    let sentence = match is_pull {
         true => format!(
             "{name} is not whole: a pull{from} has not ended, and items and indexes are missing; the same `ddbfs pull` goes on with it"
         ),
         false => format!(
-            "{name} is not whole: a sync{from} has not ended, and some changes are missing; `ddbfs sync {name}` goes on with it"
+            "{name} is not whole: items or changes{from} are missing; `ddbfs sync {name}` goes on with it"
         ),
-    })
+    };
+    Some(IncompleteCopy { sentence, origin })
 }
 
 /// Reads an item of a copy, which counts as no traffic.

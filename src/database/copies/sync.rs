@@ -97,7 +97,7 @@ impl SyncPlan {
             }
             (_, Some(changes)) => Some(format!("what was changed here is undone ({changes})")),
             (_, None) if options.compares => Some("--compare asks for it".to_owned()),
-            (None, _) if !origin.is_whole => Some("one was begun".to_owned()),
+            (None, _) if !origin.is_whole => Some("the copy is not whole".to_owned()),
             (None, _) => Some("there is no stream of all changes since".to_owned()),
             (Some(stream), _) if source.latest_stream_label.as_ref() != Some(&stream.label) => {
                 Some("the table has another stream now".to_owned())

@@ -9,7 +9,6 @@ use super::LocalDatabase;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
-use crate::database::copies::origin;
 use crate::database::{
     Browse, Collection, Completion, DeferredCharge, EntryKey, EntryRange, EntryStat, ListPosition,
     PartitionKey, RowSink, SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
@@ -61,11 +60,8 @@ impl Browse for LocalDatabase {
     }
 
     fn incomplete_pull(&self, table: &TableName) -> Result<Option<String>, Error> {
-        let Some(data) = &self.data_dir else {
-            return Ok(None);
-        };
-        let described = self.engine.describe(table)?;
-        Ok(described.and_then(|table| origin::incomplete_pull(data, &table)))
+        let incomplete = self.incomplete(table)?;
+        Ok(incomplete.map(|incomplete| incomplete.sentence))
     }
 
     fn stats(&self, source: &SourceName) -> Result<SourceStats, Error> {
