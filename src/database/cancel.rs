@@ -1,6 +1,7 @@
 //! Cancellation tokens for waits on a remote service: a [`CancelToken`] tells if its caller still
 //! waits for the answer. [`Database::for_caller`](super::Database::for_caller) returns a handle for
-//! one caller. Also [`Backoff`], a sleep between polls that ends with the token.
+//! one caller. Also [`Backoff`], a sleep between polls that ends with the token,
+//! and that of throttled requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -138,5 +139,58 @@ impl Backoff {
         let pause = self.next;
         self.next = (pause * 2).min(self.max);
         caller.sleep(pause)
+    }
+}
+
+/// The limit of repetitions of a throttled request without progress: half a minute.
+const RETRIES_MAX: u32 = 12;
+const DELAY_MIN: Duration = Duration::from_millis(25);
+const DELAY_MAX: Duration = Duration::from_secs(5);
+
+/// The backoff of throttled requests.
+#[derive(Debug)]
+pub struct ThrottleBackoff {
+    backoff: Backoff,
+    retries: u32,
+}
+
+impl Default for ThrottleBackoff {
+    fn default() -> Self {
+        Self {
+            backoff: Backoff::new(DELAY_MIN, DELAY_MAX),
+            retries: 0,
+        }
+    }
+}
+
+impl ThrottleBackoff {
+    /// Sleeps for the next pause; returns false if the limit of repetitions is reached.
+    ///
+    /// # Errors
+    /// As [`Backoff::wait`].
+    pub fn wait(&mut self, caller: &CancelToken) -> Result<bool, Error> {
+        self.retries += 1;
+        if self.retries > RETRIES_MAX {
+            Ok(false)
+        } else {
+            self.backoff.wait(caller).map(|()| true)
+        }
+    }
+
+    /// Waits before the `left` of `before` items are requested again, anew after progress; returns
+    /// false if the limit of repetitions is reached.
+    ///
+    /// # Errors
+    /// As [`Backoff::wait`].
+    pub fn wait_for_rest(
+        &mut self,
+        caller: &CancelToken,
+        before: usize,
+        left: usize,
+    ) -> Result<bool, Error> {
+        if left < before {
+            *self = Self::default();
+        }
+        Ok(left == 0 || self.wait(caller)?)
     }
 }

@@ -175,8 +175,10 @@ pub fn index_name(text: &str) -> Result<IndexName, Error> {
         .map_err(|fault| unreadable(format_args!("{text:?} names no index: {fault}")))
 }
 
-/// The most characters shown of a body that is no JSON, such as a proxy's.
+/// The most characters shown of a body that is no error of DynamoDB, such as a proxy's.
 const SHOWN_CHARS_MAX: usize = 200;
+/// The most characters of a message: the service's own are shorter, even with an item in them.
+const MESSAGE_CHARS_MAX: usize = 4 * 1024;
 
 /// Returns the error of a body with this HTTP status.
 #[must_use]
@@ -186,17 +188,22 @@ pub fn decode_error(status: u16, body: &[u8]) -> Error {
         .as_ref()
         .and_then(|document| Members::of(document.root()));
     let Some(members) = members else {
-        return non_json_error(status, body);
+        return unknown_error(status, body);
     };
     let name = members.string("__type").unwrap_or_default();
     let name = name.rsplit_once('#').map_or(name, |(_, name)| name);
     let message = members
         .string("message")
         .or(members.string("Message"))
+        .filter(|message| !message.is_empty())
         .unwrap_or(name);
+    if message.is_empty() {
+        return unknown_error(status, body);
+    }
     typed_by_name(name, members)
         .or_else(|| typed_by_text(name, message))
         .unwrap_or_else(|| {
+            let message: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
             let message = format!("{message}{}", throttling(members));
             RemoteError::new(name, status, message).into()
         })
@@ -224,7 +231,7 @@ fn throttling(members: Members<'_>) -> String {
     }
 }
 
-fn non_json_error(status: u16, body: &[u8]) -> Error {
+fn unknown_error(status: u16, body: &[u8]) -> Error {
     let text: String = String::from_utf8_lossy(body)
         .chars()
         .take(SHOWN_CHARS_MAX)

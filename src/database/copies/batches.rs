@@ -4,8 +4,8 @@
 use std::sync::mpsc;
 
 use super::journal::CopyCounts;
-use super::scan::ThrottleBackoff;
 use super::{CopyError, CopySide};
+use crate::database::cancel::ThrottleBackoff;
 use crate::database::write_alone;
 use crate::model::api::{
     BatchWriteItemRequest, BatchWriteItemResponse, Call, CallContext, Completion, TableWrites,
@@ -44,7 +44,7 @@ pub fn write_all(
     while !waiting.is_empty() {
         let before = waiting.len();
         waiting = write_once(side, waiting, &mut counts, on_rejected)?;
-        if !patience.wait_for_rest(side, before, waiting.len())? {
+        if !side.check(patience.wait_for_rest(&side.caller, before, waiting.len()))? {
             // The first write alone yields the service's own error text.
             write_one(side, waiting.swap_remove(0), &mut counts, on_rejected)?;
         }

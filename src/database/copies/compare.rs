@@ -14,11 +14,12 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use super::journal::{CopyCounts, SegmentPosition};
-use super::scan::{self, CopyProgress, ThrottleBackoff};
+use super::scan::{self, CopyProgress};
 use super::{CopyError, CopySide};
 use crate::codec::digest::{Digest, digest};
 use crate::codec::key;
 use crate::codec::record::{self, Record, ResultRow};
+use crate::database::cancel::ThrottleBackoff;
 use crate::database::prelude::*;
 use crate::model::api::{BatchGetItemRequest, TableKeys};
 use crate::model::error::StoreError;
@@ -214,7 +215,7 @@ pub fn get_items(
             found.insert(key, item);
         }
         let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
-        if !patience.wait_for_rest(side, waiting.len(), left.len())? {
+        if !side.check(patience.wait_for_rest(&side.caller, waiting.len(), left.len()))? {
             return Err(side.error(Error::Unavailable(
                 "the table gives no more items: it has no capacity left, or it is to end",
             )));

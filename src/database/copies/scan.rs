@@ -1,5 +1,5 @@
-//! A parallel Scan with one thread for each segment, the progress that its threads share, and the
-//! backoff of throttled requests. `copy` and `compare` read tables by it.
+//! A parallel Scan with one thread for each segment, and the progress that its threads share. `copy`
+//! and `compare` read tables by it.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 
 use super::journal::{CopyCounts, SEGMENTS_MAX, SegmentPosition};
 use super::{CopyError, CopySide};
-use crate::database::cancel::{Backoff, CancelToken};
+use crate::database::cancel::{CancelToken, ThrottleBackoff};
 use crate::database::prelude::*;
 use crate::model::api::{ScanRequest, Segment};
 
@@ -139,56 +139,6 @@ impl CopyProgress {
     #[must_use]
     pub fn caller(&self) -> CancelToken {
         CancelToken::Flag(Arc::clone(&self.stop))
-    }
-}
-
-/// The limit of repetitions of a throttled request without progress.
-const RETRIES_MAX: u32 = 12;
-const DELAY_MIN: Duration = Duration::from_millis(25);
-const DELAY_MAX: Duration = Duration::from_secs(5);
-
-/// The backoff of throttled requests.
-#[derive(Debug)]
-pub struct ThrottleBackoff {
-    backoff: Backoff,
-    retries: u32,
-}
-
-impl Default for ThrottleBackoff {
-    fn default() -> Self {
-        Self {
-            backoff: Backoff::new(DELAY_MIN, DELAY_MAX),
-            retries: 0,
-        }
-    }
-}
-
-impl ThrottleBackoff {
-    /// Sleeps for the next pause; returns false if the limit of repetitions is reached.
-    fn wait(&mut self, caller: &CancelToken) -> Result<bool, Error> {
-        self.retries += 1;
-        if self.retries > RETRIES_MAX {
-            Ok(false)
-        } else {
-            self.backoff.wait(caller).map(|()| true)
-        }
-    }
-
-    /// Waits before the `left` of `before` items are requested again, anew after progress; returns
-    /// false if the limit of repetitions is reached.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] if the caller has stopped waiting.
-    pub fn wait_for_rest(
-        &mut self,
-        side: &CopySide,
-        before: usize,
-        left: usize,
-    ) -> Result<bool, CopyError> {
-        if left < before {
-            *self = Self::default();
-        }
-        Ok(left == 0 || side.check(self.wait(&side.caller))?)
     }
 }
 

@@ -10,7 +10,7 @@
 //! on-demand capacity, and reserved in the same way, for this run and for the day of its user
 //! (`ledger`); once it is spent, only requests that cost nothing are sent.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -22,6 +22,7 @@ use super::rates::{self, RateLimit, RateOption, RateScope, TokenBucket, shares};
 use super::transport::{AnswerBody, Transport, is_free};
 use crate::codec::wire::{response, table_description};
 use crate::database::cancel::{CancelToken, POLL_INTERVAL};
+use crate::database::lru_map::LruMap;
 use crate::database::prelude::*;
 use crate::database::{found, layout};
 use crate::engine::meter::OperationOutcome;
@@ -87,6 +88,9 @@ struct BudgetUse {
     reserved: RequestUnits,
 }
 
+/// The limit of tables whose requests are counted: those that were used last.
+const TABLES_MAX: usize = 1_000;
+
 /// A service with spending limits; see the module.
 pub struct MeteredTransport {
     inner: Arc<dyn Transport>,
@@ -107,7 +111,8 @@ struct MeterState {
     /// The tables as they were last described, each with the time of that.
     described: HashMap<TableName, (Instant, Arc<TableDescription>)>,
     throttles: u64,
-    tables: BTreeMap<TableName, TableUsage>,
+    /// Requests name tables that do not exist, too.
+    tables: LruMap<TableName, TableUsage, TABLES_MAX>,
 }
 
 #[derive(Default)]
@@ -426,7 +431,7 @@ impl MeteredTransport {
             state.bucket(charged.kind, &limit.scope).level -= units;
         }
         for of in &consumed.tables {
-            let table = state.tables.entry(of.table.clone()).or_default();
+            let table = state.table(of.table.clone());
             for (index, units) in &of.sources {
                 table.count(index.as_ref(), now_ms, *units);
             }
@@ -449,7 +454,7 @@ impl MeteredTransport {
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
         let is_throttled = outcome == OperationOutcome::Throttled;
         state.throttles += u64::from(is_throttled);
-        let of = state.tables.entry(table).or_default();
+        let of = state.table(table);
         count_operation(
             of.operations.counts(now_ms),
             charged.operation,
@@ -471,6 +476,10 @@ impl MeteredTransport {
 }
 
 impl MeterState {
+    fn table(&mut self, table: TableName) -> &mut TableUsage {
+        self.tables.get_or_insert_mut(table, TableUsage::default)
+    }
+
     fn bucket(&mut self, kind: CapacityKind, scope: &RateScope) -> &mut TokenBucket {
         self.buckets.entry((kind, scope.clone())).or_default()
     }
@@ -618,7 +627,7 @@ impl RemoteLayout {
             return Ok(None);
         };
         let (state, nothing) = (self.meter.state.lock(), TableUsage::default());
-        let of = state.tables.get(table).unwrap_or(&nothing);
+        let of = state.tables.peek(table).unwrap_or(&nothing);
         let history = of.operations.history();
         let counts = history.series(now_ms, |sums| {
             sums.counts.as_deref().cloned().unwrap_or_default()
@@ -700,8 +709,11 @@ impl layout::Layout for RemoteLayout {
 
     /// Returns the metrics of the tables that this mount has used: an account may have very many.
     fn all_metrics(&self) -> Result<Metrics, Error> {
-        let counted: Vec<TableName> = self.meter.state.lock().tables.keys().cloned().collect();
-        self.metrics(&counted)
+        let state = self.meter.state.lock();
+        let counted: BTreeSet<TableName> =
+            state.tables.iter().map(|(name, _)| name.clone()).collect();
+        drop(state);
+        self.metrics(&Vec::from_iter(counted))
     }
 
     fn spent(&self) -> Option<MountSpending> {

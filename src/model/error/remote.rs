@@ -38,7 +38,7 @@ pub enum RemoteCause {
 }
 
 /// The exceptions that services are known to return, beside those of the typed errors.
-pub const EXCEPTIONS: [(&str, RemoteCause); 34] = [
+pub const EXCEPTIONS: [(&str, RemoteCause); 38] = [
     (VALIDATION, RemoteCause::Invalid),
     ("SerializationException", RemoteCause::Invalid),
     ("DuplicateItemException", RemoteCause::Invalid),
@@ -55,6 +55,10 @@ pub const EXCEPTIONS: [(&str, RemoteCause); 34] = [
     ("MissingAuthenticationTokenException", RemoteCause::Denied),
     ("MissingAuthenticationToken", RemoteCause::Denied),
     ("ExpiredTokenException", RemoteCause::Denied),
+    ("ExpiredToken", RemoteCause::Denied),
+    ("RequestTimeTooSkewed", RemoteCause::Denied),
+    ("RequestExpired", RemoteCause::Denied),
+    ("RequestInTheFuture", RemoteCause::Denied),
     ("NotAuthorizedException", RemoteCause::Denied),
     ("OptInRequired", RemoteCause::Denied),
     ("ResourceNotFoundException", RemoteCause::NotFound),

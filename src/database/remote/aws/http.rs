@@ -296,11 +296,6 @@ pub fn sign(
 pub const IDEMPOTENCY_TOKEN: &str = "ClientRequestToken";
 /// The member that makes a failed condition return the item.
 pub const RETURN_ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
-/// The length to which an answer that is not DynamoDB's is cut in messages.
-const SHOWN_CHARACTERS_MAX: usize = 200;
-/// The length to which a refusal's text is cut: the service's own texts are shorter, even with an
-/// item in them.
-const TEXT_CHARACTERS_MAX: usize = 4 * 1024;
 
 /// An operation and its request body.
 #[derive(Debug, Clone)]
@@ -404,50 +399,4 @@ pub enum SendError {
     Lost(String),
     /// The service answered with more than is accepted; a retry would too.
     TooLong(String),
-}
-
-/// The content of a refusal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusalText {
-    /// The exception without its namespace; empty if the answer is not DynamoDB's.
-    pub exception: String,
-    pub message: String,
-}
-
-/// Decodes a refusal.
-pub fn parse_refusal(answer: &HttpAnswer) -> RefusalText {
-    let json: Option<Value> = serde_json::from_slice(&answer.body).ok();
-    let member = |name: &str| {
-        Some(
-            json.as_ref()?
-                .get(name)?
-                .as_str()?
-                .chars()
-                .take(TEXT_CHARACTERS_MAX)
-                .collect::<String>(),
-        )
-    };
-    let Some(name) = member("__type") else {
-        let text: String = String::from_utf8_lossy(&answer.body)
-            .trim()
-            .chars()
-            .take(SHOWN_CHARACTERS_MAX)
-            .collect();
-        let message = format!(
-            "the answer of status {} is not DynamoDB's: {text:?}",
-            answer.status
-        );
-        return RefusalText {
-            exception: String::new(),
-            message,
-        };
-    };
-    let exception = name.rsplit('#').next().unwrap_or_default().to_owned();
-    RefusalText {
-        exception,
-        // Services spell the member both ways.
-        message: member("message")
-            .or_else(|| member("Message"))
-            .unwrap_or_default(),
-    }
 }

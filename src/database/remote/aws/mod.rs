@@ -37,7 +37,6 @@ use tokio::time::Instant;
 
 use super::transport::{AnswerBody as Body, Transport, is_read};
 use crate::codec::digest::{Digest, digest};
-use crate::codec::wire::response;
 use crate::database::cancel::CancelToken;
 use crate::database::ttl_map::TtlMap;
 use crate::model::Error;
@@ -209,9 +208,7 @@ impl AwsShared {
                 outcome.unwrap_or_else(|_| Err(SendError::Lost("no word came in time".to_owned())));
             match retry::decide(&mut request, &mut attempts, outcome) {
                 RetryDecision::Answer(body) => return Ok(body),
-                RetryDecision::Refused(answer) => {
-                    return Err(response::decode_error(answer.status, &answer.body));
-                }
+                RetryDecision::Refused(error) => return Err(error),
                 RetryDecision::Retry { why, delay } => {
                     // Logged before the deadline is checked, so that a time-out by throttling is
                     // explained.

@@ -16,13 +16,11 @@
 use std::time::{Duration, SystemTime};
 
 use super::endpoint::AwsEndpoint;
-use super::http::{
-    AwsRequest, HttpAnswer, RETURN_ON_FAILURE, RefusalText, SendError, members, parse_refusal,
-    random,
-};
+use super::http::{AwsRequest, HttpAnswer, RETURN_ON_FAILURE, SendError, members, random};
 use crate::codec::dynamodb_json;
 use crate::codec::json::edit;
 use crate::codec::wire::items::RETRIED;
+use crate::codec::wire::response;
 use crate::model::error::RemoteError;
 use crate::model::{Error, Item};
 
@@ -59,8 +57,8 @@ pub struct Attempts {
 /// The reason of a retry, or of giving up.
 #[derive(Debug)]
 pub enum RetryReason {
-    Throttled(u16, RefusalText),
-    Expired(u16, RefusalText),
+    Throttled(Error),
+    Expired(Error),
     /// Our clock differs from the service's, which shows this time.
     Skewed(SystemTime),
     /// The service failed, or did not answer.
@@ -71,7 +69,7 @@ pub enum RetryReason {
 #[derive(Debug)]
 pub enum RetryDecision {
     Answer(Vec<u8>),
-    Refused(HttpAnswer),
+    Refused(Error),
     Retry {
         why: RetryReason,
         delay: Duration,
@@ -100,23 +98,23 @@ pub fn decide(
             return RetryDecision::GiveUp(RetryReason::Failed(why));
         }
     };
-    let refusal = parse_refusal(&answer);
+    let error = response::decode_error(answer.status, &answer.body);
     // A throttled request was not executed, so any operation may be retried.
-    if answer.status == 429 || THROTTLES.contains(&refusal.exception.as_str()) {
-        return retry(attempts, RetryReason::Throttled(answer.status, refusal));
+    if answer.status == 429 || THROTTLES.contains(&error.exception()) {
+        return retry(attempts, RetryReason::Throttled(error));
     }
     // Once: if new credentials are expired too, a third set will not help.
-    if EXPIRED.contains(&refusal.exception.as_str()) && !attempts.was_expired {
+    if EXPIRED.contains(&error.exception()) && !attempts.was_expired {
         attempts.was_expired = true;
         return RetryDecision::Retry {
-            why: RetryReason::Expired(answer.status, refusal),
+            why: RetryReason::Expired(error),
             delay: Duration::ZERO,
         };
     }
     // Once: a request signed by the service's own time is refused for another reason.
     if let Some(time) = answer
         .time
-        .filter(|_| is_skewed(&refusal) && !attempts.was_skewed)
+        .filter(|_| is_skewed(&error) && !attempts.was_skewed)
     {
         attempts.was_skewed = true;
         return RetryDecision::Retry {
@@ -126,9 +124,9 @@ pub fn decide(
     }
     match answer.status {
         // 503 is the only failure of a service after which the request was certainly not executed.
-        503 => retry(attempts, RetryReason::Failed(failure_text(&refusal))),
-        500.. => after_loss(request, attempts, failure_text(&refusal)),
-        _ => after_refusal(request, attempts, answer, &refusal),
+        503 => retry(attempts, RetryReason::Failed(error.to_string())),
+        500.. => after_loss(request, attempts, error.to_string()),
+        _ => after_refusal(request, attempts, &answer.body, error),
     }
 }
 
@@ -144,19 +142,9 @@ fn mark_uncertain(request: &AwsRequest, attempts: &Attempts, body: Vec<u8>) -> V
     marked.unwrap_or(body)
 }
 
-fn is_skewed(refusal: &RefusalText) -> bool {
-    SKEWED.contains(&refusal.exception.as_str())
-        || SKEWED_TEXTS
-            .iter()
-            .any(|words| refusal.message.contains(words))
-}
-
-fn failure_text(refusal: &RefusalText) -> String {
-    if refusal.exception.is_empty() {
-        refusal.message.clone()
-    } else {
-        format!("{}: {}", refusal.exception, refusal.message)
-    }
+fn is_skewed(error: &Error) -> bool {
+    let text = error.to_string();
+    SKEWED.contains(&error.exception()) || SKEWED_TEXTS.iter().any(|words| text.contains(words))
 }
 
 fn retry(attempts: &Attempts, reason: RetryReason) -> RetryDecision {
@@ -185,38 +173,35 @@ fn after_loss(request: &mut AwsRequest, attempts: &mut Attempts, reason: String)
 fn after_refusal(
     request: &AwsRequest,
     attempts: &Attempts,
-    mut answer: HttpAnswer,
-    refusal: &RefusalText,
+    body: &[u8],
+    error: Error,
 ) -> RetryDecision {
-    if !attempts.was_lost || refusal.exception != "ConditionalCheckFailedException" {
-        return RetryDecision::Refused(answer);
+    if !attempts.was_lost || !matches!(error, Error::ConditionalCheckFailed { .. }) {
+        return RetryDecision::Refused(error);
     }
-    match was_applied(request, &answer) {
-        Ok(true) => {
-            return RetryDecision::Answer(mark_uncertain(request, attempts, b"{}".to_vec()));
+    match was_applied(request, body) {
+        Ok(true) => RetryDecision::Answer(mark_uncertain(request, attempts, b"{}".to_vec())),
+        // The caller did not ask for the item.
+        Ok(false) if attempts.returns_item => {
+            RetryDecision::Refused(Error::ConditionalCheckFailed { item: None })
         }
-        Ok(false) => {}
-        Err(why) => return RetryDecision::GiveUp(RetryReason::Failed(why)),
+        Ok(false) => RetryDecision::Refused(error),
+        Err(why) => RetryDecision::GiveUp(RetryReason::Failed(why)),
     }
-    // The caller did not ask for the item.
-    if attempts.returns_item {
-        answer.body = edit::without_member(&answer.body, "Item");
-    }
-    RetryDecision::Refused(answer)
 }
 
 /// Returns true if the item is what the request would have made of it.
 ///
 /// # Errors
 /// The item is unreadable. It must not count as absent, which is the success of a delete.
-fn was_applied(request: &AwsRequest, answer: &HttpAnswer) -> Result<bool, String> {
+fn was_applied(request: &AwsRequest, body: &[u8]) -> Result<bool, String> {
     let item_of = |body: &[u8]| -> Result<Option<Item>, String> {
         let item = members(body).and_then(|mut members| members.remove("Item"));
         item.map(|item| dynamodb_json::parse(item.to_string().as_bytes()))
             .transpose()
             .map_err(|error| format!("the item of a failed condition cannot be read: {error}"))
     };
-    let stored_item = item_of(&answer.body)?;
+    let stored_item = item_of(body)?;
     Ok(match request.operation {
         "PutItem" => stored_item.is_some() && stored_item == item_of(&request.body)?,
         // A missing item proves the deletion only if the request asked for the item.
@@ -232,7 +217,7 @@ impl RetryReason {
     /// Returns the exception, if the request was throttled.
     pub fn throttled(&self) -> Option<&str> {
         match self {
-            Self::Throttled(_, said) => Some(&said.exception),
+            Self::Throttled(error) => Some(error.exception()),
             Self::Expired(..) | Self::Skewed(_) | Self::Failed(_) => None,
         }
     }
@@ -266,9 +251,12 @@ impl RetryReason {
         };
         let tried = format!("{endpoint} was asked {times} within {timeout:?}");
         match self {
-            Self::Throttled(status, said) | Self::Expired(status, said) => {
-                RemoteError::new(&said.exception, status, format!("{} ({tried})", said.message)).into()
+            Self::Throttled(Error::Remote(error)) | Self::Expired(Error::Remote(error)) => RemoteError {
+                message: format!("{} ({tried})", error.message),
+                ..*error
             }
+            .into(),
+            Self::Throttled(error) | Self::Expired(error) => error,
             Self::Skewed(_) => RemoteError::unreachable(format!(
                 "the clock of this machine is not the service's ({tried}): set it, for instance by NTP"
             ))

@@ -110,11 +110,9 @@ fn twice(operation: &'static str, body: &str, item: &str) -> bool {
         answer(400, &format!("{FAILED}{item}}}")),
     ) {
         RetryDecision::Answer(_) => true,
-        RetryDecision::Refused(answer) => {
-            assert!(
-                !String::from_utf8(answer.body).unwrap().contains("Item"),
-                "nobody asked for it"
-            );
+        RetryDecision::Refused(error) => {
+            let expected = Error::ConditionalCheckFailed { item: None };
+            assert_eq!(error, expected, "nobody asked for the item");
             false
         }
         other => panic!("{other:?}"),
@@ -188,4 +186,14 @@ fn delays_are_random_and_grow_to_their_limit() {
     assert!((30..=50).contains(&longest(1)));
     assert!((120..=200).contains(&longest(3)));
     assert!((12_000..=20_000).contains(&longest(40)));
+}
+
+#[test]
+fn a_failure_without_words_is_told_by_its_status() {
+    let (mut request, mut attempts) = (AwsRequest::new("UpdateItem", b"{}"), Attempts::default());
+    let next = decide(&mut request, &mut attempts, answer(500, "{}"));
+    let RetryDecision::GiveUp(RetryReason::Failed(why)) = next else {
+        panic!("{next:?}");
+    };
+    assert_eq!(why, "HTTP status 500: {}");
 }

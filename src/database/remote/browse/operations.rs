@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::RemoteDatabase;
 use super::own_writes::{GuardedWrite, OwnWrites, WriteTarget, guarded_write};
-use super::write_queue::{QueuedRequest, writes_key};
+use super::write_queue::QueuedRequest;
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, response};
@@ -18,18 +18,18 @@ use crate::database::layout::Layout;
 use crate::database::prelude::*;
 use crate::database::remote::transport::{is_read, is_select, partiql_statements};
 use crate::database::{BatchRowSink, Completion, RowSink};
-use crate::expr::normal_form::{RequestParts as _, accesses, parts};
+use crate::expr::normal_form::{accesses, parts};
 use crate::expr::partiql;
 use crate::model::api::items::item_operations;
 use crate::model::api::operation::OperationKind;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call,
-    ConditionParameter, ConsumedCapacity, CreateTableRequest, CreateTableResponse,
-    DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, ItemAccess,
-    ItemEffect, PutItemRequest, PutItemResponse, QueryRequest, ReturnValues, ScanRequest,
-    TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest,
-    UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse,
-    VerbatimRequest, Version, WriteRequest,
+    BatchGetItemPage, BatchGetItemRequest, Call, ConditionParameter, ConsumedCapacity,
+    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse,
+    DeleteTableRequest, DeleteTableResponse, ItemAccess, ItemEffect, PutItemRequest,
+    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus,
+    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse,
+    UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, VerbatimRequest, Version,
+    WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
@@ -38,7 +38,6 @@ use crate::model::limits::TRANSACTION_ITEMS_MAX;
 pub(super) enum InvalidationScope {
     /// The items of these tables.
     Tables(Vec<TableName>),
-    Definitions,
     Anything,
 }
 
@@ -54,7 +53,6 @@ impl Database for RemoteDatabase {
             Call::PutItem(request, done) => self.put_item(request, done),
             Call::DeleteItem(request, done) => self.delete_item(request, done),
             Call::UpdateItem(request, done) => self.update_item(request, done),
-            Call::BatchWriteItem(request, done) => self.batch_write_item(request, done),
             Call::TransactWriteItems(request, done) => self.transact_write_items(request, done),
             Call::CreateTable(request, done) => done.complete(self.create_table(request)),
             Call::UpdateTable(request, done) => done.complete(self.update_table(request)),
@@ -124,8 +122,8 @@ impl RemoteDatabase {
         } else if call.kind() == OperationKind::Read {
             return self.service.start(call);
         } else {
-            self.check_writable()
-                .map(|()| InvalidationScope::Definitions)
+            // Front ends send the writes of their clients verbatim, so these are few.
+            self.check_writable().map(|()| InvalidationScope::Anything)
         };
         self.forward_and_invalidate(call, changed);
     }
@@ -152,7 +150,6 @@ impl RemoteDatabase {
                 InvalidationScope::Tables(written) => written
                     .iter()
                     .for_each(|table| pages.invalidate_table(table)),
-                InvalidationScope::Definitions => tables.invalidate(),
                 InvalidationScope::Anything => {
                     pages.invalidate_all();
                     tables.invalidate();
@@ -281,14 +278,14 @@ impl RemoteDatabase {
         mut request: DeleteItemRequest,
         completion: Completion<DeleteItemResponse>,
     ) {
-        let wants_old = request.return_values == ReturnValues::AllOld;
         let target =
             self.apply_precondition(guarded_write!(request, &request.key, ItemEffect::Delete));
         let (gathering, is_bulk) = (
             completion.context.gathering.clone(),
             completion.context.is_bulk,
         );
-        let is_plain = !wants_old && matches!(request.condition, ConditionParameter::None);
+        let is_plain = request.return_values == ReturnValues::None
+            && matches!(request.condition, ConditionParameter::None);
         let target = match (target, gathering) {
             // A batch does not tell if there was an item.
             (Ok(Some(target)), Some(gathering))
@@ -305,19 +302,7 @@ impl RemoteDatabase {
             }
             (target, _) => target,
         };
-        let end = move |writes: OwnWrites, deleted: Result<DeleteItemResponse, Error>| {
-            writes.finish(deleted.is_ok());
-            deleted.map(|deleted| DeleteItemResponse {
-                attributes: deleted.attributes.filter(|_| wants_old),
-                ..deleted
-            })
-        };
-        // The returned old item shows if there was one, and costs nothing.
-        let request = DeleteItemRequest {
-            return_values: ReturnValues::AllOld,
-            ..request
-        };
-        self.write(completion, target, end, |completion| {
+        self.write(completion, target, finished, |completion| {
             Call::DeleteItem(request, completion)
         });
     }
@@ -351,50 +336,13 @@ impl RemoteDatabase {
         });
     }
 
-    fn batch_write_item(
-        &self,
-        request: BatchWriteItemRequest,
-        completion: Completion<BatchWriteItemResponse>,
-    ) {
-        let targets = self
-            .check_writable()
-            .and_then(|()| self.targets(accesses(&request.parts())));
-        let names: Vec<TableName> = request
-            .request_items
-            .iter()
-            .map(|writes| writes.table_name.clone())
-            .collect();
-        let end = move |mut writes: OwnWrites, written: Result<BatchWriteItemResponse, Error>| {
-            if let Ok(response) = &written {
-                // An unprocessed item keeps a state that is unknown here.
-                writes.mark_unprocessed(|table, key| {
-                    let left = names
-                        .iter()
-                        .zip(&response.unprocessed_items)
-                        .filter(|(name, _)| *name == table);
-                    left.flat_map(|(_, left)| left)
-                        .any(|left| writes_key(left, key))
-                });
-            }
-            writes.finish(written.is_ok());
-            written
-        };
-        self.write(completion, targets, end, |completion| {
-            Call::BatchWriteItem(request, completion)
-        });
-    }
-
     fn transact_write_items(
         &self,
         mut request: TransactWriteItemsRequest,
         completion: Completion<TransactWriteItemsResponse>,
     ) {
         let targets = self.guard_all(&mut request);
-        let end = |writes: OwnWrites, written: Result<TransactWriteItemsResponse, Error>| {
-            writes.finish(written.is_ok());
-            written
-        };
-        self.write(completion, targets, end, |completion| {
+        self.write(completion, targets, finished, |completion| {
             Call::TransactWriteItems(request, completion)
         });
     }
@@ -457,13 +405,11 @@ impl RemoteDatabase {
             {
                 writes.set_result(Some(item));
             }
-            if member("UnprocessedItems")
+            // An unprocessed item keeps a state that is unknown here.
+            let is_done = member("UnprocessedItems")
                 .and_then(Json::as_object)
-                .is_some_and(|left| !left.is_empty())
-            {
-                writes.mark_unprocessed(|_, _| true);
-            }
-            writes.finish(outcome.is_ok());
+                .is_none_or(|left| left.is_empty());
+            writes.finish(outcome.is_ok() && is_done);
             outcome.map(|answer| {
                 if is_asking {
                     edit::without_member(&answer, "Attributes")
@@ -476,6 +422,12 @@ impl RemoteDatabase {
             Call::Verbatim(request, completion)
         });
     }
+}
+
+/// Ends writes whose response tells nothing of their items.
+fn finished<R>(writes: OwnWrites, outcome: Result<R, Error>) -> Result<R, Error> {
+    writes.finish(outcome.is_ok());
+    outcome
 }
 
 /// Decodes a request, if its operation is on items.

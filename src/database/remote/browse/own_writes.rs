@@ -126,15 +126,6 @@ impl OwnWrites {
         }
     }
 
-    /// Marks the targets that `is_left` selects as unprocessed: their state is unknown.
-    pub fn mark_unprocessed(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
-        let left = self
-            .targets
-            .iter_mut()
-            .filter(|target| is_left(&target.table.source.table, &target.key));
-        left.for_each(|target| target.result = WriteResult::Unknown);
-    }
-
     /// Ends the writes, and updates the cache before any waiting reader asks. Returns the version
     /// of the first item with a known state.
     pub fn finish(mut self, is_done: bool) -> Option<Version> {

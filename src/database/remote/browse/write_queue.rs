@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use parking_lot::Condvar;
 
-use crate::database::cancel::{Backoff, CancelToken, POLL_INTERVAL};
+use crate::database::cancel::{CancelToken, POLL_INTERVAL, ThrottleBackoff};
 use crate::database::prelude::*;
 use crate::database::thread_pool::{SpawnFailure, ThreadPool};
 use crate::database::write_alone;
@@ -33,10 +33,6 @@ const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The limits of writes that are acknowledged before they end.
 const QUEUED_MAX: usize = 4096;
 const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// The pauses before unprocessed writes are sent again, and the longest time without progress.
-const PAUSE_MIN: Duration = Duration::from_millis(25);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
-const UNPROCESSED_MAX: Duration = Duration::from_secs(30);
 /// The time after which an idle thread ends.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -264,7 +260,7 @@ impl QueueShared {
 
     /// Sends a batch until each of its writes has ended.
     fn send(&self, mut left: Vec<QueuedWrite>) {
-        let (mut pauses, mut since) = (Backoff::new(PAUSE_MIN, PAUSE_MAX), Instant::now());
+        let mut patience = ThrottleBackoff::default();
         while left.len() > 1 {
             let before = left.len();
             left = match self.service.batch_write_item(batch_request(&left)) {
@@ -289,13 +285,11 @@ impl QueueShared {
                     Vec::new()
                 }
             };
-            if left.len() < before {
-                (pauses, since) = (Backoff::new(PAUSE_MIN, PAUSE_MAX), Instant::now());
-            } else if since.elapsed() > UNPROCESSED_MAX {
+            if !patience
+                .wait_for_rest(&CancelToken::Never, before, left.len())
+                .unwrap_or(false)
+            {
                 break;
-            }
-            if !left.is_empty() {
-                let _ = pauses.wait(&CancelToken::Never);
             }
         }
         // Alone a write has the service's own words.
@@ -334,22 +328,14 @@ impl QueueShared {
 }
 
 impl QueuedWrite {
-    /// True if the write is probably this one. A match too many only repeats a write.
+    /// True if the write is probably this one. The key's attribute names are not at hand here: a
+    /// match of any attribute is enough, as a match too many only repeats a write.
     fn is_write(&self, write: &WriteRequest) -> bool {
-        writes_key(write, &self.place.1)
+        let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
+        let has = |wanted: &AttributeValue| item.0.values().any(|value| value == wanted);
+        let key = &self.place.1;
+        has(&key.partition) && key.sort.as_ref().is_none_or(has)
     }
-}
-
-/// True if this is the write of the item under this key.
-pub fn writes_key(write: &WriteRequest, key: &Key) -> bool {
-    // The key's attribute names are not at hand here. A match of any attribute is enough, because
-    // too many matches only invalidate or repeat too much.
-    let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
-    item.0.values().any(|value| *value == key.partition)
-        && key
-            .sort
-            .as_ref()
-            .is_none_or(|sort| item.0.values().any(|value| value == sort))
 }
 
 /// Returns the request of plain writes.
