@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::HumanCount;
 use serde_json::Value;
@@ -18,9 +17,6 @@ use crate::database::copies::definition;
 use crate::database::copies::journal::CopyCounts;
 use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::{AttributeValue, KeySchema};
-
-/// The pages of both tables after which the data files' pages are given up.
-const PAGES_IN_MEMORY: u64 = 4;
 
 const AFTER_HELP: &str = "\
 A table is [PLACE/]TABLE:
@@ -109,12 +105,8 @@ fn compare(args: &DiffArgs, found: [LocatedTable; 2]) -> Result<CommandResult, C
         tables[0].item_count + tables[1].item_count,
         0,
     ));
-    let pages = AtomicU64::new(0);
     let tally = copy_commands::tally(&bar, &cost, move || {
-        let page = pages.fetch_add(1, Ordering::Relaxed);
-        if page.is_multiple_of(PAGES_IN_MEMORY) {
-            found.iter().for_each(LocatedTable::release_pages);
-        }
+        found.iter().for_each(LocatedTable::release_pages);
     })?;
     let comparison = Comparison {
         sides,

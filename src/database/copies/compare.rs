@@ -62,7 +62,7 @@ pub type OnDifference<'a> = dyn FnMut(&Difference) -> ControlFlow<()> + 'a;
 pub struct Comparison<'a> {
     pub sides: [CopySide; 2],
     pub key: KeySchema,
-    /// The number of segments in which each table is scanned.
+    /// The number of segments in which a table of a service is scanned.
     pub segments: u32,
     pub progress: &'a CopyProgress,
 }
@@ -135,7 +135,13 @@ impl Comparison<'_> {
     }
 
     fn read_side(&self, side: &CopySide, spill: &Spill) -> Result<(), CopyError> {
-        let places = vec![SegmentPosition::Start; self.segments as usize];
+        // With a page of a data file the kernel maps its neighbours, so each segment that is read
+        // at a time takes memory. Without a way to a service, one thread is fast enough.
+        let segments = match side.local {
+            Some(_) => 1,
+            None => self.segments as usize,
+        };
+        let places = vec![SegmentPosition::Start; segments];
         scan::scan(side, places, self.progress, &|request| {
             let (mut items, mut added) = (0, Ok(()));
             let page = side.retry(|| {
