@@ -362,11 +362,11 @@ fn an_alias_in_less_room_has_the_same_digest() {
 }
 
 #[test]
-fn two_hundred_thousand_random_keys_round_trip_and_stay_apart() {
+fn forty_thousand_random_keys_round_trip_and_stay_apart() {
     let mut runner = TestRunner::deterministic();
     let strategy = nasty_value();
     let mut known: HashMap<(KeyAttributeType, String), AttributeValue> = HashMap::new();
-    for _ in 0..200_000 {
+    for _ in 0..40_000 {
         let value = strategy.new_tree(&mut runner).expect("a value").current();
         let (name, of_type) = (item_stem(&value), type_of(&value));
         match decode(name.as_bytes(), &[of_type]) {
@@ -382,5 +382,5 @@ fn two_hundred_thousand_random_keys_round_trip_and_stay_apart() {
             assert_eq!(other, value, "one name for two keys");
         }
     }
-    assert!(known.len() > 100_000, "only {} different keys", known.len());
+    assert!(known.len() > 20_000, "only {} different keys", known.len());
 }

@@ -227,7 +227,7 @@ fn p_16_t_25_a_collection_that_a_local_index_holds_is_alone_and_stays_whole() {
 fn t_02_an_item_that_is_hot_by_itself_is_alone_and_nothing_more_is_split() {
     let with_sort = bed("pk:S sk:N", &[]);
     with_sort.put_items("one", 50);
-    with_sort.ask(60, |second| {
+    with_sort.ask(30, |second| {
         turns(second).for_each(|_| write(&with_sort, "one", 17))
     });
     let parts = with_sort.check_split("", 2);
@@ -241,7 +241,7 @@ fn t_02_an_item_that_is_hot_by_itself_is_alone_and_nothing_more_is_split() {
     let write =
         |key: &str| drop(put(&without.database, "Tab", Item::from([("pk", s(key))])).unwrap());
     (0..100).for_each(|key| write(&format!("k{key}")));
-    without.ask(60, |second| turns(second).for_each(|_| write("k7")));
+    without.ask(30, |second| turns(second).for_each(|_| write("k7")));
     let parts = without.check_split("", 2);
     assert_eq!(
         (parts[1].0.items, &parts[1].1),
@@ -253,7 +253,7 @@ fn t_02_an_item_that_is_hot_by_itself_is_alone_and_nothing_more_is_split() {
 fn t_21_load_that_follows_growing_sort_keys_is_not_split_again_and_again() {
     let bed = bed("pk:S sk:N", &["G byA a:S KEYS_ONLY"]);
     (0..40).for_each(|key| bed.put_items(&format!("k{key}"), 2));
-    bed.ask(60, |second| {
+    bed.ask(30, |second| {
         turns(second).for_each(|turn| write(&bed, "log", 1_000 + turn))
     });
     let parts = bed.check_split("", 2);
