@@ -22,4 +22,5 @@ mod mount;
 mod programs;
 mod sync;
 mod transport;
+mod vectors;
 mod writes;
