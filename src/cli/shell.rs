@@ -254,10 +254,11 @@ fn without_age(text: &str) -> (&str, String) {
 /// The time limit of a mount for one file or directory.
 const COMPLETE_WAIT: Duration = Duration::from_secs(2);
 /// Names of directories.
-const DIRECTORIES: [&str; 8] = [
+const DIRECTORIES: [&str; 9] = [
     "items",
     "gsi",
     "lsi",
+    "vector",
     "partitions",
     "queries",
     "query",

@@ -382,7 +382,8 @@ fn a_mount_whose_service_is_silent_ends_when_it_is_told_to() {
         let mut mounted = mount(&proxy, &["--timeout", NEVER, "--remote-ttl", "0"]);
         proxy.always(Some(Trouble::Silence));
         let begun = Instant::now();
-        // Somebody waits for it.
+        // Somebody waits for it. What was asked before its start does not count.
+        proxy.take_operations();
         let file = mounted.point().join("Pets/items/Rex.json");
         let reader = Command::new("cat")
             .arg(file)
@@ -390,7 +391,6 @@ fn a_mount_whose_service_is_silent_ends_when_it_is_told_to() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        proxy.take_operations();
         until("the reader waits", || !proxy.take_operations().is_empty());
         if signal.is_empty() {
             mounted.unmount();
