@@ -296,18 +296,18 @@ fn many_keys_of_the_same_heat_are_parted_until_each_partition_gives_enough() {
     (0..100).for_each(|key| bed.put_items(&format!("k{key}"), 1));
     let count = |bed: &Bed| bed.partitions("").len();
     // 120 writes a second on all: twelve partitions' worth, at 80 % of what each gives fifteen and more.
-    bed.ask(12, |second| {
+    bed.ask(8, |second| {
         (0..120).for_each(|turn| write(&bed, &format!("k{}", (second * 120 + turn) % 100), 0))
     });
     let after = count(&bed);
     assert!((15..=40).contains(&after), "{after}");
     assert!(bed.contents("").iter().all(|content| content.items > 0));
-    bed.ask(5, |second| {
+    bed.ask(3, |second| {
         (0..120).for_each(|turn| write(&bed, &format!("k{}", (second * 120 + turn) % 100), 0))
     });
     assert_eq!(count(&bed), after, "it has come to rest");
     // And stays when the load is gone.
-    bed.ask(120, |_| ());
+    bed.ask(60, |_| ());
     assert_eq!(count(&bed), after);
 }
 
