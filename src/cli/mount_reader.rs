@@ -175,7 +175,8 @@ const PARENT_POLL: Duration = Duration::from_secs(1);
 /// Ends this process when neither its parent nor the shell that started the parent exists any more.
 /// Both are given as process ids, since a process gets another parent when its own ends.
 fn exit_after_ancestors(began: [u32; 2]) {
-    let is_there = |id: u32| Path::new("/proc").join(id.to_string()).exists();
+    // A parent that had ended before it was asked for is 1, which always exists.
+    let is_there = |id: u32| id != 1 && Path::new("/proc").join(id.to_string()).exists();
     std::thread::spawn(move || {
         while began.into_iter().any(is_there) {
             std::thread::sleep(PARENT_POLL);

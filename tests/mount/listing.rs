@@ -280,7 +280,7 @@ fn sizes(directory: &Path) -> BTreeMap<String, u64> {
 
 #[test]
 fn a_listing_brings_the_attributes_of_its_items() {
-    const ITEMS: usize = 20_000;
+    const ITEMS: usize = 6_000;
     let mount = Mount::with_tables();
     for folder in &FOLDERS {
         let expected: BTreeMap<String, u64> = (0..ITEMS)
