@@ -337,12 +337,7 @@ impl SourceMetrics {
     /// Returns `table`, `gsi`, `lsi` or `vector`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self.kind {
-            None => "table",
-            Some(IndexKind::Local) => "lsi",
-            Some(IndexKind::Global) => "gsi",
-            Some(IndexKind::Vector) => "vector",
-        }
+        self.kind.map_or("table", IndexKind::name)
     }
 
     /// Returns the provisioned units a second, if there are any.

@@ -81,6 +81,18 @@ pub enum IndexKind {
     Vector,
 }
 
+impl IndexKind {
+    /// Returns `gsi`, `lsi` or `vector`: its name in reports, and of its directory in a mount.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Global => "gsi",
+            Self::Local => "lsi",
+            Self::Vector => "vector",
+        }
+    }
+}
+
 api_enums! {
     /// The measure of the nearness of two vectors.
     #[derive(Hash, Serialize, Deserialize)]

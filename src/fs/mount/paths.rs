@@ -9,7 +9,7 @@ use crate::fs::{
     },
     path::{
         ITEMS_NAME, NEAR_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME,
-        STATS_NAME, kind_name, names, table_name,
+        STATS_NAME, names, table_name,
     },
     prelude::*,
     query::{QueryChild, QueryKind, QueryPath},
@@ -33,7 +33,7 @@ impl Mount {
             Node::Schema(source) => in_source(source, SCHEMA_NAME),
             Node::Stats(source) => in_source(source, STATS_NAME),
             Node::Items(source) => in_source(source, ITEMS_NAME),
-            Node::Indexes(table, kind) => format!("{}/{}", table_name(table), kind_name(*kind)),
+            Node::Indexes(table, kind) => format!("{}/{}", table_name(table), kind.name()),
             Node::Index(source) => self.source_path(source),
             Node::Collection(source, partition) => {
                 in_items(source, &names::collection_name(partition))
@@ -65,7 +65,7 @@ impl Mount {
             return table;
         };
         match self.index_kind(source) {
-            Some(kind) => format!("{table}/{}/{index}", kind_name(kind)),
+            Some(kind) => format!("{table}/{}/{index}", kind.name()),
             // The index was dropped meanwhile; the path is for people, in the report of a call that
             // failed.
             None => format!("{table}/{index}"),

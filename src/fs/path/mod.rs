@@ -3,7 +3,7 @@
 //! 4).
 
 use crate::fs::FsError;
-use crate::model::{IndexKind, TableName};
+use crate::model::TableName;
 
 pub mod names;
 
@@ -39,16 +39,6 @@ pub const HELP_NAME: &str = "help";
 pub fn name_text(name: &[u8]) -> Result<&str, FsError> {
     std::str::from_utf8(name)
         .map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))
-}
-
-/// Returns the name of the directory of a kind of index.
-#[must_use]
-pub fn kind_name(kind: IndexKind) -> &'static str {
-    match kind {
-        IndexKind::Global => GLOBAL_NAME,
-        IndexKind::Local => LOCAL_NAME,
-        IndexKind::Vector => VECTOR_NAME,
-    }
 }
 
 /// Names of tables that are reserved in the root.

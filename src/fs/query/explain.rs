@@ -18,7 +18,7 @@ use super::{
 };
 use crate::codec::sanitize;
 use crate::database::SourceStats;
-use crate::fs::{path::kind_name, prelude::*};
+use crate::fs::prelude::*;
 use crate::model::{
     IndexSchema,
     limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES},
@@ -313,7 +313,7 @@ fn better_index(
     if path.index.as_ref() == Some(&index.name) || index.kind == IndexKind::Vector {
         return None;
     }
-    let kind = kind_name(index.kind);
+    let kind = index.kind.name();
     let partition: Vec<&str> = index
         .partition
         .iter()

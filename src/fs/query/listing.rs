@@ -27,10 +27,7 @@ use crate::codec::{
 };
 use crate::database::ListPosition;
 use crate::expr::SortRange;
-use crate::fs::{
-    path::{kind_name, names},
-    prelude::*,
-};
+use crate::fs::{path::names, prelude::*};
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;
@@ -278,7 +275,7 @@ impl QueryPath {
             (None, Some(_)) if !self.lists_entries() => format!("../../{up}"),
             (None, _) => up,
             (Some(_), None) => format!("../{up}"),
-            (Some(_), Some(index)) => format!("../{up}{}/{}/", kind_name(index.kind), index.name),
+            (Some(_), Some(index)) => format!("../{up}{}/{}/", index.kind.name(), index.name),
         };
         if !self.has_folders() {
             return Some(format!("{up}items/{stem}{SUFFIX}"));

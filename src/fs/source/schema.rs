@@ -208,7 +208,7 @@ fn index_stats(
     };
     json!({
         "name": schema.name.as_str(),
-        "kind": kind_name(schema.kind),
+        "kind": schema.kind.name(),
         "status": index.status.as_str(),
         "backfilling": index.backfilling,
         "progress": progress,

@@ -92,7 +92,7 @@ pub fn drop_index(mount: &Mount, source: &SourceName) -> Result<(), FsError> {
 }
 
 fn node(table: &TableName, kind: IndexKind, index: IndexName) -> Node {
-    let path = format!("{}/{}/{index}", table_name(table), kind_name(kind));
+    let path = format!("{}/{}/{index}", table_name(table), kind.name());
     let above = Node::Indexes(table.clone(), kind).ino();
     let source = SourceName {
         table: table.clone(),

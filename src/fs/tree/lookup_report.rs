@@ -130,12 +130,12 @@ fn explain_index(
     name: &str,
 ) -> (String, String) {
     let schema = mount.schema(table).ok();
-    let directory = kind_name(kind);
+    let directory = kind.name();
     let sentence = format!("table {table} has no index {name} in {directory}/");
     if let Some(index) = schema.as_ref().and_then(|schema| schema.index(name)) {
         return (
             sentence,
-            format!("it is in {table}/{}/{name}", kind_name(index.kind)),
+            format!("it is in {table}/{}/{name}", index.kind.name()),
         );
     }
     let make = match kind {

@@ -156,7 +156,9 @@ fn partitions_of(mount: &Mount, source: &SourceName) -> Result<Node> {
 fn lists_vectors(mount: &Mount, schema: &TableSchema) -> bool {
     let mut vectors = schema.indexes_of(IndexKind::Vector);
     vectors.next().is_some()
-        || !index_draft::list(mount, &schema.name, IndexKind::Vector).is_empty()
+        || !(mount.index_drafts)
+            .of(&schema.name, IndexKind::Vector)
+            .is_empty()
 }
 
 /// Returns `items/`. The service tells the entries of a vector index by a search alone.

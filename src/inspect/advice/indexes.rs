@@ -18,11 +18,7 @@ const SPARSE_PERCENT: u64 = 50;
 
 /// Returns the index's path relative to the mount.
 pub fn path(facts: &TableFacts, index: &IndexFacts) -> String {
-    let kind = match index.schema.kind {
-        IndexKind::Global => "gsi",
-        IndexKind::Local => "lsi",
-        IndexKind::Vector => "vector",
-    };
+    let kind = index.schema.kind.name();
     format!("{}/{kind}/{}", facts.name(), index.schema.name)
 }
 

@@ -313,7 +313,7 @@ fn first_index(
         let Some(entry) = first_entry(&*mount.db, &source)? else {
             continue;
         };
-        let kind = kind_name(index.kind);
+        let kind = index.kind.name();
         let partition_names = index
             .partition
             .iter()
