@@ -180,6 +180,50 @@ fn follow_waits_for_changes_in_every_program_and_ctrl_c_ends_it() {
     mount.end();
 }
 
+/// bash reads a block, takes a line of it and seeks back: changes that come together are all read.
+#[test]
+fn a_shell_reads_every_change_of_a_burst_and_every_call() {
+    let mount = mount();
+    let mut change = changes(&mount);
+    let follow = Reader::start(
+        &mount,
+        "bash -c 'while read -r line; do echo \"$line\"; done < Log/stream/follow'",
+    );
+    follow.next(&mut change);
+    for burst in 0..20 {
+        protocol::call(
+            "BatchWriteItem",
+            json!({"RequestItems": {"Log": (0..25).map(|n| json!({"PutRequest": {"Item":
+                {"id": {"S": format!("b{burst}-{n}")}}}})).collect::<Vec<_>>()}}),
+            &*mount.db,
+            "localhost",
+        )
+        .unwrap();
+    }
+    let read: Vec<String> = std::iter::from_fn(|| follow.lines.recv_timeout(PATIENCE).ok())
+        .map(|line| serde_json::from_str::<Value>(&line).unwrap()["key"]["id"].to_string())
+        .filter(|id| id.starts_with("\"b"))
+        .take(500)
+        .collect();
+    let expected: Vec<String> = (0..20)
+        .flat_map(|burst| (0..25).map(move |n| format!("\"b{burst}-{n}\"")))
+        .collect();
+    assert_eq!(read, expected);
+
+    let calls = Reader::start(
+        &mount,
+        "bash -c 'while read -r line; do echo \"$line\"; done < .ddb/accesslog'",
+    );
+    calls.next(|| drop(mount.sh("ls Log")));
+    mount.sh("ls none-{1..200} 2> /dev/null; true").ok();
+    let mut told = std::iter::from_fn(|| calls.lines.recv_timeout(PATIENCE).ok());
+    for n in 1..=200 {
+        let name = format!("\tnone-{n}\t");
+        assert!(told.any(|line| line.contains(&name)), "no line of {name}");
+    }
+    mount.end();
+}
+
 #[test]
 fn a_line_tells_what_happened() {
     let mount = mount();

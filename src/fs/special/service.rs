@@ -9,7 +9,7 @@ use super::{
 use crate::fs::{
     mount::call_log::{LogQueue, QUEUE_BYTES_MAX},
     node::{ROOT_INO, special::ReadCost},
-    open::{dirent::FixedDir, prelude::*, text::SpecialHandle},
+    open::{dirent::FixedDir, host::threads::LastRead, prelude::*, text::SpecialHandle},
 };
 
 /// The names in `.ddb/` beside the rows of [`SERVICE_FILES`].
@@ -98,6 +98,7 @@ impl NodeOps for AccessLog {
     fn open_reader(&self, at: HostAt<'_>) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenAccessLog {
             buffer: at.mount.call_log.subscribe(),
+            last_read: LastRead::default(),
         })))
     }
 }
@@ -105,18 +106,23 @@ impl NodeOps for AccessLog {
 #[derive(Debug)]
 struct OpenAccessLog {
     buffer: Arc<LogQueue>,
+    last_read: LastRead,
 }
 
 impl SpecialHandle for OpenAccessLog {
     /// Returns the most bytes it may hold: the buffer grows between calls.
     fn held_bytes(&self) -> Option<usize> {
-        Some(QUEUE_BYTES_MAX)
+        Some(QUEUE_BYTES_MAX + self.last_read.held_bytes()?)
     }
 
-    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<ReadBytes>) {
+    fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         if size == 0 {
             return reply(Ok(ReadBytes::owned(Vec::new())));
         }
-        host.wait_read(Box::new(move |_| Ok(self.buffer.take(size))), reply);
+        let awaited = move |_: &Mount| {
+            self.last_read
+                .read(offset, size, || Ok(self.buffer.take(size)))
+        };
+        host.wait_read(Box::new(awaited), reply);
     }
 }

@@ -13,7 +13,10 @@ use super::help;
 use crate::fs::{
     mount::stream_log::{DAY_MS, LogName, StreamLog, StreamReader, position_after, write_line},
     node::special::ReadCost,
-    open::{computed::Producer, dirent::FixedDir, prelude::*, text::SpecialHandle},
+    open::{
+        computed::Producer, dirent::FixedDir, host::threads::LastRead, prelude::*,
+        text::SpecialHandle,
+    },
 };
 use crate::model::api::{ShardPosition, StreamName};
 
@@ -204,6 +207,7 @@ impl NodeOps for FollowFile {
         Ok(Handle::Special(Arc::new(OpenFollow {
             table: table.clone(),
             buffer,
+            last_read: LastRead::default(),
         })))
     }
 }
@@ -212,6 +216,7 @@ impl NodeOps for FollowFile {
 struct OpenFollow {
     table: TableName,
     buffer: Mutex<FollowBuffer>,
+    last_read: LastRead,
 }
 
 #[derive(Debug)]
@@ -251,18 +256,20 @@ impl OpenFollow {
 
 impl SpecialHandle for OpenFollow {
     fn held_bytes(&self) -> Option<usize> {
-        self.buffer.try_lock().map(|ahead| ahead.bytes.capacity())
+        Some(self.buffer.try_lock()?.bytes.capacity() + self.last_read.held_bytes()?)
     }
 
     fn grows_on_read(&self) -> bool {
         true
     }
 
-    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<ReadBytes>) {
+    fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
         if size == 0 {
             return reply(Ok(ReadBytes::owned(Vec::new())));
         }
-        host.wait_read(Box::new(move |mount| self.take(mount, size)), reply);
+        let awaited =
+            move |mount: &Mount| self.last_read.read(offset, size, || self.take(mount, size));
+        host.wait_read(Box::new(awaited), reply);
     }
 }
 

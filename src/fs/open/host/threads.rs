@@ -14,7 +14,7 @@
 use crate::database::thread_pool::{SpawnFailure, ThreadPool};
 use crate::fs::{
     mount::Mount,
-    open::{ReadBytes, Reply},
+    open::{ReadBytes, Reply, sub_range},
     prelude::*,
     process::has_pending_signal,
 };
@@ -62,6 +62,44 @@ const BLIND_WAIT: Duration = Duration::from_secs(1);
 
 /// The question of a waiting read: asked again and again until it has bytes or fails.
 pub type PollRead = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>> + Send>;
+
+/// The bytes that a file whose reads wait gave last, with their offset. A program that reads a line
+/// by blocks (`read` of bash, `head`) seeks back to the end of its line: the rest of the block is
+/// read again. Elsewhere the offset counts for nothing, as in a pipe.
+#[derive(Debug, Default)]
+pub struct LastRead(Mutex<(u64, Vec<u8>)>);
+
+impl LastRead {
+    /// Returns at most `size` bytes at `offset` of those given last, else those of `next`.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    pub fn read(
+        &self,
+        offset: u64,
+        size: usize,
+        next: impl FnOnce() -> Result<Option<Vec<u8>>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let (start, given) = &mut *self.0.lock();
+        if let Some(back) = offset.checked_sub(*start)
+            && let again = &given[sub_range(given.len(), back, size)]
+            && !again.is_empty()
+        {
+            return Ok(Some(again.to_vec()));
+        }
+        let bytes = next()?;
+        if let Some(bytes) = &bytes {
+            (*start, *given) = (offset, bytes.clone());
+        }
+        Ok(bytes)
+    }
+
+    /// Returns the bytes of memory that it holds; `None` during a read.
+    #[must_use]
+    pub fn held_bytes(&self) -> Option<usize> {
+        self.0.try_lock().map(|last| last.1.capacity())
+    }
+}
 
 struct WaitingRead {
     caller: Caller,
@@ -248,6 +286,25 @@ mod tests {
                 .collect::<Vec<i32>>(),
             (0..20).step_by(2).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn what_was_given_last_is_read_again_from_within() {
+        let (last, mut waiting) = (LastRead::default(), vec![&b"one\ntwo\n"[..], b"three\n"]);
+        waiting.reverse();
+        let mut read = |offset, size| {
+            let bytes = last.read(offset, size, || Ok(waiting.pop().map(<[u8]>::to_vec)));
+            bytes
+                .unwrap()
+                .map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        assert_eq!(read(0, 4096).as_deref(), Some("one\ntwo\n"));
+        assert_eq!(read(4, 4096).as_deref(), Some("two\n"));
+        assert_eq!(read(4, 2).as_deref(), Some("tw"));
+        assert_eq!(read(8, 4096).as_deref(), Some("three\n"));
+        assert_eq!(read(11, 4096).as_deref(), Some("ee\n"));
+        assert_eq!(read(14, 4096), None);
+        assert_eq!(read(8, 5).as_deref(), Some("three"));
     }
 
     /// Checks that endless work of either kind blocks neither the other kind nor a few more calls
