@@ -15,9 +15,6 @@ const BAR: f64 = 8.0;
 const THIN: f64 = 3.0;
 /// The names of reads and writes, with their units.
 const KINDS: [(&str, &str); 2] = [("reads", "RCU/s"), ("writes", "WCU/s")];
-/// The share of a partition's bytes in one key, or of all load in one of several partitions, from
-/// which its row says so loudly.
-const LOUD_SHARE: f64 = 0.4;
 
 // The columns of the partitions, from the left.
 const NAME: f64 = MARGIN + 16.0;
@@ -221,22 +218,13 @@ impl LaneDrawing<'_> {
                 (SIZE.1 * share * bytes / row.bytes_max as f64).max(1.0),
                 10.0,
             );
-            let class = if share >= LOUD_SHARE {
-                "small loud end"
-            } else {
-                "small dim end"
-            };
-            canvas.text(KEY_SHARE_END, base, class, 44.0, &percent(share));
+            canvas.text(KEY_SHARE_END, base, "small dim end", 44.0, &percent(share));
             canvas.text(KEY_NAME.0, base, "mono", KEY_NAME.1, &key.name);
         }
         if row.load > 0.0 {
             let share = row.report.load.weight() / row.load;
-            let class = if share >= LOUD_SHARE && self.lane.partitions.len() > 1 {
-                "small loud end"
-            } else {
-                "small dim end"
-            };
-            canvas.text(LOAD_SHARE_END, base, class, 46.0, &percent(share));
+            // The colours judge the load; a share of little load is no warning.
+            canvas.text(LOAD_SHARE_END, base, "small dim end", 46.0, &percent(share));
         }
         for kind in [0, 1] {
             self.load(canvas, kind, y, only(kind, load), only(kind, busiest));
