@@ -19,8 +19,8 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The page of this command instead of ddbfs itself: mount, or index create
-    command: Vec<String>,
+    /// The page of this command instead of ddbfs itself
+    command: Option<String>,
     /// Write every page into this directory: ddbfs.1, ddbfs-mount.1, …
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
@@ -37,55 +37,28 @@ pub fn completions(
 }
 
 pub fn man(args: &ManArgs, program: clap::Command) -> Result<CommandResult, CliError> {
-    let pages = pages(program);
+    // The subcommand `help` shows the pages and has none.
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    let shown = program.get_subcommands();
+    let shown = shown.filter(|command| !command.is_hide_set());
+    let pages: Vec<&clap::Command> = std::iter::once(&program).chain(shown).collect();
     if let Some(directory) = &args.out {
         return write_all(&pages, directory);
     }
-    let wanted = ["ddbfs"]
-        .into_iter()
-        .chain(args.command.iter().map(String::as_str))
-        .collect::<Vec<_>>()
-        .join("-");
-    match pages.iter().find(|(name, _)| *name == wanted) {
-        Some((_, command)) => {
+    let wanted = args.command.as_deref().unwrap_or(program.get_name());
+    match pages.iter().find(|command| command.get_name() == wanted) {
+        Some(command) => {
             print_bytes(&page(command)?)?;
             Ok(CommandResult::Done)
         }
         None => {
-            let names: Vec<String> = pages
-                .iter()
-                .filter_map(|(name, _)| Some(name.strip_prefix("ddbfs-")?.replace('-', " ")))
-                .collect();
+            let names: Vec<&str> = pages.iter().map(|command| command.get_name()).collect();
             Err(CliError::Usage(format!(
-                "no command {:?}; there are {}",
-                args.command.join(" "),
+                "no command {wanted:?}; there are {}",
                 names.join(", ")
             )))
         }
-    }
-}
-
-/// Returns every page with its name: the program's, then those of its commands and their
-/// subcommands.
-fn pages(program: clap::Command) -> Vec<(String, clap::Command)> {
-    let mut program = without_help(program);
-    program.build();
-    let mut pages = Vec::new();
-    add_pages("ddbfs", &program, &mut pages);
-    pages
-}
-
-/// Removes the `help` subcommands, which show the pages and have none.
-fn without_help(command: clap::Command) -> clap::Command {
-    command
-        .disable_help_subcommand(true)
-        .mut_subcommands(without_help)
-}
-
-fn add_pages(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap::Command)>) {
-    pages.push((name.to_owned(), command.clone().display_name(name)));
-    for command in command.get_subcommands() {
-        add_pages(&format!("{name}-{}", command.get_name()), command, pages);
     }
 }
 
@@ -125,13 +98,11 @@ fn verbatim(text: &str) -> String {
     )
 }
 
-fn write_all(
-    pages: &[(String, clap::Command)],
-    directory: &Path,
-) -> Result<CommandResult, CliError> {
+fn write_all(pages: &[&clap::Command], directory: &Path) -> Result<CommandResult, CliError> {
     let doing = || format!("cannot write the manual pages to {}", directory.display());
     std::fs::create_dir_all(directory).map_err(CliError::io(doing()))?;
-    for (name, command) in pages {
+    for command in pages {
+        let name = command.get_display_name().unwrap_or(command.get_name());
         std::fs::write(directory.join(format!("{name}.{SECTION}")), page(command)?)
             .map_err(CliError::io(doing()))?;
     }

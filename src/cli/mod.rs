@@ -19,7 +19,6 @@ mod diff;
 mod exit;
 mod generate;
 mod import;
-mod index;
 mod inspect;
 mod load;
 mod load_files;
@@ -71,6 +70,10 @@ Examples:
 
 Set RUST_LOG=info (or debug) for a log on standard error.";
 
+/// The error of `ddbfs index`.
+const OF_INDEXES: &str = "a mount makes, shows and drops global indexes while the table is in use: `mkdir T/gsi/NAME` and its schema.json, or \
+     `echo 'gsi NAME key:S' > T/ctl`; `cat T/gsi/NAME/stats.json`; `rmdir T/gsi/NAME`. Over HTTP UpdateTable does";
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Mount the database; SIGINT, SIGTERM or `ddbfs umount` end it cleanly.
@@ -110,8 +113,6 @@ enum Command {
     Shell(shell::ShellArgs),
     /// Print a manual page: `ddbfs man | man -l -`.
     Man(generate::ManArgs),
-    /// Create, drop and watch the global indexes of a table, while it is in use.
-    Index(index::IndexArgs),
     /// Advise on the design of keys and indexes, of one table or all, from data and load.
     Advise(inspect::AdviseArgs),
     /// Try another key, index or billing mode on a table's items and load, side by side with it as
@@ -132,6 +133,12 @@ enum Command {
     /// Reads files of a mount that may never answer; started by `top` and others.
     #[command(name = mount_reader::COMMAND, hide = true)]
     Reader { reader: u32, shell: u32 },
+    /// Taken only to say what makes an index.
+    #[command(hide = true)]
+    Index {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        _words: Vec<String>,
+    },
 }
 
 /// Runs the command of the process's arguments; wrong usage ends with exit code 2.
@@ -190,7 +197,6 @@ fn run(cli: Cli) -> ExitCode {
         Command::Completions(args) => generate::completions(&args, Cli::command()),
         Command::Shell(args) => shell::run(&args, Cli::command()),
         Command::Man(args) => generate::man(&args, Cli::command()),
-        Command::Index(args) => index::run(args),
         Command::Advise(args) => inspect::advise(args),
         Command::WhatIf(args) => what_if::run(*args),
         Command::Shapes(args) => inspect::shapes(args),
@@ -199,6 +205,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Violations(args) => violations::run(args),
         Command::Watchdog(args) => watchdog::run(&args),
         Command::Reader { reader, shell } => mount_reader::run([reader, shell]),
+        Command::Index { .. } => Err(CliError::Usage(OF_INDEXES.to_owned())),
     };
     match outcome {
         Ok(CommandResult::Done) => ExitCode::SUCCESS,

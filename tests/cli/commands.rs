@@ -53,7 +53,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let commands = [
         &["sample"][..],
         &["sample"],
-        &["index", "status", "GameScores"],
+        &["shapes", "Pets"],
         &["load", "Pets", "/dev/null"],
         &archive,
         &["compact"],
@@ -214,8 +214,6 @@ fn a_mistyped_data_directory_is_refused_and_not_made() {
         &["shapes", "Pets"],
         &["violations", "Pets", "ByName"],
         &["diff", "Pets", "Orders"],
-        &["index", "status", "Pets"],
-        &["index", "create", "Pets", "ByName", "Name:S"],
         &["archive", "Pets", "--pk", "Dog", "archive"],
         &["shell", "bash", "--tables"],
     ] {
@@ -718,81 +716,16 @@ fn s_07_l_39_a_key_range_is_archived_deleted_and_brought_back() {
     );
 }
 
+/// What made indexes is told to who still types it.
 #[test]
-fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
-    let mount = Mount::with_samples();
-    let run = |args: &[&str]| ddbfs(&mount.data(), args, "");
-    let ok = |args: &[&str]| {
-        let (code, out, err) = run(args);
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
-        out
-    };
-    mount.ok("echo '{\"Age\":\"three\"}' > Pets/items/Dog/Odd.json");
-    mount
-        .ok("for age in 1 2 3; do echo \"{\\\"Age\\\":$age}\" > Pets/items/Dog/Rex$age.json; done");
-    let items = mount.ok("find Pets/items -name '*.json' | xargs cat | jq -s '[.[] | select(.Age | type == \"number\")] | length'");
-    let out = ok(&[
-        "index", "create", "Pets", "by-age", "Age:N", "Name:S", "keys",
-    ]);
-    let expected = format!(
-        "by-age: ACTIVE, {} entries\na value that cannot be its key keeps 1 item out: ddbfs violations tells which\n",
-        items.trim()
-    );
-    assert_eq!(out, expected);
-    assert_eq!(
-        mount.ok("jq -r .status Pets/gsi/by-age/stats.json"),
-        "ACTIVE\n"
-    );
-    assert_eq!(
-        mount.ok("find Pets/gsi/by-age/items -name '*.json' | wc -l"),
-        items
-    );
-    let status = ok(&["index", "status", "Pets"]);
-    assert!(
-        status.starts_with("by-age                   global ACTIVE")
-            && status.ends_with("  1 violation\n"),
-        "{status}"
-    );
-
-    mount.ok("echo gsi-propagation pause > Pets/ctl");
-    mount.ok("echo '{\"Age\":99}' > Pets/items/Dog/Old.json; test ! -e Pets/gsi/by-age/items/99");
-    assert!(ok(&["index", "status", "Pets"]).contains(" 1 writes, paused\n"));
-    mount.ok("echo gsi-propagation resume > Pets/ctl");
-    mount.ok("until test -e Pets/gsi/by-age/items/99; do sleep 0.02; done");
-
-    for (args, expected) in [
-        (
-            &["index", "create", "Pets", "abc", "Age"][..],
-            "an index is made by: gsi NAME key:S",
-        ),
-        (
-            &["index", "create", "Pets", "by-age", "Age:N"],
-            "Attempting to create an index which already exists",
-        ),
-        (
-            &["index", "create", "Pats", "abc", "Age:N"],
-            "no table \"Pats\"; the tables are",
-        ),
-        (
-            &["index", "drop", "Pets", "none"],
-            "Requested resource not found: Index none for table Pets",
-        ),
-    ] {
-        let (code, _, err) = run(args);
-        assert!(
-            code == 1 && err.contains(expected),
-            "{args:?}: {code} {err}"
-        );
+fn indexes_are_of_a_mount() {
+    let dir = sampled();
+    for words in [&[][..], &["create", "Pets", "by-age", "Age:N", "--no-wait"]] {
+        let (code, out, err) = ddbfs(dir.path(), &[&["index"], words].concat(), "");
+        let says = "ddbfs: a mount makes, shows and drops global indexes";
+        assert!(code == 2 && out.is_empty() && err.starts_with(says), "{code} {err}");
     }
-    assert_eq!(ok(&["index", "drop", "Pets", "by-age"]), "by-age: gone\n");
-    // What one process begins and leaves, another goes on with.
-    ok(&["index", "create", "Pets", "by-name", "Name:S", "--no-wait"]);
-    mount.ok(
-        "until test \"$(jq -r .status Pets/gsi/by-name/stats.json)\" = ACTIVE; do sleep 0.02; done",
-    );
-    ok(&["index", "drop", "Pets", "by-name", "--no-wait"]);
-    mount.ok("until test \"$(jq .gsi Pets/stats.json)\" = 0; do sleep 0.02; done");
-    assert_eq!(mount.ok("ls Pets/gsi"), "");
+    assert!(!ddbfs(dir.path(), &["--help"], "").1.contains("\n  index"));
 }
 
 #[test]

@@ -298,10 +298,10 @@ fn a_table_made_again_is_told_and_a_definition_is_followed() {
     update("GlobalSecondaryIndexUpdates", index);
     bed.put(changed(4));
     assert_eq!(bed.synced(&[]).0, "1 item put, 0 deleted");
-    let (_, status, _) = bed.run(&["index", "status", "Tab"]);
+    let (_, advice, _) = bed.run(&["advise", "Tab"]);
     assert!(
-        status.contains("two") && status.contains("20 entries"),
-        "{status}"
+        advice.contains("Index two: 20 of 20 items are in it"),
+        "{advice}"
     );
     update(
         "GlobalSecondaryIndexUpdates",
@@ -470,8 +470,8 @@ fn an_export_and_the_stream_since_make_a_copy_without_a_read() {
     bed.is_same();
     bed.delete(9);
     assert_eq!(bed.synced(&[]).0, "0 items put, 1 deleted");
-    let (_, status, _) = bed.run(&["index", "status", "Tab"]);
-    assert!(status.contains("ACTIVE"), "{status}");
+    let (_, advice, _) = bed.run(&["advise", "Tab"]);
+    assert!(advice.contains("\n- Index "), "{advice}");
     bed.fails(&pull, "there is a table of that name");
 
     // A damaged file leaves the copy marked, and a whole one goes on with it.
@@ -749,7 +749,6 @@ fn each_command_that_reads_a_table_tells_that_it_is_not_whole() {
         &["sync", "Tab"],
         &["diff", "Tab", &there, "--brief"],
         &["check"],
-        &["index", "status", "Tab"],
         &["advise", "Tab"],
         &["advise"],
         &["what-if", "Tab", "--billing", "on-demand"],

@@ -399,7 +399,7 @@ fn commands_that_look_read_beside_a_mount_that_is_stopped() {
     mount.signal("-STOP");
     let looked = [
         &["dump", "Pets"][..],
-        &["index", "status", "Pets"],
+        &["what-if", "Pets", "--billing", "on-demand"],
         &["shapes", "Pets"],
     ]
     .map(&run);

@@ -45,7 +45,7 @@ pub enum Remedy {
     Reload,
     /// For a damaged index; the items are whole.
     #[error(
-        "An index is computed from the items: `ddbfs index drop TABLE INDEX`, then `ddbfs index create`, builds a global index again; for a local one, load what `ddbfs dump TABLE` prints into a new table."
+        "An index is computed from the items: drop a global index and make it again, in a mount by `rmdir TABLE/gsi/INDEX` and `mkdir`, with its schema.json as before; for a local one, load what `ddbfs dump TABLE` prints into a new table."
     )]
     Rebuild,
     #[error(
