@@ -122,7 +122,7 @@ fn bulk_loads_are_counted_apart_and_counting_can_begin_anew() {
     let points = cloudwatch::render(&bed.table_metrics(), bed.metrics().now_ms);
     let bulk = points
         .lines()
-        .filter(|line| line.contains("\"BulkLoadConsumedWriteCapacity\""));
+        .filter(|line| line.contains("\"BulkLoadConsumedWriteCapacityUnits\""));
     assert_eq!(bulk.count(), 2, "{points}");
     let hot = || bed.layout().hot_keys(&source(""), Period::Day, 5).unwrap();
     assert_eq!(hot(), []);

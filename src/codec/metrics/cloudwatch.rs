@@ -5,15 +5,27 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::with_local_indexes;
+use super::{
+    COUNT, LATENCY, Metric, OF_OPERATIONS, OF_SOURCES, OF_TABLES, OF_VECTORS, PROVISIONED, events,
+    number, with_local_indexes,
+};
 use crate::codec::calendar;
 use crate::model::IndexKind;
 use crate::model::metrics::{
-    CapacityUsage, MeteredOperation, OperationCounts, SourceMetrics, Statistic, TableCounts,
-    TableMetrics,
+    CapacityUsage, MeteredOperation, SourceMetrics, Statistic, TableCounts, TableMetrics,
 };
 
 const MINUTE_MS: u64 = 60_000;
+
+/// The metrics of a backfill, which Prometheus has as gauges.
+const OF_BACKFILLS: [Metric<CapacityUsage>; 2] = [
+    ("OnlineIndexConsumedWriteCapacity", COUNT, |usage| {
+        usage.online_write
+    }),
+    ("OnlineIndexThrottleEvents", COUNT, |usage| {
+        events(usage.online_throttles)
+    }),
+];
 
 /// Returns the points of a table and its indexes, oldest first.
 #[must_use]
@@ -93,130 +105,67 @@ struct MinutePoints<'m> {
 }
 
 impl MinutePoints<'_> {
-    fn usage(&mut self, dimension: Option<Dimension<'_>>, usage: &CapacityUsage) {
-        self.statistic("ConsumedReadCapacityUnits", dimension, &usage.read, "Count");
-        self.statistic(
-            "ConsumedWriteCapacityUnits",
-            dimension,
-            &usage.write,
-            "Count",
-        );
-        self.sum("ReadThrottleEvents", dimension, usage.read_throttles);
-        self.sum("WriteThrottleEvents", dimension, usage.write_throttles);
-        self.statistic(
-            "BulkLoadConsumedWriteCapacity",
-            dimension,
-            &usage.bulk_write,
-            "Count",
-        );
-        self.sum("BulkLoadThrottleEvents", dimension, usage.bulk_throttles);
-        for (name, bytes) in [
-            ("VectorSearchRequestBytes", &usage.vector_search_bytes),
-            ("VectorWriteRequestBytes", &usage.vector_write_bytes),
-        ] {
-            self.statistic(name, dimension, bytes, "Bytes");
+    fn all<T>(&mut self, metrics: &[Metric<T>], dimension: Option<Dimension<'_>>, of: &T) {
+        for (name, unit, value) in metrics {
+            self.statistic(name, dimension, &value(of), unit);
         }
-        self.statistic(
-            "OnlineIndexConsumedWriteCapacity",
-            dimension,
-            &usage.online_write,
-            "Count",
-        );
-        self.sum(
-            "OnlineIndexThrottleEvents",
-            dimension,
-            usage.online_throttles,
-        );
+    }
+
+    fn usage(&mut self, dimension: Option<Dimension<'_>>, usage: &CapacityUsage) {
+        self.all(&OF_SOURCES, dimension, usage);
+        self.all(&OF_VECTORS, dimension, usage);
+        self.all(&OF_BACKFILLS, dimension, usage);
     }
 
     fn provisioned(&mut self, source: &SourceMetrics) {
         let Some(units) = source.provisioned() else {
             return;
         };
-        let dimension = dimension(source);
-        for (name, value) in [
-            ("ProvisionedReadCapacityUnits", units.read_capacity_units),
-            ("ProvisionedWriteCapacityUnits", units.write_capacity_units),
-        ] {
-            let mut statistic = Statistic::default();
-            statistic.add(number(value));
-            self.statistic(name, dimension, &statistic, "Count");
+        for (name, value) in PROVISIONED {
+            self.one(name, dimension(source), value(&units), COUNT);
         }
     }
 
-    /// Adds the progress of an index that is being built, or that was at the end of the minute.
+    /// Adds the progress of a backfill: of the running minute as it is now, and of an earlier one as
+    /// it was at its end.
     fn backfill(&mut self, source: &SourceMetrics, is_now: bool) {
         let going = source
             .backfill
             .filter(|_| is_now)
             .map(|backfill| backfill.percent());
         let percent = going.or(usage_at(source, self.minute).online_percent);
-        let (Some(percent), Some(dimension)) = (percent, dimension(source)) else {
-            return;
-        };
-        let dimension = Some(dimension);
-        let mut statistic = Statistic::default();
-        statistic.add(number(percent));
-        self.statistic(
-            "OnlineIndexPercentageProgress",
-            dimension,
-            &statistic,
-            "Percent",
-        );
+        if let (Some(percent), Some(dimension)) = (percent, dimension(source)) {
+            let name = "OnlineIndexPercentageProgress";
+            self.one(name, Some(dimension), percent, "Percent");
+        }
     }
 
     fn counts(&mut self, counts: &TableCounts) {
         for operation in MeteredOperation::ALL {
-            self.operation(operation.name(), &counts.operations[operation as usize]);
+            let of = &counts.operations[operation as usize];
+            let dimension = Some(("Operation", operation.name()));
+            self.statistic(LATENCY, dimension, &of.latency_ms, "Milliseconds");
+            self.all(&OF_OPERATIONS, dimension, of);
         }
-        self.sum(
-            "ConditionalCheckFailedRequests",
-            None,
-            counts.conditional_check_failed,
-        );
-        self.sum("TransactionConflict", None, counts.transaction_conflicts);
-        self.sum(
-            "TimeToLiveDeletedItemCount",
-            None,
-            counts.time_to_live_deleted,
-        );
+        self.all(&OF_TABLES, None, counts);
     }
 
-    fn operation(&mut self, operation: &str, counts: &OperationCounts) {
-        let dimension = Some(("Operation", operation));
-        self.statistic(
-            "SuccessfulRequestLatency",
-            dimension,
-            &counts.latency_ms,
-            "Milliseconds",
-        );
-        self.statistic(
-            "ReturnedItemCount",
-            dimension,
-            &counts.returned_items,
-            "Count",
-        );
-        self.sum("ThrottledRequests", dimension, counts.throttled);
-        self.sum("SystemErrors", dimension, counts.system_errors);
-    }
-
-    fn sum(&mut self, name: &str, dimension: Option<(&str, &str)>, events: u64) {
-        if events > 0 {
-            // Each event is a sample of 1.
-            let statistic = Statistic {
-                count: events,
-                sum: number(events),
-                min: 1.0,
-                max: 1.0,
-            };
-            self.statistic(name, dimension, &statistic, "Count");
-        }
+    fn one(
+        &mut self,
+        name: &str,
+        dimension: Option<Dimension<'_>>,
+        value: u64,
+        unit: &str,
+    ) {
+        let mut statistic = Statistic::default();
+        statistic.add(number(value));
+        self.statistic(name, dimension, &statistic, unit);
     }
 
     fn statistic(
         &mut self,
         name: &str,
-        dimension: Option<(&str, &str)>,
+        dimension: Option<Dimension<'_>>,
         statistic: &Statistic,
         unit: &str,
     ) {
@@ -239,8 +188,4 @@ impl MinutePoints<'_> {
             "Unit": unit,
         }));
     }
-}
-
-fn number(count: u64) -> f64 {
-    count as f64
 }

@@ -1,87 +1,49 @@
 //! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters continue over
-//! restarts.
+//! restarts. Those that CloudWatch has are named as it names them, `ReadThrottleEvents` as
+//! `ddbfs_read_throttle_events_total`.
 
 use std::fmt::Write as _;
 
-use super::with_local_indexes;
+use super::{
+    LATENCY, OF_OPERATIONS, OF_SOURCES, OF_TABLES, OF_VECTORS, PROVISIONED, number,
+    with_local_indexes,
+};
 use crate::model::IndexKind;
 use crate::model::metrics::{
-    CapacityUsage, MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics,
+    CapacityUsage, MeteredOperation, Metrics, OperationCounts, ReadCounts, SourceMetrics, TableMetrics,
 };
 
-/// A metric of a table or global index: its name, type, help with the service's name, and value.
+/// A metric of a table or global index that CloudWatch has not, or otherwise: its name, type, help and value.
 type SourceMetric = (
     &'static str,
     &'static str,
     &'static str,
     fn(&UsageSample<'_>) -> Option<f64>,
 );
-/// A metric of a table and operation: its name, help and value.
-type OperationMetric = (&'static str, &'static str, fn(&OperationCounts) -> f64);
 
 /// The usage of a table or global index at the time of a scrape.
 struct UsageSample<'m> {
+    labels: String,
     usage: CapacityUsage,
     source: &'m SourceMetrics,
 }
 
+impl UsageSample<'_> {
+    fn is_of_vectors(&self) -> bool {
+        self.source.kind == Some(IndexKind::Vector)
+    }
+}
+
+/// A count of the pages of Query or Scan: the end of its name, the beginning of its help, and its value.
+type ReadMetric = (&'static str, &'static str, fn(&ReadCounts) -> u64);
+
+const READ_METRICS: [ReadMetric; 3] = [
+    ("requests", "pages", |reads| reads.requests),
+    ("evaluated_items", "ScannedCount", |reads| reads.evaluated),
+    ("returned_items", "Count", |reads| reads.returned),
+];
+
 const SOURCE_METRICS: &[SourceMetric] = &[
-    (
-        "consumed_read_capacity_units_total",
-        "counter",
-        "ConsumedReadCapacityUnits",
-        |r| Some(r.usage.read.sum),
-    ),
-    (
-        "consumed_write_capacity_units_total",
-        "counter",
-        "ConsumedWriteCapacityUnits",
-        |r| Some(r.usage.write.sum),
-    ),
-    (
-        "provisioned_read_capacity_units",
-        "gauge",
-        "ProvisionedReadCapacityUnits",
-        |r| {
-            r.source
-                .provisioned()
-                .map(|units| number(units.read_capacity_units))
-        },
-    ),
-    (
-        "provisioned_write_capacity_units",
-        "gauge",
-        "ProvisionedWriteCapacityUnits",
-        |r| {
-            r.source
-                .provisioned()
-                .map(|units| number(units.write_capacity_units))
-        },
-    ),
-    (
-        "read_throttle_events_total",
-        "counter",
-        "ReadThrottleEvents",
-        |r| Some(number(r.usage.read_throttles)),
-    ),
-    (
-        "write_throttle_events_total",
-        "counter",
-        "WriteThrottleEvents",
-        |r| Some(number(r.usage.write_throttles)),
-    ),
-    (
-        "bulk_load_consumed_write_capacity_units_total",
-        "counter",
-        "write units of bulk loads, which are no part of ConsumedWriteCapacityUnits",
-        |r| Some(r.usage.bulk_write.sum),
-    ),
-    (
-        "bulk_load_throttle_events_total",
-        "counter",
-        "throttle events of bulk loads",
-        |r| Some(number(r.usage.bulk_throttles)),
-    ),
     (
         "online_index_percentage_progress",
         "gauge",
@@ -115,53 +77,14 @@ const SOURCE_METRICS: &[SourceMetric] = &[
             is_known.then(|| number(r.usage.online_throttles))
         },
     ),
-    ("query_requests_total", "counter", "pages of Query", |r| {
-        Some(number(r.usage.queries.requests))
-    }),
-    (
-        "query_evaluated_items_total",
-        "counter",
-        "ScannedCount of Query",
-        |r| Some(number(r.usage.queries.evaluated)),
-    ),
-    (
-        "query_returned_items_total",
-        "counter",
-        "Count of Query",
-        |r| Some(number(r.usage.queries.returned)),
-    ),
-    ("scan_requests_total", "counter", "pages of Scan", |r| {
-        Some(number(r.usage.scans.requests))
-    }),
-    (
-        "scan_evaluated_items_total",
-        "counter",
-        "ScannedCount of Scan",
-        |r| Some(number(r.usage.scans.evaluated)),
-    ),
-    (
-        "scan_returned_items_total",
-        "counter",
-        "Count of Scan",
-        |r| Some(number(r.usage.scans.returned)),
-    ),
     (
         "vector_search_requests_total",
         "counter",
         "SearchVectors of a vector index",
-        |r| of_vectors(r, |usage| number(usage.vector_search_bytes.count)),
-    ),
-    (
-        "vector_search_request_bytes_total",
-        "counter",
-        "VectorSearchRequestBytes",
-        |r| of_vectors(r, |usage| usage.vector_search_bytes.sum),
-    ),
-    (
-        "vector_write_request_bytes_total",
-        "counter",
-        "VectorWriteRequestBytes",
-        |r| of_vectors(r, |usage| usage.vector_write_bytes.sum),
+        |r| {
+            r.is_of_vectors()
+                .then(|| number(r.usage.vector_search_bytes.count))
+        },
     ),
     ("items", "gauge", "items or index entries", |r| {
         Some(number(r.source.entries))
@@ -174,42 +97,17 @@ const SOURCE_METRICS: &[SourceMetric] = &[
     ),
 ];
 
-fn of_vectors(r: &UsageSample<'_>, value: fn(&CapacityUsage) -> f64) -> Option<f64> {
-    (r.source.kind == Some(IndexKind::Vector)).then(|| value(&r.usage))
-}
-
-const OPERATION_METRICS: &[OperationMetric] = &[
-    ("throttled_requests_total", "ThrottledRequests", |counts| {
-        number(counts.throttled)
-    }),
-    ("system_errors_total", "SystemErrors", |counts| {
-        number(counts.system_errors)
-    }),
-    ("returned_item_count_total", "ReturnedItemCount", |counts| {
-        counts.returned_items.sum
-    }),
-];
-
 /// Renders the hits and misses of the caches before the database.
 #[must_use]
 pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
     let mut out = String::new();
+    let help = "reads answered, or not, by the cache before the tables";
     for (name, value) in [("cache_hits_total", 0), ("cache_misses_total", 1)] {
-        head(
-            &mut out,
-            name,
-            "counter",
-            "reads answered, or not, by the cache before the tables",
-        );
-        for (cache, hits, misses) in hits_and_misses {
+        let lines = hits_and_misses.iter().map(|(cache, hits, misses)| {
             let count = if value == 0 { *hits } else { *misses };
-            line(
-                &mut out,
-                name,
-                &format!("{{cache=\"{cache}\"}}"),
-                number(count),
-            );
-        }
+            (format!("{{cache=\"{cache}\"}}"), number(count))
+        });
+        family(&mut out, name, "counter", help, lines);
     }
     out
 }
@@ -217,148 +115,138 @@ pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
 /// Renders all metrics.
 #[must_use]
 pub fn render(metrics: &Metrics) -> String {
-    let mut out = String::new();
-    for (name, kind, help, value) in SOURCE_METRICS {
-        head(&mut out, name, kind, help);
-        for table in &metrics.tables {
-            for (index, reading) in samples(table) {
-                if let Some(value) = value(&reading) {
-                    line(&mut out, name, &labels(table, "index", index), value);
-                }
-            }
-        }
+    let mut text = String::new();
+    let out = &mut text;
+    let samples: Vec<UsageSample<'_>> = metrics.tables.iter().flat_map(samples).collect();
+    for (name, _, of) in OF_SOURCES {
+        let lines = samples.iter().map(|r| (r.labels.clone(), of(&r.usage).sum));
+        family(out, &total(name), "counter", name, lines);
     }
-    for (name, help, value) in OPERATION_METRICS {
-        head(&mut out, name, "counter", help);
-        each_operation(metrics, |labels, counts| {
-            line(&mut out, name, labels, value(counts))
+    for (name, of) in PROVISIONED {
+        let lines = samples.iter().filter_map(|r| {
+            let units = r.source.provisioned()?;
+            Some((r.labels.clone(), number(of(&units))))
         });
+        family(out, &snake(name), "gauge", name, lines);
     }
-    let latency = "successful_request_latency_seconds";
-    head(&mut out, latency, "summary", "SuccessfulRequestLatency");
-    each_operation(metrics, |labels, counts| {
-        line(
-            &mut out,
-            &format!("{latency}_sum"),
-            labels,
-            counts.latency_ms.sum / 1e3,
-        );
-        line(
-            &mut out,
-            &format!("{latency}_count"),
-            labels,
-            number(counts.latency_ms.count),
-        );
-    });
-    type OfTable = (&'static str, &'static str, fn(&TableMetrics) -> u64);
-    let of_table: [OfTable; 3] = [
-        (
-            "conditional_check_failed_requests_total",
-            "ConditionalCheckFailedRequests",
-            |t| t.counts.total.conditional_check_failed,
-        ),
-        ("transaction_conflict_total", "TransactionConflict", |t| {
-            t.counts.total.transaction_conflicts
-        }),
-        (
-            "time_to_live_deleted_item_count_total",
-            "TimeToLiveDeletedItemCount",
-            |t| t.counts.total.time_to_live_deleted,
-        ),
-    ];
-    for (name, help, value) in of_table {
-        head(&mut out, name, "counter", help);
-        for table in &metrics.tables {
-            line(
-                &mut out,
-                name,
-                &labels(table, "", None),
-                number(value(table)),
-            );
+    for (name, kind, help, value) in SOURCE_METRICS {
+        let lines = samples.iter();
+        let lines = lines.filter_map(|r| Some((r.labels.clone(), value(r)?)));
+        family(out, name, kind, help, lines);
+    }
+    let reads: [fn(&CapacityUsage) -> ReadCounts; 2] = [|usage| usage.queries, |usage| usage.scans];
+    for (operation, reads) in ["Query", "Scan"].into_iter().zip(reads) {
+        for (what, help, of) in READ_METRICS {
+            let lines = samples.iter();
+            let lines = lines.map(|r| (r.labels.clone(), number(of(&reads(&r.usage)))));
+            let name = format!("{}_{what}_total", operation.to_ascii_lowercase());
+            family(out, &name, "counter", &format!("{help} of {operation}"), lines);
         }
     }
-    head(&mut out, "user_errors_total", "counter", "UserErrors");
-    line(
-        &mut out,
-        "user_errors_total",
-        "",
-        number(metrics.user_errors),
-    );
-    head(
-        &mut out,
-        "log_bytes",
-        "gauge",
-        "bytes of the log behind the last checkpoint",
-    );
-    line(&mut out, "log_bytes", "", number(metrics.log_bytes));
-    if let Some(age) = metrics.checkpoint_age {
-        head(
-            &mut out,
-            "checkpoint_age_seconds",
-            "gauge",
-            "since this process made its last checkpoint",
-        );
-        line(&mut out, "checkpoint_age_seconds", "", age);
+    for (name, _, of) in OF_VECTORS {
+        let lines = samples.iter().filter(|r| r.is_of_vectors());
+        let lines = lines.map(|r| (r.labels.clone(), of(&r.usage).sum));
+        family(out, &total(name), "counter", name, lines);
     }
-    head(
-        &mut out,
-        "since_seconds",
-        "gauge",
-        "when the counting of the table began, seconds since the epoch",
-    );
-    for table in &metrics.tables {
-        line(
-            &mut out,
-            "since_seconds",
-            &labels(table, "", None),
-            number(table.since_ms) / 1e3,
-        );
+    let operations: Vec<(String, &OperationCounts)> =
+        metrics.tables.iter().flat_map(operations).collect();
+    for (name, _, of) in OF_OPERATIONS {
+        let lines = operations.iter();
+        let lines = lines.map(|(labels, counts)| (labels.clone(), of(counts).sum));
+        family(out, &total(name), "counter", name, lines);
     }
-    out
+    let latency = operations.iter().flat_map(|(labels, counts)| {
+        let of = counts.latency_ms;
+        [
+            (format!("_sum{labels}"), of.sum / 1e3),
+            (format!("_count{labels}"), number(of.count)),
+        ]
+    });
+    let name = snake(LATENCY) + "_seconds";
+    family(out, &name, "summary", LATENCY, latency);
+    let tables = || metrics.tables.iter().map(|of| (labels(of, "", None), of));
+    for (name, _, of) in OF_TABLES {
+        let lines = tables().map(|(labels, table)| (labels, of(&table.counts.total).sum));
+        family(out, &total(name), "counter", name, lines);
+    }
+    let mut one = |name, kind, help, value: Option<f64>| {
+        family(out, name, kind, help, value.map(|of| (String::new(), of)));
+    };
+    let (errors, log) = (number(metrics.user_errors), number(metrics.log_bytes));
+    one("user_errors_total", "counter", "UserErrors", Some(errors));
+    let help = "bytes of the log behind the last checkpoint";
+    one("log_bytes", "gauge", help, Some(log));
+    let (name, help) = (
+        "checkpoint_age_seconds",
+        "since this process made its last checkpoint",
+    );
+    one(name, "gauge", help, metrics.checkpoint_age);
+    let help = "when the counting of the table began, seconds since the epoch";
+    let since = tables().map(|(labels, table)| (labels, number(table.since_ms) / 1e3));
+    family(out, "since_seconds", "gauge", help, since);
+    text
 }
 
 /// Returns the table with its local indexes, then each global index.
-fn samples(table: &TableMetrics) -> Vec<(Option<&str>, UsageSample<'_>)> {
+fn samples(table: &TableMetrics) -> Vec<UsageSample<'_>> {
     let usage = with_local_indexes(table, |source| source.usage.total);
-    let base = table
-        .sources
-        .first()
-        .map(|source| (None, UsageSample { usage, source }));
+    let sample = |index, usage, source| UsageSample {
+        labels: labels(table, "index", index),
+        usage,
+        source,
+    };
+    let base = table.sources.first();
+    let base = base.map(|source| sample(None, usage, source));
     let global = table.sources.iter().filter(|source| !source.is_of_table());
     let global = global.map(|source| {
-        (
-            source.index.as_ref().map(|name| name.as_str()),
-            UsageSample {
-                usage: source.usage.total,
-                source,
-            },
-        )
+        let name = source.index.as_ref().map(|name| name.as_str());
+        sample(name, source.usage.total, source)
     });
     base.into_iter().chain(global).collect()
 }
 
-fn each_operation(metrics: &Metrics, mut visit: impl FnMut(&str, &OperationCounts)) {
-    for table in &metrics.tables {
-        for operation in MeteredOperation::ALL {
-            let counts = &table.counts.total.operations[operation as usize];
-            // Every table times every operation would be hundreds of lines of zeros.
-            if *counts != OperationCounts::default() {
-                visit(&labels(table, "operation", Some(operation.name())), counts);
-            }
-        }
-    }
+/// Returns the operations on a table that were counted: every table times every operation would be
+/// hundreds of lines of zeros.
+fn operations(table: &TableMetrics) -> impl Iterator<Item = (String, &OperationCounts)> {
+    let all = MeteredOperation::ALL.into_iter().map(|operation| {
+        let counts = &table.counts.total.operations[operation as usize];
+        (labels(table, "operation", Some(operation.name())), counts)
+    });
+    all.filter(|(_, counts)| **counts != OperationCounts::default())
 }
 
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+/// Writes a metric with its lines, each of labels and value.
+fn family(
+    out: &mut String,
+    name: &str,
+    kind: &str,
+    help: &str,
+    lines: impl IntoIterator<Item = (String, f64)>,
+) {
     // Writing to a string does not fail.
     let _ = writeln!(
         out,
         "# HELP ddbfs_{name} {help}\n# TYPE ddbfs_{name} {kind}"
     );
+    for (labels, value) in lines {
+        let _ = writeln!(out, "ddbfs_{name}{labels} {value}");
+    }
 }
 
-fn line(out: &mut String, name: &str, labels: &str, value: f64) {
-    let _ = writeln!(out, "ddbfs_{name}{labels} {value}");
+/// Returns `read_throttle_events` of `ReadThrottleEvents`.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(letter.to_ascii_lowercase());
+    }
+    out
+}
+
+fn total(name: &str) -> String {
+    snake(name) + "_total"
 }
 
 /// Returns the labels of a line. Names of tables and indexes have no character that needs an
@@ -368,8 +256,4 @@ fn labels(table: &TableMetrics, name: &str, value: Option<&str>) -> String {
         Some(value) => format!("{{table=\"{}\",{name}=\"{value}\"}}", table.table),
         None => format!("{{table=\"{}\"}}", table.table),
     }
-}
-
-fn number(count: u64) -> f64 {
-    count as f64
 }
