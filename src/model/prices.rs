@@ -11,7 +11,7 @@ const MILLION: f64 = 1e6;
 const GIGABYTE: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// The prices of one region and table class.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Deserialize)]
 pub struct PriceTable {
     /// The day of the prices, `YYYY-MM-DD`.
     pub date: String,
