@@ -46,7 +46,12 @@ fn orders() -> Value {
 
 #[track_caller]
 fn check(form: &str, input: &str) {
-    let (requests, said) = imported(input, &[]);
+    check_with(form, &[], input);
+}
+
+#[track_caller]
+fn check_with(form: &str, more: &[&str], input: &str) {
+    let (requests, said) = imported(input, more);
     assert_eq!(requests, [orders()], "{form}: {said}");
 }
 
@@ -79,8 +84,9 @@ fn one_table_in_every_form() {
         "a part of a template",
         &format!(r#"{{"OrdersTable":{resource}}}"#),
     );
-    check(
+    check_with(
         "a template in YAML",
+        &["--parameter", "OnDemand=true"],
         "Resources:
   OrdersTable:
     Type: AWS::DynamoDB::Table
@@ -424,8 +430,11 @@ Conditions: {Never: !Equals [a, b]}
         ),
         "{said}"
     );
+    let open = "B: the condition Never is not decided here; give --parameter Never=true, or =false";
+    assert!(said.contains(open), "{said}");
+    let given = ["--parameter", "Stage=prod", "--parameter", "Never=false"];
+    let (requests, said) = imported(template, &given);
     assert!(said.contains("B: its condition Never is false"), "{said}");
-    let (requests, _) = imported(template, &["--parameter", "Stage=prod"]);
     assert_eq!(requests[0]["TableName"], "prod-a");
     let unknown = [
         ("hello", "a text without structure"),

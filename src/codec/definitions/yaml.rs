@@ -171,7 +171,7 @@ fn tagged(tag: &Tag, value: Value) -> Value {
         return value;
     }
     let (name, value) = match (tag.suffix.as_str(), value) {
-        (name @ ("Ref" | "Condition"), value) => (name.to_owned(), value),
+        ("Ref", value) => ("Ref".to_owned(), value),
         // `!GetAtt Table.Arn` is a list in the long form.
         ("GetAtt", Value::String(path)) => {
             let (resource, attribute) = path.split_once('.').unwrap_or((&path, ""));
