@@ -359,8 +359,7 @@ fn what_has_no_items_is_named_with_the_command_for_it() {
     };
     let define = word("ddbfs import") + "` makes its tables";
     let convert = |command: &str| word(command) + " | ddbfs load Pets` loads its text";
-    let definition = "the definition of a table, as CreateTable takes it";
-    let template = "a CloudFormation template";
+    let definition = "a definition of tables";
     let table = json!({ "TableName": "Pets", "KeySchema": [], "AttributeDefinitions": [] });
     let utf16: Vec<u8> = [0xFF, 0xFE]
         .into_iter()
@@ -369,27 +368,27 @@ fn what_has_no_items_is_named_with_the_command_for_it() {
     let cases: Vec<(&str, Vec<u8>, String)> = vec![
         (definition, pretty(&table).into(), define.clone()),
         (
-            "output of `aws dynamodb describe-table`",
+            definition,
             pretty(&json!({ "Table": table })).into(),
             define.clone(),
         ),
         (
-            template,
+            definition,
             pretty(&json!({ "AWSTemplateFormatVersion": "2010-09-09", "Resources": {} })).into(),
             define.clone(),
         ),
         (
-            template,
+            definition,
             b"# Mine\nResources:\n  T:\n    Type: AWS::DynamoDB::Table\n".into(),
             define.clone(),
         ),
         (
-            "a model of NoSQL Workbench",
+            definition,
             pretty(&json!({ "ModelName": "M", "ModelMetadata": {}, "DataModel": [] })).into(),
             define.clone(),
         ),
         (
-            "a Terraform configuration",
+            definition,
             b"resource \"aws_dynamodb_table\" \"t\" {\n}\n".into(),
             define.clone(),
         ),
@@ -407,9 +406,9 @@ fn what_has_no_items_is_named_with_the_command_for_it() {
         ("a bzip2 file", b"BZh91AY".into(), convert("bzip2 -dc")),
         ("gzip within gzip", gzip(&gzip(b"{}")), convert("zcat")),
         (
-            "an image",
+            "neither JSON nor CSV",
             b"\x89PNG\r\n\x1a\n".into(),
-            "it has no items".to_owned(),
+            "`ddbfs load --help`".to_owned(),
         ),
         (
             "an XML or HTML document",

@@ -69,58 +69,27 @@ const FIRST_BYTES: &[(&[u8], &str, Remedy)] = &[
         "a ZIP archive or a spreadsheet",
         Convert("unzip -p"),
     ),
-    (b"\x89PNG", "an image", NO_ITEMS),
-    (b"\xFF\xD8\xFF", "an image", NO_ITEMS),
-    (b"GIF8", "an image", NO_ITEMS),
-    (b"RIFF", "an image or a sound", NO_ITEMS),
-    (b"%PDF", "a PDF document", NO_ITEMS),
-    (b"\x7FELF", "a program", NO_ITEMS),
 ];
+
+/// What definitions of tables are called, in all forms that `codec::definitions` reads.
+const DEFINITION: &str = "a definition of tables";
+/// Their outermost members, one of which each form has in JSON and YAML.
+const DEFINITION_NAMES: [&str; 10] = [
+    "AWSTemplateFormatVersion",
+    "Resources",
+    "provider",
+    "DataModel",
+    "terraform_version",
+    "tables",
+    "KeySchema",
+    "AttributeDefinitions",
+    "Table",
+    "TableDescription",
+];
+const TERRAFORM: &str = "resource \"aws_dynamodb_table\"";
 
 /// JSON documents by the names of their members, all of which they have.
 const JSON_NAMES: &[(&[&str], &str, Remedy)] = &[
-    (
-        &["AWSTemplateFormatVersion"],
-        "a CloudFormation template",
-        Define,
-    ),
-    (&["Resources"], "a CloudFormation template", Define),
-    (
-        &["ModelName", "DataModel"],
-        "a model of NoSQL Workbench",
-        Define,
-    ),
-    (
-        &["terraform_version"],
-        "Terraform's JSON of a state or plan",
-        Define,
-    ),
-    (
-        &["tables", "access_patterns"],
-        "a dynamodb_data_model.json",
-        Define,
-    ),
-    (&["tables", "items"], "a dynamodb_data_model.json", Define),
-    (
-        &["KeySchema"],
-        "the definition of a table, as CreateTable takes it",
-        Define,
-    ),
-    (
-        &["AttributeDefinitions"],
-        "the definition of a table, as CreateTable takes it",
-        Define,
-    ),
-    (
-        &["Table"],
-        "output of `aws dynamodb describe-table`",
-        Define,
-    ),
-    (
-        &["TableDescription"],
-        "output of `aws dynamodb create-table`",
-        Define,
-    ),
     (
         &["TableNames"],
         "output of `aws dynamodb list-tables`",
@@ -141,18 +110,6 @@ const JSON_NAMES: &[(&[&str], &str, Remedy)] = &[
 
 /// Texts by a line's beginning.
 const LINE_BEGINNINGS: &[(&str, &str, Remedy)] = &[
-    (
-        "AWSTemplateFormatVersion:",
-        "a CloudFormation template",
-        Define,
-    ),
-    ("Resources:", "a CloudFormation template", Define),
-    ("provider:", "a serverless.yml", Define),
-    (
-        "resource \"aws_dynamodb_table\"",
-        "a Terraform configuration",
-        Define,
-    ),
     (
         "Items:",
         "output of `aws` in YAML",
@@ -216,6 +173,9 @@ fn detect_json<R: Read>(
             .iter()
             .any(|member: &Member<'_>| member.name == *name)
     };
+    if DEFINITION_NAMES.iter().any(has) {
+        return Ok(Some(not_items(DEFINITION, Define)));
+    }
     let found = JSON_NAMES.iter().find(|(names, ..)| names.iter().all(has));
     Ok(found.map(|(_, what, remedy)| not_items(what, *remedy)))
 }
@@ -248,9 +208,12 @@ fn detect_text(ahead: &[u8], table: &TableSchema) -> Result<FileForm, NotItems> 
             };
         }
     }
-    let by_line = LINE_BEGINNINGS
-        .iter()
-        .find(|(line, ..)| text.starts_with(line) || text.contains(&format!("\n{line}")));
+    let has_line = |line: &str| text.starts_with(line) || text.contains(&format!("\n{line}"));
+    let mut names = DEFINITION_NAMES.iter();
+    if names.any(|name| has_line(&format!("{name}:"))) || has_line(TERRAFORM) {
+        return Err(not_items(DEFINITION, Define));
+    }
+    let by_line = LINE_BEGINNINGS.iter().find(|(line, ..)| has_line(line));
     if let Some((_, what, remedy)) = by_line {
         return Err(not_items(what, *remedy));
     }
