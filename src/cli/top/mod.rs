@@ -47,7 +47,7 @@ Examples:
   ddbfs top
   ddbfs top mnt --interval 0.5 --sort throttles
   # the hot keys of every table and index with requests
-  ddbfs top mnt --once | awk '$1 == \"key\"'")]
+  ddbfs top mnt --once | jq '.details[] | {path, keys}'")]
 pub struct TopArgs {
     /// The mount, or a path in it; by default the only one of this user
     mount: Option<PathBuf>,
@@ -113,7 +113,7 @@ fn once(mut files: MountFiles, mut state: TopState) -> Result<CommandResult, Cli
     let mut details: Vec<SourceDetails> = Vec::new();
     // The details of a local index are its table's.
     let asked = shown.iter().filter(|row| {
-        row.reading.kind != read::SourceKind::Local
+        row.reading.kind != read::LOCAL
             && row.reading.since_start != LoadUnits::default()
     });
     for row in asked {

@@ -14,27 +14,9 @@ use crate::codec::metrics::capacity::OF_DAY;
 use crate::codec::sanitize;
 use crate::model::metrics::{Period, RequestCounts};
 
-/// The kind of a table or index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-pub enum SourceKind {
-    #[serde(rename = "table")]
-    Table,
-    #[serde(rename = "gsi")]
-    Global,
-    #[serde(rename = "lsi")]
-    Local,
-}
-
-impl SourceKind {
-    /// Returns the name in the mount's files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Global => "gsi",
-            Self::Local => "lsi",
-        }
-    }
-}
+/// The kinds of a table and of a local index in the mount's files.
+const TABLE: &str = "table";
+pub const LOCAL: &str = "lsi";
 
 /// `SuccessfulRequestLatency` of all operations on a table.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
@@ -75,7 +57,8 @@ pub struct Provisioned {
 pub struct SourceReading {
     /// The path below the mount: `Orders`, `Orders/gsi/by-status`.
     pub path: String,
-    pub kind: SourceKind,
+    /// `table`, or the directory of indexes of its kind.
+    pub kind: String,
     /// `None` for on-demand billing, and for a local index.
     pub provisioned: Option<Provisioned>,
     pub since_start: LoadUnits,
@@ -91,9 +74,9 @@ pub struct SourceReading {
     /// The requests of each period; of tables only.
     #[serde(skip)]
     pub requests: [RequestCounts; 3],
-    /// The latency since the start and over the last two minutes; of tables only.
+    /// The latency over the last two minutes; of tables only.
     #[serde(skip)]
-    pub latency: Option<(TableLatency, TableLatency)>,
+    pub latency: Option<TableLatency>,
 }
 
 impl SourceReading {
@@ -108,80 +91,38 @@ impl SourceReading {
 pub struct Readings {
     pub sources: Vec<SourceReading>,
     pub unread: Option<String>,
-    pub spent: Option<Spending>,
-}
-
-/// The spending and budget of a remote mount: `.ddb/capacity.json`.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-pub struct Spending {
-    pub currency: String,
-    #[serde(rename = "cost_on_demand")]
-    pub money: f64,
-    #[serde(rename = "since_start")]
-    pub units: LoadUnits,
-    pub limits: SpendingLimits,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-pub struct SpendingLimits {
-    #[serde(rename = "budget")]
-    pub money: Option<f64>,
-    pub budget_of: Option<String>,
-    pub spent_today: Option<f64>,
-    /// A number, or a word for the limits of each table.
-    #[serde(rename = "read_units_a_second", default)]
-    pub reads: Value,
-    #[serde(rename = "write_units_a_second", default)]
-    pub writes: Value,
-}
-
-impl SpendingLimits {
-    /// Formats a limit of units a second.
-    pub fn rate(limit: &Value) -> String {
-        match limit {
-            Value::Null => "-".to_owned(),
-            limit => limit
-                .as_str()
-                .map_or_else(|| limit.to_string(), str::to_owned),
-        }
-    }
-
-    /// Formats the budget as `2`, or `2/day`.
-    pub fn budget_text(&self) -> String {
-        let of_day = if self.budget_of.as_deref() == Some(OF_DAY) {
-            "/day"
-        } else {
-            ""
-        };
-        self.money
-            .map_or_else(|| "-".to_owned(), |money| format!("{money}{of_day}"))
-    }
-}
-
-impl Spending {
-    /// Formats as `spent 0.0125 USD, 0.2 today, budget 2/day, max-rcu 25, max-wcu default`.
-    pub fn text(&self) -> String {
-        let limits = &self.limits;
-        let today = limits.spent_today.map(|today| format!(", {today} today"));
-        format!(
-            "spent {} {}{}, budget {}, max-rcu {}, max-wcu {}",
-            self.money,
-            self.currency,
-            today.unwrap_or_default(),
-            limits.budget_text(),
-            SpendingLimits::rate(&limits.reads),
-            SpendingLimits::rate(&limits.writes)
-        )
-    }
+    /// `.ddb/capacity.json` of a mount that spends.
+    pub spent: Option<Value>,
 }
 
 /// Parses `.ddb/capacity.json`; `None` for a mount that spends nothing.
-pub fn spending(text: &str) -> serde_json::Result<Option<Spending>> {
+pub fn spending(text: &str) -> serde_json::Result<Option<Value>> {
     let file: Value = serde_json::from_str(text)?;
-    if file["limits"].is_null() {
-        return Ok(None);
-    }
-    serde_json::from_value(file).map(Some)
+    Ok(Some(file).filter(|file| !file["limits"].is_null()))
+}
+
+/// Formats `.ddb/capacity.json` as `spent 0.0125 USD, 0.2 today, budget 2/day, max-rcu 25, max-wcu default`.
+pub fn spending_text(file: &Value) -> String {
+    let word = |value: &Value| match (value.as_f64(), value.as_str()) {
+        (Some(number), _) => number.to_string(),
+        (_, text) => text.unwrap_or("-").to_owned(),
+    };
+    let limits = &file["limits"];
+    let today = limits["spent_today"].as_f64();
+    let today = today.map(|today| format!(", {today} today"));
+    let a_day = match limits["budget_of"] == OF_DAY {
+        true => "/day",
+        false => "",
+    };
+    format!(
+        "spent {} {}{}, budget {}{a_day}, max-rcu {}, max-wcu {}",
+        word(&file["cost_on_demand"]),
+        word(&file["currency"]),
+        today.unwrap_or_default(),
+        word(&limits["budget"]),
+        word(&limits["read_units_a_second"]),
+        word(&limits["write_units_a_second"])
+    )
 }
 
 #[derive(Deserialize)]
@@ -206,14 +147,13 @@ struct BulkEntry {
 
 #[derive(Deserialize)]
 struct LatencyEntry {
-    since_start: TableLatency,
     last_two_minutes: TableLatency,
 }
 
 #[derive(Deserialize)]
 struct SourceEntry {
     name: String,
-    kind: SourceKind,
+    kind: String,
     /// An object for provisioned units, otherwise a text.
     billing: Value,
     items: u64,
@@ -235,12 +175,12 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<SourceReading
         .collect();
     let local: Vec<SourceReading> = readings
         .iter()
-        .filter(|reading| reading.kind == SourceKind::Local)
+        .filter(|reading| reading.kind == LOCAL)
         .cloned()
         .collect();
     if let Some(base) = readings
         .iter_mut()
-        .find(|reading| reading.kind == SourceKind::Table)
+        .find(|reading| reading.kind == TABLE)
     {
         for index in &local {
             base.since_start.add(&index.since_start);
@@ -260,14 +200,14 @@ fn reading(table: &str, source: &SourceEntry, file: &CapacityFile) -> SourceRead
         last_hour,
         last_day,
     } = file.requests;
-    let is_table = source.kind == SourceKind::Table;
+    let is_table = source.kind == TABLE;
     SourceReading {
         path: if is_table {
             table.to_owned()
         } else {
-            format!("{table}/{}/{}", source.kind.name(), source.name)
+            format!("{table}/{}/{}", source.kind, source.name)
         },
-        kind: source.kind,
+        kind: source.kind.clone(),
         provisioned: provisioned(&source.billing),
         since_start: source.since_start,
         windows: [source.last_minute, source.last_hour, source.last_day],
@@ -281,7 +221,7 @@ fn reading(table: &str, source: &SourceEntry, file: &CapacityFile) -> SourceRead
                 RequestCounts::default()
             }
         }),
-        latency: is_table.then_some((file.latency.since_start, file.latency.last_two_minutes)),
+        latency: is_table.then_some(file.latency.last_two_minutes),
     }
 }
 
@@ -413,8 +353,6 @@ pub struct SourceDetails {
     pub keys: Vec<HotKeyLine>,
     /// The patterns, the most units first; a table has those of its indexes too.
     pub patterns: Vec<PatternLine>,
-    /// The most bytes of a partition.
-    pub bytes_max: Option<u64>,
 }
 
 /// Reads the details of a table or index; empty if it was deleted. A local index lies in its
@@ -435,19 +373,12 @@ pub fn details(mount: &mut MountFiles, path: &str, window: Period) -> io::Result
     let heat = text_of(&file("heat", window))?;
     let hot = text_of(&file("hot", window))?;
     let partitions: Vec<PartitionHeat> = lines(&heat)?;
-    let first = partitions
-        .first()
-        .map(|first| format!("{}/stats.json", first.name));
-    let stats = first.map_or_else(|| Ok(String::new()), |first| text_of(&first))?;
-    let stats: Option<Value> = serde_json::from_str(&stats).ok();
-    let bytes_max = stats.and_then(|stats| stats.get("bytes_max").and_then(Value::as_u64));
     Ok(SourceDetails {
         path: path.to_owned(),
         window,
         partitions,
         keys: hot_keys(&hot, window)?,
         patterns: patterns(&access, index, window)?,
-        bytes_max,
     })
 }
 

@@ -2,6 +2,7 @@
 //! and hot keys of the chosen one below, or its access patterns. On a narrow terminal the least informative columns are
 //! omitted first.
 
+use clap::ValueEnum as _;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize as _};
@@ -12,8 +13,8 @@ use crate::codec::count::{plural, throttled};
 use crate::codec::sanitize::line;
 
 use super::figures::{bar, bytes, configured, rate, rate_or_none};
-use super::read::{HotKeyLine, PartitionHeat, PatternLine, SourceDetails};
-use super::state::{SORTS, Sort, TopRow, TopState};
+use super::read::{HotKeyLine, PartitionHeat, PatternLine, SourceDetails, spending_text};
+use super::state::{Sort, TopRow, TopState};
 
 /// The width from which on the panes are side by side.
 const PANES_WIDTH: u16 = 110;
@@ -238,7 +239,7 @@ fn title(state: &TopState, width: u16) -> Line<'static> {
     let spent = state
         .spent
         .as_ref()
-        .map(|spent| Span::from(format!("  {}", spent.text())))
+        .map(|spent| Span::from(format!("  {}", spending_text(spent))))
         .unwrap_or_default();
     let name = "ddbfs top ";
     let mut spans = vec![refused, spent];
@@ -264,10 +265,8 @@ fn help(state: &TopState, width: u16) -> Line<'static> {
             Span::from("  Enter keeps it, Esc takes it away").dim(),
         ]);
     }
-    let sorts: Vec<String> = SORTS
-        .iter()
-        .map(|(key, sort)| format!("{key} {}", sort.name()))
-        .collect();
+    let sorts = Sort::value_variants().iter().map(|sort| sort.name());
+    let sorts: Vec<String> = sorts.map(|name| format!("{} {name}", &name[..1])).collect();
     let filter = if state.filter.is_empty() {
         "filter".to_owned()
     } else {
@@ -280,7 +279,7 @@ fn help(state: &TopState, width: u16) -> Line<'static> {
     if long.chars().count() <= usize::from(width) {
         return Line::from(long).dim();
     }
-    let letters: Vec<String> = SORTS.iter().map(|(key, _)| key.to_string()).collect();
+    let letters: Vec<&str> = sorts.iter().map(|sort| &sort[..1]).collect();
     Line::from(format!(
         "q quit  ↑↓ choose  m window  a access patterns  {} sort  / {filter}",
         letters.join(" ")
@@ -322,8 +321,10 @@ fn figures<'t, T: 't>(
 fn sources(frame: &mut Frame<'_>, area: Rect, state: &TopState) {
     let window = state.window.name();
     let title = match state.seconds {
-        Some(seconds) => format!("last {seconds:.1} seconds; throttles of the last {window}"),
-        None => format!("last {window}"),
+        Some(seconds) => format!(
+            "last {seconds:.1} seconds; throttles of the last {window}, latency of two minutes"
+        ),
+        None => format!("last {window}, latency of two minutes"),
     };
     let area = pane(frame, area, title);
     let shown = state.shown();
@@ -417,18 +418,18 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &SourceDetails) {
     );
     let width =
         remaining_width(&columns, inside.width).saturating_sub(NUMBER_WIDTH + BAR_WIDTH + 2);
+    let largest = details.partitions.iter().map(|one| one.bytes).max();
+    let largest = largest.unwrap_or_default().max(1) as f64;
     let lines = shown.into_iter().map(|one| {
-        let filled = details
-            .bytes_max
-            .map_or(0.0, |most| one.bytes as f64 / most as f64);
-        let filled = Cell::from(Span::from(bar(filled, BAR_WIDTH)).blue());
+        let bytes = bar(one.bytes as f64 / largest, BAR_WIDTH);
+        let bytes = Cell::from(Span::from(bytes).blue());
         (
-            vec![Cell::from(one.name.clone()), load_bar(one, width), filled],
+            vec![Cell::from(one.name.clone()), load_bar(one, width), bytes],
             one,
             Style::new(),
         )
     });
-    let heads = [("", NUMBER_WIDTH), ("load", width), ("filled", BAR_WIDTH)];
+    let heads = [("", NUMBER_WIDTH), ("load", width), ("bytes", BAR_WIDTH)];
     let heads = heads.map(|(title, width)| (Span::from(title), Constraint::Length(width)));
     frame.render_widget(figures(heads.into(), &columns, None, lines), inside);
 }

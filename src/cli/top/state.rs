@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use clap::ValueEnum as _;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::read::{
-    LoadUnits, Readings, SourceDetails, SourceKind, SourceReading, Spending, TableLatency,
-};
+use super::read::{LOCAL, LoadUnits, Readings, SourceDetails, SourceReading};
 use crate::model::metrics::{Period, RequestCounts};
 
 /// Lines that PageUp and PageDown move.
@@ -28,26 +28,11 @@ pub enum Sort {
     Name,
 }
 
-/// Each order with its key.
-pub const SORTS: [(char, Sort); 6] = [
-    ('u', Sort::Units),
-    ('r', Sort::Reads),
-    ('w', Sort::Writes),
-    ('t', Sort::Throttles),
-    ('l', Sort::Latency),
-    ('n', Sort::Name),
-];
-
 impl Sort {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Units => "units",
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::Throttles => "throttles",
-            Self::Latency => "latency",
-            Self::Name => "name",
-        }
+    /// Returns the name, whose first letter is its key.
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// Compares rows: most first, then by name.
@@ -73,7 +58,7 @@ impl TopState {
         let (mut requests, mut events) = (RequestCounts::default(), 0);
         for row in self.shown() {
             // A table's events include those of its local indexes.
-            if row.reading.kind != SourceKind::Local {
+            if row.reading.kind != LOCAL {
                 events += row.load.throttles;
             }
             requests.requests += row.requests.requests;
@@ -112,19 +97,7 @@ impl TopRow {
             rates(&before.since_start, &reading.since_start, seconds)
         });
         let (read, write) = rates.unwrap_or((read / window.seconds(), write / window.seconds()));
-        let recent = reading
-            .latency
-            .map(|(_, recent)| recent)
-            .filter(|recent| recent.requests > 0);
-        let mean_ms = match (
-            before.and_then(|(before, _)| before.latency),
-            reading.latency,
-        ) {
-            (Some((before, _)), Some((now, _))) if now.requests >= before.requests => {
-                mean_between(&before, &now)
-            }
-            _ => recent.map(|recent| recent.mean_ms),
-        };
+        let recent = reading.latency.filter(|recent| recent.requests > 0);
         let load = LoadUnits {
             read,
             write,
@@ -133,7 +106,7 @@ impl TopRow {
         Self {
             load,
             requests: reading.requests[window as usize],
-            mean_ms,
+            mean_ms: recent.map(|recent| recent.mean_ms),
             worst_ms: recent.map(|recent| recent.worst_ms),
             reading,
         }
@@ -152,13 +125,6 @@ impl TopRow {
 fn rates(before: &LoadUnits, now: &LoadUnits, seconds: f64) -> Option<(f64, f64)> {
     let (read, write) = (now.read - before.read, now.write - before.write);
     (seconds > 0.0 && read >= 0.0 && write >= 0.0).then(|| (read / seconds, write / seconds))
-}
-
-/// Returns the mean latency of the requests between two readings; `None` if there were none.
-fn mean_between(before: &TableLatency, now: &TableLatency) -> Option<f64> {
-    let total = |latency: &TableLatency| latency.mean_ms * latency.requests as f64;
-    let requests = now.requests - before.requests;
-    (requests > 0).then(|| ((total(now) - total(before)) / requests as f64).max(0.0))
 }
 
 /// Returns the next longer window; the shortest after the longest.
@@ -192,7 +158,7 @@ pub struct TopState {
     /// The reason why nothing newer is shown.
     pub problem: Option<String>,
     /// The spending on a remote service.
-    pub spent: Option<Spending>,
+    pub spent: Option<Value>,
     /// The seconds between the last two readings, over which rates are; `None` for the window.
     pub seconds: Option<f64>,
     rows: Vec<TopRow>,
@@ -304,8 +270,9 @@ impl TopState {
             'k' => self.choose(|place, _| place.saturating_sub(1)),
             'j' => self.choose(|place, _| place + 1),
             _ => {
-                let found = SORTS.iter().find(|(key, _)| *key == letter);
-                self.sort = found.map_or(self.sort, |(_, sort)| *sort);
+                let mut sorts = Sort::value_variants().iter();
+                let found = sorts.find(|sort| sort.name().starts_with(letter));
+                self.sort = found.copied().unwrap_or(self.sort);
             }
         }
     }

@@ -23,7 +23,7 @@ fn capacity(sources: &[(&str, &str, Value, f64, f64, u64)], requests: u64) -> St
     let latency = json!({ "requests": requests, "mean_ms": 2.0, "worst_ms": 30.5 });
     let sent = json!({ "requests": requests, "throttled": requests / 6 });
     let sent = json!({ "last_minute": sent, "last_hour": sent, "last_day": sent });
-    json!({ "name": "any", "sources": sources, "requests": sent, "latency": { "since_start": latency, "last_two_minutes": latency }, "more": 1 })
+    json!({ "name": "any", "sources": sources, "requests": sent, "latency": { "last_two_minutes": latency }, "more": 1 })
         .to_string()
 }
 
@@ -98,7 +98,6 @@ fn details() -> SourceDetails {
         partitions: read::lines::<PartitionHeat>(HEAT).unwrap(),
         keys: read::hot_keys(HOT, Period::Minute).unwrap(),
         patterns: read::patterns(&access(), "", Period::Minute).unwrap(),
-        bytes_max: Some(1 << 30),
     }
 }
 
@@ -151,9 +150,12 @@ fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
         told,
         expected.map(|(path, read, write, throttles)| (path.to_owned(), read, write, throttles))
     );
+    let vector = ("vector", "near", json!("on demand"), 0.0, 0.0, 0);
+    let read = read::capacity("T", &capacity(&[vector], 0)).unwrap();
+    assert_eq!(read[0].path, "T/vector/near");
     // Nothing is made up from an invalid capacity.json.
     for text in ["", "{}", "[1]", "{\"sources\":[],\"latency\":7}"] {
-        assert!(read::capacity("T", text).is_err(), "{text}");
+        assert!(super::read::capacity("T", text).is_err(), "{text}");
     }
 }
 
@@ -218,8 +220,8 @@ fn rates_are_those_between_two_looks() {
     let mut state = state();
     let (mean, worst) = (state.shown()[0].mean_ms, state.shown()[0].worst_ms);
     assert_eq!((mean, worst), (Some(2.0), Some(30.5)));
-    // 20 units more in 2 seconds, no request.
-    state.apply(readings((560.0, 120.0, 7), 12), Some(2.0));
+    // 20 units more in 2 seconds, and no request in the last two minutes.
+    state.apply(readings((560.0, 120.0, 7), 0), Some(2.0));
     let orders = state.shown()[0].clone();
     assert_eq!(
         (orders.load.read, orders.load.write, orders.mean_ms),
@@ -405,7 +407,7 @@ fn the_screen_shows_tables_partitions_and_keys() {
         "   bulk",
         " 400",
         "Orders/gsi/by-status",
-        "\nlast minute───",
+        "\nlast minute, latency of two minutes───",
         "last minute: 2 partitions of Orders",
         "last minute: hottest keys of Orders",
         "an%20other",
@@ -425,7 +427,7 @@ fn the_screen_shows_tables_partitions_and_keys() {
             "Orders", "10.0", "10", "2.00", "5", "8", "2.00", "30.5", "10", "2.00", "KiB", "0"
         ]
     );
-    // Half of the bytes, nine tenths of the units.
+    // The largest partition, with nine tenths of the units.
     let bars = |name: &str| {
         wide.lines()
             .find(|line| line.starts_with(name))
@@ -433,7 +435,7 @@ fn the_screen_shows_tables_partitions_and_keys() {
             .to_owned()
     };
     assert!(
-        bars("p01").contains("░ ████ ") && bars("p01").matches('█').count() > 10,
+        bars("p01").contains("░ ████████ ") && bars("p01").matches('█').count() > 10,
         "{wide}"
     );
     assert!(bars("p00").contains("░░░░"), "{wide}");
@@ -551,7 +553,7 @@ fn what_a_service_elsewhere_was_paid_is_told() {
             .lines()
             .next()
             .unwrap()
-            .contains("spent 0.0125 USD, 0.5 today, budget 2/day, max-rcu 25.0, max-wcu default"),
+            .contains("spent 0.0125 USD, 0.5 today, budget 2/day, max-rcu 25, max-wcu default"),
         "{}",
         drawn(&state, 160, 24)
     );

@@ -44,7 +44,7 @@ pub use report::markdown;
 
 type AdviceRule = fn(&TableFacts) -> Vec<Advice>;
 
-const RULES: [AdviceRule; 22] = [
+const RULES: [AdviceRule; 21] = [
     keys::value_share,
     keys::times_as_keys,
     keys::sequence,
@@ -60,7 +60,6 @@ const RULES: [AdviceRule; 22] = [
     sizes::near_full,
     sizes::outliers,
     traffic::unused_indexes,
-    vectors::unused,
     traffic::waste,
     traffic::scans,
     cost::provisioned,

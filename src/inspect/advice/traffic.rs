@@ -4,6 +4,7 @@
 use super::facts::{IndexFacts, SourceTraffic, TableFacts, Traffic};
 use super::format::{Advice, AdviceCost, AdviceLevel};
 use super::format::{minute, partition, percent, subject, units, value};
+use super::indexes::{LOCAL_STAYS, is_sparse, path};
 use super::key_source::{KeySource, key_sources};
 use super::load::{Access, HotLoad, NEAR_LIMIT, hot_loads, month_of_daily};
 use crate::codec::count::plural;
@@ -12,6 +13,8 @@ use crate::model::metrics::{HotKey, Load, Period, ReadCounts};
 
 /// The minimum of units of a table from which the absence of reads of an index allows a conclusion.
 const UNITS_MIN: f64 = 500.0;
+/// The writes from which on a vector index without a search is called unused.
+const VECTOR_WRITES_MIN: u64 = 100;
 /// The minimum of evaluated items to judge reads as wasteful.
 const EVALUATED_MIN: u64 = 1000;
 /// The ratio of evaluated to returned items from which reads are wasteful.
@@ -223,55 +226,58 @@ fn throttle_cause(
     }
 }
 
-/// Reports indexes that are written and never read, while the table is read.
+/// Reports indexes that are written and never read, while the table is read; and vector indexes that are
+/// never searched.
 pub fn unused_indexes(facts: &TableFacts) -> Vec<Advice> {
     let Some(traffic) = &facts.traffic else {
         return Vec::new();
     };
-    let all = traffic.load();
-    let mut unused = Vec::new();
-    for index in &facts.indexes {
-        let Some(of) = traffic
-            .source(Some(&index.schema.name))
-            .map(SourceTraffic::load)
-        else {
-            continue;
-        };
-        if all.read + all.write < UNITS_MIN || all.read == 0.0 || of.read > 0.0 || of.write == 0.0 {
-            continue;
-        }
-        let is_global = index.schema.kind == IndexKind::Global;
-        unused.push(Advice {
+    let indexes = facts.indexes.iter().chain(&facts.vectors);
+    let unused = indexes.filter_map(|index| {
+        let of = traffic.source(Some(&index.schema.name))?;
+        Some(Advice {
             level: AdviceLevel::Hint,
             index: Some(index.schema.name.clone()),
-            finding: format!(
-                "No read of it since {}; its writes took {} of {} write units, {}.",
-                minute(traffic.since_ms),
-                units(of.write),
-                units(all.write),
-                percent(of.write, all.write)
-            ),
-            cost: unused_cost(traffic, index),
+            finding: unused_finding(traffic, of)?,
+            cost: unused_cost(traffic, of, index),
             rule: "Every index makes writes dearer and is stored and billed whether it is read or not (G-36, G-52, G-62, L-23).",
-            remedy: if is_global {
-                format!(
-                    "When a whole cycle of the load was seen, a month's end too: `rmdir {}/gsi/{}`.",
-                    facts.name(),
-                    index.schema.name
-                )
-            } else {
-                super::indexes::LOCAL_STAYS.to_owned()
+            remedy: match index.schema.kind {
+                IndexKind::Local => LOCAL_STAYS.to_owned(),
+                IndexKind::Global | IndexKind::Vector => format!(
+                    "When a whole cycle of the load was seen, a month's end too: `rmdir {}`.",
+                    path(facts, index)
+                ),
             },
-        });
+        })
+    });
+    unused.collect()
+}
+
+/// Returns what an index took without a read or search; `None` if it had one, or took little.
+fn unused_finding(traffic: &Traffic, of: &SourceTraffic) -> Option<String> {
+    let (since, usage) = (minute(traffic.since_ms), &of.usage);
+    let vectors = usage.vector_write_bytes;
+    if vectors.count >= VECTOR_WRITES_MIN && usage.vector_search_bytes.count == 0 {
+        let writes = plural(vectors.count, "write");
+        return Some(format!(
+            "No search of it since {since}; {writes} took {} VectorWriteRequestBytes.",
+            vectors.sum
+        ));
     }
-    unused
+    let (all, of) = (traffic.load(), of.load());
+    let is_used = all.read + all.write < UNITS_MIN || of.read > 0.0 || of.write == 0.0;
+    (!is_used && all.read > 0.0).then(|| {
+        format!(
+            "No read of it since {since}; its writes took {} of {} write units, {}.",
+            units(of.write),
+            units(all.write),
+            percent(of.write, all.write)
+        )
+    })
 }
 
 /// Returns the units of a day's writes to the index, its bytes, and the money of both.
-fn unused_cost(traffic: &Traffic, index: &IndexFacts) -> AdviceCost {
-    let Some(of) = traffic.source(Some(&index.schema.name)) else {
-        return AdviceCost::default();
-    };
+fn unused_cost(traffic: &Traffic, of: &SourceTraffic, index: &IndexFacts) -> AdviceCost {
     let written = of.day.write.sum;
     let money = traffic.prices.month_of_bytes(index.billed_bytes() as f64)
         + month_of_daily(traffic, traffic.billing(of), Access::Write, written);
@@ -354,7 +360,7 @@ fn scanned(facts: &TableFacts, source: &SourceTraffic) -> Option<Advice> {
     let entries = index.map_or(facts.table.stats.entries, |index| {
         index.source.stats.entries
     });
-    let is_sparse = index.is_some_and(|index| super::indexes::is_sparse(facts, index));
+    let is_sparse = index.is_some_and(|index| is_sparse(facts, index));
     let is_wasted = scans.returned * WASTE_RATIO <= scans.evaluated;
     if scans.evaluated < EVALUATED_MIN.max(entries * SCANS_OF_ALL_MIN)
         || scans.units < all * SCAN_SHARE

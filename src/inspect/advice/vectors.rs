@@ -1,51 +1,14 @@
-//! Rules of advice on vector indexes: without a search, without most of the items, of other dimensions
-//! than the table's vectors.
+//! Rules of advice on vector indexes: without most of the items, of other dimensions than the table's
+//! vectors.
 
 use std::collections::BTreeMap;
 
 use super::facts::{IndexFacts, TableFacts};
-use super::format::{Advice, AdviceCost, AdviceLevel, minute, percent};
+use super::format::{Advice, AdviceCost, AdviceLevel, percent};
 use super::indexes::{are, is_sparse, path};
 use crate::codec::count::plural;
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::model::{AttributeValue, schema::VectorAttribute};
-
-/// The writes from which on an index without a search is called unused.
-const WRITES_MIN: u64 = 100;
-
-/// Reports indexes that are written and never searched.
-pub fn unused(facts: &TableFacts) -> Vec<Advice> {
-    let Some(traffic) = &facts.traffic else {
-        return Vec::new();
-    };
-    let unused = facts.vectors.iter().filter_map(|index| {
-        let usage = traffic.source(Some(&index.schema.name))?.usage;
-        let writes = usage.vector_write_bytes;
-        if writes.count < WRITES_MIN || usage.vector_search_bytes.count > 0 {
-            return None;
-        }
-        let money = traffic.prices.month_of_bytes(index.billed_bytes() as f64);
-        Some(Advice {
-            level: AdviceLevel::Hint,
-            index: Some(index.schema.name.clone()),
-            finding: format!(
-                "No search of it since {}; {} took {} VectorWriteRequestBytes.",
-                minute(traffic.since_ms),
-                plural(writes.count, "write"),
-                writes.sum
-            ),
-            cost: AdviceCost::default()
-                .bytes(index.billed_bytes())
-                .money(money, &traffic.prices.currency),
-            rule: "Every index makes writes dearer and is stored and billed whether it is read or not (G-36, G-52).",
-            remedy: format!(
-                "When a whole cycle of the load was seen, a month's end too: `rmdir {}`.",
-                path(facts, index)
-            ),
-        })
-    });
-    unused.collect()
-}
 
 /// Reports indexes that most items are not in. That is a fault only where all should be.
 pub fn sparse(facts: &TableFacts) -> Vec<Advice> {
