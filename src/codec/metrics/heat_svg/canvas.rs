@@ -1,6 +1,5 @@
 //! The drawing tools of the heat picture, a writer of SVG elements: shapes, texts that keep to
-//! their space, the colours of light and dark, and the forms of numbers. `lane` and `strip` draw
-//! with them.
+//! their space, the colours of light and dark, and the forms of numbers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,11 +16,11 @@ pub const RIGHT: f64 = WIDTH - MARGIN;
 /// one, so it has a paper of its own.
 const COLOURS: &str = "\
 svg{background:#fbfbf9}text{fill:#1d2733}.paper{fill:#fbfbf9}.dim{fill:#586574}.loud{fill:#b3123b;font-weight:bold}.end{text-anchor:end}
-.rule{stroke:#c9d0d7;fill:none}.lead{stroke:#6b7885;fill:none}.cut{fill:#fbfbf9}.stop{fill:#b3123b}
+.rule{stroke:#c9d0d7;fill:none}.lead{stroke:#6b7885;fill:none}.stop{fill:#b3123b}
 .tick{fill:#1d2733}.track{fill:#e6eaee}.size{fill:#a9c6e8}.key{fill:#2566ad}
 .h0{fill:#dde3e9}.h1{fill:#f6df9f}.h2{fill:#f4c152}.h3{fill:#f0962f}.h4{fill:#e8612c}.h5{fill:#cf2f33}.h6{fill:#7d0f3b}
 @media (prefers-color-scheme:dark){svg{background:#12171d}text{fill:#e6ebf0}.paper{fill:#12171d}.dim{fill:#9aa8b6}.loud{fill:#ff86a8}
-.rule{stroke:#36414c}.lead{stroke:#8694a2}.cut{fill:#12171d}.stop{fill:#ff86a8}
+.rule{stroke:#36414c}.lead{stroke:#8694a2}.stop{fill:#ff86a8}
 .tick{fill:#e6ebf0}.track{fill:#232c35}.size{fill:#33567f}.key{fill:#79b4ff}
 .h0{fill:#2a343e}.h1{fill:#574c2c}.h2{fill:#80611f}.h3{fill:#b8741f}.h4{fill:#e0662c}.h5{fill:#f5483f}.h6{fill:#ff9dbb}}";
 

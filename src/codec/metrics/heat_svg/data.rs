@@ -1,5 +1,5 @@
-//! The input of the heat picture of a table, [`HeatMap`], and the heat of its partitions. `lane`
-//! and `strip` draw it.
+//! The input of the heat picture of a table, [`HeatMap`], and the heat of its partitions, which
+//! `lane` draws.
 
 use crate::model::metrics::{
     HotKey, LargeCollection, Load, PartitionContent, PartitionLimits, PartitionReport, Period,
@@ -127,14 +127,6 @@ pub fn rates(load: &Load, seconds: f64) -> ReadWrite {
 #[must_use]
 pub fn only(kind: usize, load: ReadWrite) -> ReadWrite {
     std::array::from_fn(|at| if at == kind { load[at] } else { 0.0 })
-}
-
-/// Returns the position in the hash space from 0 to 1, by the first four bytes, which are finer
-/// than any pixel.
-#[must_use]
-pub fn hash_share(place: &[u8]) -> f64 {
-    let byte = |at: usize| place.get(at).copied().unwrap_or(0);
-    f64::from(u32::from_be_bytes([byte(0), byte(1), byte(2), byte(3)])) / 4_294_967_296.0
 }
 
 /// The heats with a colour of their own: the percent from which each begins. The first is for none.

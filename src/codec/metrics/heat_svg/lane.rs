@@ -1,11 +1,10 @@
 //! The lane of the heat picture for a table's base or an index: its consumption of its units, its
-//! hash space as a `strip`, its partitions as rows, and its outstanding keys.
+//! partitions as rows in the order of the hash space, and its outstanding keys.
 
 use super::canvas::{Canvas, MARGIN, RIGHT, count, human_bytes, percent, plural, rate};
 use super::data::{
     HeatLane, HeatMap, KEYS_MAX, LoadLimits, NamedKey, ReadWrite, only, rates, shares, step, units,
 };
-use super::strip;
 use crate::codec::digest::Digest;
 use crate::model::metrics::{HotKey, LargeCollection, Load, PartitionContent, PartitionReport};
 
@@ -49,14 +48,7 @@ pub fn draw(
         picture,
     };
     drawing.head(canvas, top);
-    strip::draw(
-        canvas,
-        lane,
-        &drawing.ceilings,
-        drawing.seconds(),
-        top + 46.0,
-    );
-    let rows = drawing.partitions(canvas, top + 50.0 + strip::WHOLE_HEIGHT, rows_max);
+    let rows = drawing.partitions(canvas, top + 50.0, rows_max);
     drawing.keys(canvas, rows + 14.0)
 }
 

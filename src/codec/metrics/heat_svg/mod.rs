@@ -1,6 +1,6 @@
 //! The heat of a table as a picture. The base and each global index have a lane: its consumption of
-//! its units, the hash space as a strip coloured by heat, its partitions as rows with their bytes
-//! and load, and its hottest and largest keys.
+//! its units, its partitions as rows in the order of the hash space with their heat, bytes and load,
+//! and its hottest and largest keys.
 //!
 //! The picture is plain SVG with its own style: no script, no font, no link; light or dark as the
 //! reader's screen is. Every text has a space of its own, so that no key's name covers anything
@@ -9,7 +9,6 @@
 mod canvas;
 pub mod data;
 mod lane;
-mod strip;
 #[cfg(test)]
 #[path = "../heat_svg_tests.rs"]
 mod tests;
