@@ -23,7 +23,7 @@ use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::database::{EntryKey, EntryRange, ListPosition, SourceName, TextForm};
 use crate::inspect::expected;
-use crate::inspect::violations::value;
+use crate::codec::item_files::rows::value;
 use crate::model::api::{Call, Completion, DeleteItemRequest, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
@@ -155,11 +155,7 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
         plural(deleted, "item")
     )?;
     failed.map_or(
-        Ok(if left == 0 {
-            CommandResult::Done
-        } else {
-            CommandResult::Failed
-        }),
+        Ok(CommandResult::done_if(left == 0)),
         |error| Err(error.into()),
     )
 }

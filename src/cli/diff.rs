@@ -15,7 +15,6 @@ use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
 use crate::database::copies::definition;
 use crate::database::copies::journal::CopyCounts;
-use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::{AttributeValue, KeySchema};
 
 const AFTER_HELP: &str = "\
@@ -92,15 +91,9 @@ fn compare(args: &DiffArgs, found: [LocatedTable; 2]) -> Result<CommandResult, C
             0.0
         }
     };
-    let read_units = (of_service(0) + of_service(1)) / READ_UNIT_BYTES as f64 / 2.0;
+    let estimate = CopyCounts::of_scan(of_service(0) + of_service(1));
     let cost = args.copy.read_cost()?;
-    cost.confirm(
-        &CopyCounts {
-            read_units,
-            ..CopyCounts::default()
-        },
-        &args.copy,
-    )?;
+    cost.confirm(&estimate, &args.copy)?;
     let bar = Arc::new(ProgressLine::of_items(
         tables[0].item_count + tables[1].item_count,
         0,
@@ -155,11 +148,7 @@ fn compare(args: &DiffArgs, found: [LocatedTable; 2]) -> Result<CommandResult, C
             HumanCount(changed)
         ));
     }
-    Ok(if same {
-        CommandResult::Done
-    } else {
-        CommandResult::Failed
-    })
+    Ok(CommandResult::done_if(same))
 }
 
 /// Formats the key, its partition key first.

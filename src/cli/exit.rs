@@ -18,6 +18,13 @@ pub enum CommandResult {
     Trouble,
 }
 
+impl CommandResult {
+    /// Returns `Done` if all went well.
+    pub fn done_if(is_well: bool) -> Self {
+        if is_well { Self::Done } else { Self::Failed }
+    }
+}
+
 /// The error of a command: one sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {

@@ -62,11 +62,7 @@ fn print_advice(args: AdviseArgs) -> Result<CommandResult, CliError> {
     let is_warned = all
         .iter()
         .any(|table| table.count(AdviceLevel::Warning) > 0);
-    Ok(if is_warned {
-        CommandResult::Failed
-    } else {
-        CommandResult::Done
-    })
+    Ok(CommandResult::done_if(!is_warned))
 }
 
 const SHAPES_HELP: &str = "\

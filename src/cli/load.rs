@@ -92,11 +92,7 @@ pub fn load(args: LoadArgs) -> Result<CommandResult, CliError> {
         );
     }
     print_line!("{said}")?;
-    Ok(if tally.bad == 0 && files_bad == 0 {
-        CommandResult::Done
-    } else {
-        CommandResult::Failed
-    })
+    Ok(CommandResult::done_if(tally.bad == 0 && files_bad == 0))
 }
 
 /// Keeps the expected access patterns of an archive with a table that has none.

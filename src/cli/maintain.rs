@@ -48,11 +48,7 @@ pub fn check(args: &CheckArgs) -> Result<CommandResult, CliError> {
         plural(report.total, "difference")
     );
     print_text(&(text + &remedy + &total))?;
-    Ok(if report.is_clean() {
-        CommandResult::Done
-    } else {
-        CommandResult::Failed
-    })
+    Ok(CommandResult::done_if(report.is_clean()))
 }
 
 /// Return the free pages of the data file to the disk. Deleted items leave free pages in the file,

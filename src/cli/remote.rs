@@ -145,10 +145,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
     })
 }
 
-fn seconds_to_wait(text: &str) -> Result<Duration, String> {
+/// Parses the time for a request, or between two of them.
+pub fn seconds_to_wait(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|wait| {
         if wait < Duration::from_millis(100) {
-            Err("a request takes 0.1 seconds at least".to_owned())
+            Err("0.1 seconds at least".to_owned())
         } else {
             Ok(wait)
         }

@@ -17,7 +17,6 @@ use crate::database::copies::origin::CopyOrigin;
 use crate::database::copies::sync::{SyncOptions, SyncPlan};
 use crate::database::copies::{CopyError, CopySide};
 use crate::model::TableName;
-use crate::model::limits::READ_UNIT_BYTES;
 
 const AFTER_HELP: &str = "\
 By the stream of the table that was pulled, if there is one and the last pull or
@@ -104,11 +103,7 @@ pub fn run(
             return Ok(CommandResult::Done);
         }
         (Some(why), _) => {
-            let read_units = plan.source.table_size_bytes as f64 / READ_UNIT_BYTES as f64 / 2.0;
-            let estimate = CopyCounts {
-                read_units,
-                ..CopyCounts::default()
-            };
+            let estimate = CopyCounts::of_scan(plan.source.table_size_bytes as f64);
             let text = cost.text(&estimate);
             warn(format_args!(
                 "{action}: by a comparison of all items, as {why}; about {text}"

@@ -11,7 +11,7 @@ use super::prelude::*;
 use crate::inspect::violations::correction::{CorrectionAction, correct, detect};
 use crate::inspect::violations::{IndexKey, IndexViolation, TableWriter};
 use crate::model::schema::{IndexKind, KeyAttributeType};
-use crate::model::{KeyAttribute, KeySchema, KeyType, TableName};
+use crate::model::{ApiEnum as _, KeyAttribute, KeySchema, KeyType, TableName};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -138,11 +138,7 @@ impl<'a> ViolationRun<'a> {
             plural(tally.items, "item"),
             plural(tally.violations, "violation")
         ));
-        Ok(if tally.violations == 0 {
-            CommandResult::Done
-        } else {
-            CommandResult::Failed
-        })
+        Ok(CommandResult::done_if(tally.violations == 0))
     }
 
     fn correct(&self, mode: CorrectMode) -> Result<CommandResult, CliError> {
@@ -174,11 +170,7 @@ impl<'a> ViolationRun<'a> {
             plural(tally.left, "row"),
             tally.failed
         ));
-        Ok(if tally.failed == 0 {
-            CommandResult::Done
-        } else {
-            CommandResult::Failed
-        })
+        Ok(CommandResult::done_if(tally.failed == 0))
     }
 }
 
@@ -219,15 +211,9 @@ fn planned(hash: &str, range: Option<&str>) -> Result<IndexKey, CliError> {
 fn attribute(text: &str) -> Result<KeyAttribute, CliError> {
     // The last colon: an attribute's name may have colons too.
     let parsed = text.rsplit_once(':').and_then(|(name, letter)| {
-        let attribute_type = match letter {
-            "S" => KeyAttributeType::S,
-            "N" => KeyAttributeType::N,
-            "B" => KeyAttributeType::B,
-            _ => return None,
-        };
-        (!name.is_empty()).then(|| KeyAttribute {
-            name: name.to_owned(),
-            attribute_type,
+        Some(KeyAttribute {
+            name: Some(name).filter(|name| !name.is_empty())?.to_owned(),
+            attribute_type: KeyAttributeType::parse(letter)?,
         })
     });
     parsed.ok_or_else(|| {

@@ -252,7 +252,7 @@ fn csv_has_key_attributes_of_their_types_and_strings() {
         (code, said.as_str()),
         (
             1,
-            "b:4: The row has 1 column, the header 2\nb:5: Column Id: The parameter cannot be converted to a numeric value: x\n2 items loaded, 2 bad lines\n"
+            "b:4: The row has 1 column, the header 2\nb:5: Column Id: \"x\" is no number\n2 items loaded, 2 bad lines\n"
         )
     );
     // A mount's `typed/items.csv`.

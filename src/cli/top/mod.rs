@@ -29,6 +29,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::exit::print_bytes;
 use super::prelude::*;
+use super::remote::seconds_to_wait;
 use crate::fs::mount::text_cache::pretty_json;
 use crate::model::metrics::Period;
 use find::MountFiles;
@@ -52,7 +53,7 @@ pub struct TopArgs {
     /// The mount, or a path in it; by default the only one of this user
     mount: Option<PathBuf>,
     /// Seconds between two updates
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds_to_wait)]
     interval: Duration,
     /// Print the window once as JSON and exit; also if standard output is not a terminal
     #[arg(long)]
@@ -72,16 +73,6 @@ pub struct TopArgs {
     /// Look back for a minute, hour or day
     #[arg(long, default_value = "minute", value_parser = window)]
     window: Period,
-}
-
-fn interval(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| "a number of seconds, as 2 or 0.5".to_owned())?;
-    if !(0.1..=3600.0).contains(&seconds) {
-        return Err("from 0.1 to 3600 seconds".to_owned());
-    }
-    Ok(Duration::from_secs_f64(seconds))
 }
 
 fn window(text: &str) -> Result<Period, String> {

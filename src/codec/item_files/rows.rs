@@ -218,17 +218,42 @@ impl Columns<'_> {
             let value = match typed(name).map(|of| of.attribute_type) {
                 _ if is_json => typed_json(text)
                     .ok_or_else(|| failed(&"expected a typed value like {\"S\":\"…\"}"))?,
-                None | Some(KeyAttributeType::S) => AttributeValue::S(text.to_owned()),
-                Some(KeyAttributeType::N) => {
-                    AttributeValue::N(text.trim().parse().map_err(|error| failed(&error))?)
-                }
-                Some(KeyAttributeType::B) => {
-                    AttributeValue::B(STANDARD.decode(text).map_err(|error| failed(&error))?)
-                }
+                of => value(text, of.unwrap_or(KeyAttributeType::S)).map_err(|why| failed(&why))?,
             };
             item.0.insert(name.clone(), value);
         }
         Ok(item)
+    }
+}
+
+/// Returns a value as a cell of a table.
+#[must_use]
+pub fn cell(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::S(text) => text.clone(),
+        AttributeValue::N(number) => number.to_string(),
+        AttributeValue::B(bytes) => STANDARD.encode(bytes),
+        other => {
+            let mut text = Vec::new();
+            dynamodb_json::write_value(other, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
+    }
+}
+
+/// Parses a cell as a value of this type. Fails with a sentence if the cell holds no such value.
+pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, String> {
+    match attribute_type {
+        KeyAttributeType::S => Ok(AttributeValue::S(cell.to_owned())),
+        KeyAttributeType::N => cell
+            .trim()
+            .parse()
+            .map(AttributeValue::N)
+            .map_err(|_| format!("{cell:?} is no number")),
+        KeyAttributeType::B => STANDARD
+            .decode(cell.trim())
+            .map(AttributeValue::B)
+            .map_err(|_| format!("{cell:?} is not base64, the form of a binary")),
     }
 }
 

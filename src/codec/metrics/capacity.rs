@@ -172,35 +172,34 @@ fn vectors(source: &SourceMetrics) -> Value {
     }
 }
 
-/// Returns the cost of the backfill of a global index. It is counted beside the units of writes;
-/// provisioned units are already paid.
+/// Returns the units of a backfill of an index and their cost; `null` for a table without one.
 fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
-    let units = source.usage.total.online_write.sum;
-    let cost = if source.billing == Billing::OnDemand {
-        prices.write_cost(units)
-    } else {
-        0.0
-    };
-    source.usage.total.online_percent.map_or(
-        Value::Null,
-        |_| json!({ "write_units": units, "cost": cents(cost) }),
-    )
+    let total = &source.usage.total;
+    let units = total.online_write.sum;
+    let told = total.online_percent.map(|_| {
+        json!({ "write_units": units, "cost": write_cost(source, prices, units) })
+    });
+    json!(told)
 }
 
-/// Returns the cost of bulk loads, which are counted beside the units of writes; `null` if there was
+/// Returns the units of bulk loads, which are no part of the load, and their cost; `null` if there was
 /// none.
 fn bulk_loads(source: &SourceMetrics, prices: &PriceTable) -> Value {
     let usage = &source.usage.total;
-    let units = usage.bulk_write.sum;
-    if units == 0.0 && usage.bulk_throttles == 0 {
-        return Value::Null;
+    let (units, throttles) = (usage.bulk_write.sum, usage.bulk_throttles);
+    let told = (units > 0.0 || throttles > 0).then(|| {
+        let cost = write_cost(source, prices, units);
+        json!({ "write_units": units, "throttles": throttles, "cost": cost })
+    });
+    json!(told)
+}
+
+/// Returns the cost of write units beside the load: provisioned units are already paid.
+fn write_cost(source: &SourceMetrics, prices: &PriceTable, units: f64) -> f64 {
+    match source.billing {
+        Billing::OnDemand => cents(prices.write_cost(units)),
+        Billing::WithTable | Billing::Provisioned(_) => 0.0,
     }
-    let cost = if source.billing == Billing::OnDemand {
-        prices.write_cost(units)
-    } else {
-        0.0
-    };
-    json!({ "write_units": units, "throttles": usage.bulk_throttles, "cost": cents(cost) })
 }
 
 fn load(load: &Load) -> Value {
@@ -256,6 +255,7 @@ fn cost(cost: &MonthlyCost) -> Value {
 }
 
 /// Rounds to a hundredth of a cent.
-fn cents(money: f64) -> f64 {
+#[must_use]
+pub fn cents(money: f64) -> f64 {
     (money * 1e4).round() / 1e4
 }

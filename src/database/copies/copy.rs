@@ -12,7 +12,7 @@ use super::origin::CopyOrigin;
 use super::scan::CopyProgress;
 use super::{CopyError, CopySide, scan};
 use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription, WriteRequest};
-use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
+use crate::model::limits::WRITE_UNIT_BYTES;
 use crate::model::{Error, KeySchema};
 
 /// The interval at which a deleted table is polled until it is gone.
@@ -248,12 +248,9 @@ impl CopyPlan {
             })
         });
         let left = CopyCounts {
-            // Eventually consistent reads cost half.
             items: items.saturating_sub(done),
-            // Eventually consistent: half.
-            read_units: part * bytes as f64 / READ_UNIT_BYTES as f64 / 2.0,
             write_units: part * (units(items, bytes) + of_indexes.sum::<f64>()),
-            ..CopyCounts::default()
+            ..CopyCounts::of_scan(part * bytes as f64)
         };
         CopyEstimate { items, bytes, left }
     }

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::codec::digest::{digest, hex};
 use crate::codec::dynamodb_json;
 use crate::model::Item;
+use crate::model::limits::READ_UNIT_BYTES;
 
 const VERSION: u32 = 1;
 
@@ -58,6 +59,15 @@ pub struct CopyCounts {
 }
 
 impl CopyCounts {
+    /// Returns the estimate of an eventually consistent Scan of this many bytes.
+    #[must_use]
+    pub fn of_scan(bytes: f64) -> Self {
+        Self {
+            read_units: bytes / READ_UNIT_BYTES as f64 / 2.0,
+            ..Self::default()
+        }
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.items += other.items;
         self.read_units += other.read_units;

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 
 use crate::codec::count::plural;
 use crate::fs::{open::prelude::*, path::names::item_path};
-use crate::inspect::{sharding::PARTITION_WRITE_UNITS, violations::cell};
+use crate::codec::{item_files::rows::cell, metrics::capacity::cents};
+use crate::inspect::sharding::PARTITION_WRITE_UNITS;
 use crate::model::{
     api::tables::{AbsentEntry, AbsentReason, IndexEstimate, KeyViolation},
     limits::ENTRY_OVERHEAD_BYTES,
@@ -85,7 +86,7 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
         true => json!({ "write_bytes": write_units }),
         false => json!({
             "write_units": write_units,
-            "cost": round_cents(if on_demand { prices.write_cost(write_units) } else { 0.0 }),
+            "cost": cents(if on_demand { prices.write_cost(write_units) } else { 0.0 }),
             "currency": prices.currency,
             "seconds": (write_units / backfill_rate(forecast).0 as f64 * 10.0).round() / 10.0,
             "at_write_units_a_second": backfill_rate(forecast).0,
@@ -110,7 +111,7 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
         "largest_value": forecast.largest.as_ref().map(|(values, _)| values.iter().map(cell).collect::<Vec<_>>().join(" + ")),
         "largest_share": largest_share(forecast).map(|share| (share * 1e4).round() / 1e4),
         "billed_bytes": billed_bytes,
-        "storage_month": round_cents(prices.month_of_bytes(billed_bytes as f64)),
+        "storage_month": cents(prices.month_of_bytes(billed_bytes as f64)),
         "backfill": backfill,
         "a_put": a_put,
         "in_words": sentences(forecast, a_write),
@@ -231,9 +232,4 @@ fn average(sum: f64, count: u64) -> f64 {
     } else {
         (sum / count as f64 * 1e3).round() / 1e3
     }
-}
-
-/// Rounds to a hundredth of a cent.
-fn round_cents(money: f64) -> f64 {
-    (money * 1e4).round() / 1e4
 }

@@ -5,7 +5,7 @@ use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::codec::{calendar, count::plural, file_name};
 use crate::database::EntryKey;
 use crate::inspect::sampling::Distribution;
-use crate::inspect::violations::cell;
+use crate::codec::item_files::rows::cell;
 use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, IndexName, TableName};
 

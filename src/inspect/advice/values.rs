@@ -3,7 +3,7 @@
 
 use crate::codec::calendar;
 use crate::inspect::shapes::class::{PartClass, class_of};
-use crate::inspect::violations::cell;
+use crate::codec::item_files::rows::cell;
 use crate::model::AttributeValue;
 
 /// The maximum ratio of the range of numbers to their count at which they count as a sequence.

@@ -20,11 +20,9 @@ pub mod correction;
 use std::fmt;
 use std::io::{Read, Write};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use csv::StringRecord;
 
-use crate::codec::dynamodb_json;
+use crate::codec::item_files::rows::{cell, value};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::schema::{KeyAttributeType, KeyType};
 use crate::model::{
@@ -166,37 +164,6 @@ fn columns(index: &IndexKey) -> Vec<[String; 4]> {
         .map(|what| format!("{name} {what}"))
     };
     index.attributes.iter().map(of).collect()
-}
-
-/// Returns a value as a cell of the table.
-#[must_use]
-pub fn cell(value: &AttributeValue) -> String {
-    match value {
-        AttributeValue::S(text) => text.clone(),
-        AttributeValue::N(number) => number.to_string(),
-        AttributeValue::B(bytes) => STANDARD.encode(bytes),
-        other => {
-            let mut text = Vec::new();
-            dynamodb_json::write_value(other, &mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        }
-    }
-}
-
-/// Parses a cell as a value of this type. Fails with a sentence if the cell holds no such value.
-pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, String> {
-    match attribute_type {
-        KeyAttributeType::S => Ok(AttributeValue::S(cell.to_owned())),
-        KeyAttributeType::N => cell
-            .trim()
-            .parse()
-            .map(AttributeValue::N)
-            .map_err(|_| format!("{cell:?} is no number")),
-        KeyAttributeType::B => STANDARD
-            .decode(cell.trim())
-            .map(AttributeValue::B)
-            .map_err(|_| format!("{cell:?} is not base64, the form of a binary")),
-    }
 }
 
 /// A writer of the table.

@@ -4,7 +4,7 @@
 use crate::codec::record::Record;
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::inspect::sharding::SHARDS_MAX;
-use crate::inspect::violations::cell;
+use crate::codec::item_files::rows::cell;
 use crate::model::AttributeType;
 use crate::model::error::StoreError;
 

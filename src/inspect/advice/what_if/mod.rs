@@ -34,7 +34,7 @@ use crate::engine::partitions::required_count;
 use crate::expr::key_condition::KeySchemaView;
 use crate::inspect::patterns::SourceKey;
 use crate::inspect::sampling;
-use crate::inspect::violations::cell;
+use crate::codec::item_files::rows::cell;
 use crate::model::api::TableDescription;
 use crate::model::error::StoreError;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};

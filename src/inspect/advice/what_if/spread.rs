@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use crate::database::{Browse, EntryRange, SourceName};
 use crate::inspect::advice::facts::{DAY_MS, Traffic};
-use crate::inspect::violations::cell;
+use crate::codec::item_files::rows::cell;
 use crate::model::Error;
 use crate::model::metrics::{Load, Period};
 
