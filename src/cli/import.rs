@@ -33,8 +33,8 @@ pub struct ImportArgs {
     files: Vec<PathBuf>,
     /// Give a value that the files leave open: a template's parameter, a variable of Terraform,
     /// `stage` of Serverless
-    #[arg(long = "parameter", value_name = "NAME=VALUE")]
-    parameters: Vec<String>,
+    #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = parameter)]
+    parameters: Vec<(String, String)>,
     /// Create only this table, by its name or its name in the file; may be given more than once
     #[arg(long = "table", value_name = "NAME")]
     only: Vec<String>,
@@ -53,7 +53,7 @@ struct PlannedTable {
 }
 
 pub fn run(args: ImportArgs) -> Result<CommandResult, CliError> {
-    let parameters = parameters(&args.parameters)?;
+    let parameters = Parameters::from_iter(args.parameters);
     let mut result = CommandResult::Done;
     let mut planned = Vec::new();
     for (name, text) in read_files(&args.files)? {
@@ -112,13 +112,11 @@ pub fn run(args: ImportArgs) -> Result<CommandResult, CliError> {
     Ok(result)
 }
 
-fn parameters(given: &[String]) -> Result<Parameters, CliError> {
-    let pair = |text: &String| {
-        let (name, value) = text.split_once('=')?;
-        (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
-    };
-    let pairs: Option<Parameters> = given.iter().map(pair).collect();
-    pairs.ok_or_else(|| CliError::Usage("--parameter takes NAME=VALUE".into()))
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("takes NAME=VALUE".to_owned()),
+    }
 }
 
 /// Reads the files with their names. The files of a Terraform configuration are one text, as one has the

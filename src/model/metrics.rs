@@ -15,6 +15,14 @@ pub use super::item::HashRange;
 use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexKind, IndexName, TableName};
 
+/// Adds members of another value: numbers are added, and what has parts is merged.
+macro_rules! add_members {
+    ($to:ident, $other:ident: $($number:ident),*; $($part:ident),*) => {
+        $($to.$number += $other.$number;)*
+        $($to.$part.merge(&$other.$part);)*
+    };
+}
+
 /// Sum, count, minimum and maximum of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Statistic {
@@ -91,10 +99,7 @@ pub struct ReadCounts {
 impl ReadCounts {
     /// Adds other reads.
     pub fn merge(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.evaluated += other.evaluated;
-        self.returned += other.returned;
-        self.units += other.units;
+        add_members!(self, other: requests, evaluated, returned, units;);
     }
 }
 
@@ -136,19 +141,11 @@ pub struct CapacityUsage {
 impl CapacityUsage {
     /// Adds the usage of another period, process or source.
     pub fn merge(&mut self, other: &Self) {
-        self.read.merge(&other.read);
-        self.write.merge(&other.write);
-        self.read_throttles += other.read_throttles;
-        self.write_throttles += other.write_throttles;
-        self.online_write.merge(&other.online_write);
-        self.online_throttles += other.online_throttles;
-        self.bulk_write.merge(&other.bulk_write);
-        self.bulk_throttles += other.bulk_throttles;
+        add_members!(
+            self, other: read_throttles, write_throttles, online_throttles, bulk_throttles;
+            read, write, online_write, bulk_write, queries, scans, vector_search_bytes, vector_write_bytes
+        );
         self.online_percent = self.online_percent.max(other.online_percent);
-        self.queries.merge(&other.queries);
-        self.scans.merge(&other.scans);
-        self.vector_search_bytes.merge(&other.vector_search_bytes);
-        self.vector_write_bytes.merge(&other.vector_write_bytes);
     }
 
     /// Returns units and throttles, without those of backfills and bulk loads.
@@ -212,10 +209,7 @@ pub struct OperationCounts {
 impl OperationCounts {
     /// Adds the counts of another period or process.
     pub fn merge(&mut self, other: &Self) {
-        self.latency_ms.merge(&other.latency_ms);
-        self.returned_items.merge(&other.returned_items);
-        self.throttled += other.throttled;
-        self.system_errors += other.system_errors;
+        add_members!(self, other: throttled, system_errors; latency_ms, returned_items);
     }
 }
 
@@ -283,9 +277,7 @@ impl TableCounts {
             .iter_mut()
             .zip(&other.operations)
             .for_each(|(counts, other)| counts.merge(other));
-        self.conditional_check_failed += other.conditional_check_failed;
-        self.transaction_conflicts += other.transaction_conflicts;
-        self.time_to_live_deleted += other.time_to_live_deleted;
+        add_members!(self, other: conditional_check_failed, transaction_conflicts, time_to_live_deleted;);
     }
 }
 
@@ -501,10 +493,7 @@ impl Load {
 
     /// Adds another load.
     pub fn add(&mut self, other: &Self) {
-        self.read += other.read;
-        self.write += other.write;
-        self.read_throttles += other.read_throttles;
-        self.write_throttles += other.write_throttles;
+        add_members!(self, other: read, write, read_throttles, write_throttles;);
     }
 }
 
@@ -789,14 +778,7 @@ impl AccessCounts {
 
     /// Adds the counts of another period or process.
     pub fn merge(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.read += other.read;
-        self.write += other.write;
-        self.evaluated += other.evaluated;
-        self.returned += other.returned;
-        self.throttled += other.throttled;
-        self.failed_conditions += other.failed_conditions;
-        self.latency.merge(&other.latency);
+        add_members!(self, other: requests, read, write, evaluated, returned, throttled, failed_conditions; latency);
         for (entity, requests) in &other.entities {
             self.add_entity(entity, *requests);
         }

@@ -160,27 +160,19 @@ fn write_entry(
     unit_members(consumed.total(), units, &mut object);
     if indexes {
         write_units(consumed.table, units, object.member("Table"));
-        write_index_units(
-            "GlobalSecondaryIndexes",
-            &consumed.global_indexes,
-            units,
-            &mut object,
-        );
-        write_index_units(
-            "LocalSecondaryIndexes",
-            &consumed.local_indexes,
-            units,
-            &mut object,
-        );
-        if !consumed.vector_indexes.is_empty() {
-            let mut indexes = ObjectWriter::start(object.member("VectorIndexes"));
-            for (index, bytes) in &consumed.vector_indexes {
-                let mut index = ObjectWriter::start(indexes.member(index));
-                write::double(*bytes, index.member(WRITE_BYTES));
-                index.end();
-            }
-            indexes.end();
+        for (name, indexes) in [
+            ("GlobalSecondaryIndexes", &consumed.global_indexes),
+            ("LocalSecondaryIndexes", &consumed.local_indexes),
+        ] {
+            let each = |value, out: &mut Vec<u8>| write_units(value, units, out);
+            write_by_index(name, indexes, each, &mut object);
         }
+        let bytes = |bytes, out: &mut Vec<u8>| {
+            let mut index = ObjectWriter::start(out);
+            write::double(bytes, index.member(WRITE_BYTES));
+            index.end();
+        };
+        write_by_index("VectorIndexes", &consumed.vector_indexes, bytes, &mut object);
     }
     object.end();
 }
@@ -231,10 +223,10 @@ fn write_units(value: f64, units: Units, out: &mut Vec<u8>) {
     object.end();
 }
 
-fn write_index_units(
+fn write_by_index(
     name: &str,
     arms: &BTreeMap<String, f64>,
-    units: Units,
+    each: impl Fn(f64, &mut Vec<u8>),
     object: &mut ObjectWriter<'_>,
 ) {
     if arms.is_empty() {
@@ -242,7 +234,7 @@ fn write_index_units(
     }
     let mut indexes = ObjectWriter::start(object.member(name));
     for (index, value) in arms {
-        write_units(*value, units, indexes.member(index));
+        each(*value, indexes.member(index));
     }
     indexes.end();
 }
