@@ -21,9 +21,9 @@ use super::load::InFlight;
 use super::load_files;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
+use crate::codec::item_files::rows::value;
 use crate::database::{EntryKey, EntryRange, ListPosition, SourceName, TextForm};
 use crate::inspect::expected;
-use crate::codec::item_files::rows::value;
 use crate::model::api::{Call, Completion, DeleteItemRequest, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
@@ -154,10 +154,9 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<CommandResul
         "{} deleted, {left} changed meanwhile and left",
         plural(deleted, "item")
     )?;
-    failed.map_or(
-        Ok(CommandResult::done_if(left == 0)),
-        |error| Err(error.into()),
-    )
+    failed.map_or(Ok(CommandResult::done_if(left == 0)), |error| {
+        Err(error.into())
+    })
 }
 
 struct ArchivedItems {

@@ -723,7 +723,10 @@ fn indexes_are_of_a_mount() {
     for words in [&[][..], &["create", "Pets", "by-age", "Age:N", "--no-wait"]] {
         let (code, out, err) = ddbfs(dir.path(), &[&["index"], words].concat(), "");
         let says = "ddbfs: a mount makes, shows and drops global indexes";
-        assert!(code == 2 && out.is_empty() && err.starts_with(says), "{code} {err}");
+        assert!(
+            code == 2 && out.is_empty() && err.starts_with(says),
+            "{code} {err}"
+        );
     }
     assert!(!ddbfs(dir.path(), &["--help"], "").1.contains("\n  index"));
 }

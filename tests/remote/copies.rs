@@ -211,7 +211,10 @@ fn a_pull_that_is_killed_twice_misses_nothing_and_pays_for_a_page_a_segment_agai
     let (clean, report) = check(&bed.data());
     assert!(clean, "{report}");
     let (_, advice, _) = bed.run(&["advise", "Tab"]);
-    assert!(advice.contains(": 4000 of 4000 items are in it"), "{advice}");
+    assert!(
+        advice.contains(": 4000 of 4000 items are in it"),
+        "{advice}"
+    );
     // It is whole: a pull would be another one.
     let (code, _, err) = bed.run(&pull);
     assert_eq!(

@@ -104,8 +104,7 @@ fn once(mut files: MountFiles, mut state: TopState) -> Result<CommandResult, Cli
     let mut details: Vec<SourceDetails> = Vec::new();
     // The details of a local index are its table's.
     let asked = shown.iter().filter(|row| {
-        row.reading.kind != read::LOCAL
-            && row.reading.since_start != LoadUnits::default()
+        row.reading.kind != read::LOCAL && row.reading.since_start != LoadUnits::default()
     });
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);

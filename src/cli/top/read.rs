@@ -178,10 +178,7 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<SourceReading
         .filter(|reading| reading.kind == LOCAL)
         .cloned()
         .collect();
-    if let Some(base) = readings
-        .iter_mut()
-        .find(|reading| reading.kind == TABLE)
-    {
+    if let Some(base) = readings.iter_mut().find(|reading| reading.kind == TABLE) {
         for index in &local {
             base.since_start.add(&index.since_start);
             base.bulk += index.bulk;

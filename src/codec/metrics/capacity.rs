@@ -176,9 +176,9 @@ fn vectors(source: &SourceMetrics) -> Value {
 fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
     let total = &source.usage.total;
     let units = total.online_write.sum;
-    let told = total.online_percent.map(|_| {
-        json!({ "write_units": units, "cost": write_cost(source, prices, units) })
-    });
+    let told = total
+        .online_percent
+        .map(|_| json!({ "write_units": units, "cost": write_cost(source, prices, units) }));
     json!(told)
 }
 

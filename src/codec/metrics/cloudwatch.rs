@@ -150,13 +150,7 @@ impl MinutePoints<'_> {
         self.all(&OF_TABLES, None, counts);
     }
 
-    fn one(
-        &mut self,
-        name: &str,
-        dimension: Option<Dimension<'_>>,
-        value: u64,
-        unit: &str,
-    ) {
+    fn one(&mut self, name: &str, dimension: Option<Dimension<'_>>, value: u64, unit: &str) {
         let mut statistic = Statistic::default();
         statistic.add(number(value));
         self.statistic(name, dimension, &statistic, unit);

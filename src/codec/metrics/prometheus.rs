@@ -10,7 +10,8 @@ use super::{
 };
 use crate::model::IndexKind;
 use crate::model::metrics::{
-    CapacityUsage, MeteredOperation, Metrics, OperationCounts, ReadCounts, SourceMetrics, TableMetrics,
+    CapacityUsage, MeteredOperation, Metrics, OperationCounts, ReadCounts, SourceMetrics,
+    TableMetrics,
 };
 
 /// A metric of a table or global index that CloudWatch has not, or otherwise: its name, type, help and value.
@@ -140,7 +141,13 @@ pub fn render(metrics: &Metrics) -> String {
             let lines = samples.iter();
             let lines = lines.map(|r| (r.labels.clone(), number(of(&reads(&r.usage)))));
             let name = format!("{}_{what}_total", operation.to_ascii_lowercase());
-            family(out, &name, "counter", &format!("{help} of {operation}"), lines);
+            family(
+                out,
+                &name,
+                "counter",
+                &format!("{help} of {operation}"),
+                lines,
+            );
         }
     }
     for (name, _, of) in OF_VECTORS {

@@ -172,7 +172,12 @@ fn write_entry(
             write::double(bytes, index.member(WRITE_BYTES));
             index.end();
         };
-        write_by_index("VectorIndexes", &consumed.vector_indexes, bytes, &mut object);
+        write_by_index(
+            "VectorIndexes",
+            &consumed.vector_indexes,
+            bytes,
+            &mut object,
+        );
     }
     object.end();
 }

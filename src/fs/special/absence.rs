@@ -5,8 +5,8 @@
 use std::ops::ControlFlow;
 
 use crate::codec::count::plural;
-use crate::fs::{open::prelude::*, path::names::item_path};
 use crate::codec::{item_files::rows::cell, metrics::capacity::cents};
+use crate::fs::{open::prelude::*, path::names::item_path};
 use crate::inspect::sharding::PARTITION_WRITE_UNITS;
 use crate::model::{
     api::tables::{AbsentEntry, AbsentReason, IndexEstimate, KeyViolation},

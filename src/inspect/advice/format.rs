@@ -1,11 +1,11 @@
 //! The output of the rules of advice: one point of [`Advice`] with its level, and the text forms of
 //! numbers, values and paths in it.
 
+use crate::codec::item_files::rows::cell;
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::codec::{calendar, count::plural, file_name};
 use crate::database::EntryKey;
 use crate::inspect::sampling::Distribution;
-use crate::codec::item_files::rows::cell;
 use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, IndexName, TableName};
 

@@ -2,8 +2,8 @@
 //! rules on keys (`keys`).
 
 use crate::codec::calendar;
-use crate::inspect::shapes::class::{PartClass, class_of};
 use crate::codec::item_files::rows::cell;
+use crate::inspect::shapes::class::{PartClass, class_of};
 use crate::model::AttributeValue;
 
 /// The maximum ratio of the range of numbers to their count at which they count as a sequence.

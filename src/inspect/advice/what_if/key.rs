@@ -1,10 +1,10 @@
 //! Key expressions: a key as text around attributes, `TENANT#{tenant}#{date:10}`, or with a suffix
 //! that spreads one value over several, `{pk}#{0..9}` (docs/commands.md, "What if").
 
+use crate::codec::item_files::rows::cell;
 use crate::codec::record::Record;
 use crate::codec::sanitize::{WORD_CHARS_MAX, markdown};
 use crate::inspect::sharding::SHARDS_MAX;
-use crate::codec::item_files::rows::cell;
 use crate::model::AttributeType;
 use crate::model::error::StoreError;
 

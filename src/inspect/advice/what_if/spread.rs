@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use crate::codec::item_files::rows::cell;
 use crate::database::{Browse, EntryRange, SourceName};
 use crate::inspect::advice::facts::{DAY_MS, Traffic};
-use crate::codec::item_files::rows::cell;
 use crate::model::Error;
 use crate::model::metrics::{Load, Period};
 
