@@ -7,15 +7,15 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 182),
-    ("codec", 390),
+    ("cli", 175),
+    ("codec", 387),
     ("database", 308),
     ("engine", 530),
     ("expr", 176),
     ("fs", 669),
     ("fuse", 44),
     ("http", 62),
-    ("inspect", 170),
+    ("inspect", 169),
     ("model", 177),
     ("protocol", 16),
     ("store", 180),

@@ -378,7 +378,7 @@ impl Resolver<'_> {
         bounded(out)
     }
 
-    /// Returns the given value of a named condition. What a template says of it is not evaluated.
+    /// Returns the given value of a named condition. Its functions in the template are not evaluated.
     fn condition(&self, name: &str) -> Result<bool, String> {
         match self.parameters.get(name).map(String::as_str) {
             Some("true") => Ok(true),

@@ -71,7 +71,7 @@ const FIRST_BYTES: &[(&[u8], &str, Remedy)] = &[
     ),
 ];
 
-/// What definitions of tables are called, in all forms that `codec::definitions` reads.
+/// The name of definitions of tables, in all forms that `codec::definitions` reads.
 const DEFINITION: &str = "a definition of tables";
 /// Their outermost members, one of which each form has in JSON and YAML.
 const DEFINITION_NAMES: [&str; 10] = [

@@ -71,8 +71,10 @@ const OF_TABLES: [Metric<TableCounts>; 3] = [
     }),
 ];
 
-/// The metrics of provisioned units.
-const PROVISIONED: [(&str, fn(&ProvisionedThroughput) -> u64); 2] = [
+/// A metric of provisioned units: its name and value.
+type UnitsMetric = (&'static str, fn(&ProvisionedThroughput) -> u64);
+
+const PROVISIONED: [UnitsMetric; 2] = [
     ("ProvisionedReadCapacityUnits", |units| {
         units.read_capacity_units
     }),

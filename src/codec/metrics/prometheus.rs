@@ -1,6 +1,6 @@
 //! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters continue over
-//! restarts. Those that CloudWatch has are named as it names them, `ReadThrottleEvents` as
-//! `ddbfs_read_throttle_events_total`.
+//! restarts. A metric of CloudWatch has its name: `ddbfs_read_throttle_events_total` is
+//! `ReadThrottleEvents`.
 
 use std::fmt::Write as _;
 
