@@ -17,8 +17,8 @@ use crate::codec::{
 use crate::database::layout::Layout;
 use crate::fs::{node::index_of, open::prelude::*, source::items::is_flat};
 use crate::model::metrics::{
-    CollectionWarning, HotKey, LargeCollection, Load, PeakSecond, Period, SplitCandidate,
-    ThrottleWarning,
+    CollectionWarning, HashRange, HotKey, LargeCollection, Load, PeakSecond, Period,
+    SplitCandidate, ThrottleWarning,
 };
 
 /// The most keys or collections in one file.
@@ -67,20 +67,18 @@ pub fn heat(mount: &Mount, node: &Special, window: Period) -> Result<Vec<u8>, Fs
     let mut out = window_line(layout, window) + HEAT_COLUMNS;
     for report in layout.partitions(source, window)? {
         let (content, candidate) = layout.partition_content(source, &report)?;
-        let to = report
-            .range
-            .to
-            .as_deref()
-            .map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound);
-        let key = |place: &[u8]| {
-            Ok::<_, FsError>(key_bound(mount, source, place)?.unwrap_or_else(|| "-".to_owned()))
+        let HashRange { from, to } = &report.range;
+        let key = |place| {
+            let key = key_bound(mount, source, place)?;
+            Ok::<_, FsError>(key.unwrap_or_else(|| "-".to_owned()))
         };
         // A write to a string does not fail.
         let _ = writeln!(
             out,
-            "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}\t{:.1}\t{}\t{}\t{}\t{}\t{}",
+            "{}\t{}\t{}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}\t{:.1}\t{}\t{}\t{}\t{}\t{}",
             partition_name(report.id),
-            hex_bound(&report.range.from),
+            hex_bound(Some(from)),
+            hex_bound(to.as_deref()),
             content.collections,
             content.items,
             content.billed_bytes,
@@ -93,12 +91,8 @@ pub fn heat(mount: &Mount, node: &Special, window: Period) -> Result<Vec<u8>, Fs
             second_text(&report.peak),
             report.load.read_throttles,
             report.load.write_throttles,
-            key(&report.range.from)?,
-            report
-                .range
-                .to
-                .as_deref()
-                .map_or_else(|| Ok("-".to_owned()), key)?,
+            key(Some(from))?,
+            key(to.as_deref())?,
         );
     }
     Ok(out.into_bytes())
@@ -298,10 +292,10 @@ pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
 }
 
 /// Returns a boundary of partitions as the 32 hexadecimal digits of its hash; inside a collection
-/// `/` and up to 32 digits of the place in it follow.
+/// `/` and up to 32 digits of the place in it follow. `None` is the end of the hash space.
 #[must_use]
-pub fn hex_bound(place: &[u8]) -> String {
-    let mut digest = [0; 16];
+pub fn hex_bound(place: Option<&[u8]>) -> String {
+    let (place, mut digest) = (place.unwrap_or(&[0xFF; 16]), [0; 16]);
     let bytes = place.len().min(16);
     digest[..bytes].copy_from_slice(&place[..bytes]);
     match place.get(16..) {
@@ -317,9 +311,11 @@ pub fn hex_bound(place: &[u8]) -> String {
 pub fn key_bound(
     mount: &Mount,
     source: &SourceName,
-    place: &[u8],
+    place: Option<&[u8]>,
 ) -> Result<Option<String>, FsError> {
-    let Some(bound) = mount.layout()?.bound_key(source, place)? else {
+    let layout = mount.layout()?;
+    let bound = place.map(|place| layout.bound_key(source, place));
+    let Some(bound) = bound.transpose()?.flatten() else {
         return Ok(None);
     };
     let after = if bound.is_after { "after " } else { "" };

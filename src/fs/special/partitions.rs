@@ -299,14 +299,15 @@ impl NodeOps for CollectionPart {
 fn stats_text(at: At<'_>, id: u32) -> Result<Vec<u8>> {
     let report = find_report(at, id)?;
     let layout = at.layout()?;
-    let (content, candidate) = layout.partition_content(at.node.try_source()?, &report)?;
+    let (source, HashRange { from, to }) = (at.node.try_source()?, &report.range);
+    let (content, candidate) = layout.partition_content(source, &report)?;
     let limits = layout.partition_limits();
     let json = json!({
         "name": partition_name(report.id),
-        "hash_from": hex_bound(&report.range.from),
-        "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
-        "key_from": key_bound(&at, at.node.try_source()?, &report.range.from)?,
-        "key_to": report.range.to.as_deref().map(|to| key_bound(&at, at.node.try_source()?, to)).transpose()?.flatten(),
+        "hash_from": hex_bound(Some(from)),
+        "hash_to": hex_bound(to.as_deref()),
+        "key_from": key_bound(&at, source, Some(from))?,
+        "key_to": key_bound(&at, source, to.as_deref())?,
         "origin": report.origin.name(),
         "since": crate::codec::calendar::iso(report.since_ms),
         "collections": content.collections,
