@@ -116,9 +116,6 @@ impl SpecialHandle for OpenAccessLog {
     }
 
     fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
-        if size == 0 {
-            return reply(Ok(ReadBytes::owned(Vec::new())));
-        }
         let awaited = move |_: &Mount| {
             self.last_read
                 .read(offset, size, || Ok(self.buffer.take(size)))

@@ -264,9 +264,6 @@ impl SpecialHandle for OpenFollow {
     }
 
     fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<ReadBytes>) {
-        if size == 0 {
-            return reply(Ok(ReadBytes::owned(Vec::new())));
-        }
         let awaited =
             move |mount: &Mount| self.last_read.read(offset, size, || self.take(mount, size));
         host.wait_read(Box::new(awaited), reply);

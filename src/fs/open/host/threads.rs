@@ -70,7 +70,8 @@ pub type PollRead = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>> + Send>;
 pub struct LastRead(Mutex<(u64, Vec<u8>)>);
 
 impl LastRead {
-    /// Returns at most `size` bytes at `offset` of those given last, else those of `next`.
+    /// Returns at most `size` bytes at `offset` of those given last, else those of `next`. A read of
+    /// no bytes does not wait.
     ///
     /// # Errors
     /// Those of `next`.
@@ -80,6 +81,9 @@ impl LastRead {
         size: usize,
         next: impl FnOnce() -> Result<Option<Vec<u8>>>,
     ) -> Result<Option<Vec<u8>>> {
+        if size == 0 {
+            return Ok(Some(Vec::new()));
+        }
         let (start, given) = &mut *self.0.lock();
         if let Some(back) = offset.checked_sub(*start)
             && let again = &given[sub_range(given.len(), back, size)]
@@ -304,6 +308,7 @@ mod tests {
         assert_eq!(read(8, 4096).as_deref(), Some("three\n"));
         assert_eq!(read(11, 4096).as_deref(), Some("ee\n"));
         assert_eq!(read(14, 4096), None);
+        assert_eq!(read(14, 0).as_deref(), Some(""));
         assert_eq!(read(8, 5).as_deref(), Some("three"));
     }
 
