@@ -53,6 +53,15 @@ pub fn decode_in(entry: &mut Item, name: &str) {
     }
 }
 
+/// Appends a list of numbers of 32 bits as SearchVectors returns it, `1.0` for 1 (docs/dynamodb.md
+/// 28.3).
+pub fn write(numbers: &[AttributeValue], out: &mut Vec<u8>) {
+    // `Debug` keeps the point that `Display` leaves out.
+    let text = |element| format!(r#"{{"N":"{element:?}"}}"#);
+    let texts: Vec<String> = numbers.iter().filter_map(element).map(text).collect();
+    out.extend_from_slice(format!(r#"{{"L":[{}]}}"#, texts.join(",")).as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

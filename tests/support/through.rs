@@ -159,8 +159,15 @@ impl Through {
                 self.ask(&self.database, operation, body);
                 return Ok(());
             }
+            let comparable = |body: &Value| match operation {
+                // Numbers are read: that the service wrote `1.0` is lost.
+                "SearchVectors" => without_own(
+                    &serde_json::from_str(&body.to_string().replace(".0\"}", "\"}")).unwrap(),
+                ),
+                _ => without_own(body),
+            };
             let is_alike = found_status == status
-                && (without_own(&found) == without_own(expected)
+                && (comparable(&found) == comparable(expected)
                     || is_early(operation, body) && is_invalid(&found) && is_invalid(expected)
                     || status == 200 && !self.is_steady && STATES.contains(&operation));
             if is_alike {

@@ -11,10 +11,11 @@ use super::members::{
     NamesAndValues,
 };
 use super::names;
+use crate::codec::vector;
 use crate::model::AttributeValue;
 use crate::model::IndexName;
 use crate::model::api::common::*;
-use crate::model::api::items::{items, searches};
+use crate::model::api::items::{FoundItem, items, searches};
 use crate::model::api::{ConditionParameter, *};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
@@ -22,6 +23,31 @@ use crate::model::limits::SEARCH_NUMBERS_MAX;
 
 items!(wire);
 searches!(wire);
+
+impl Field for FoundItem {
+    const SHAPE: Shape = Item::SHAPE;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+        let found = |attributes| Self {
+            attributes,
+            vector: None,
+        };
+        Ok(Item::read(json, sender)?.map(found))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::start(out);
+        for (name, value) in &self.attributes.0 {
+            match value {
+                AttributeValue::L(numbers) if self.vector.as_ref() == Some(name) => {
+                    vector::write(numbers, object.member(name));
+                }
+                _ => value.write(object.member(name)),
+            }
+        }
+        object.end();
+    }
+}
 
 fn check_search(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     let table = names::data_table(members)?;

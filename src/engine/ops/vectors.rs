@@ -19,7 +19,10 @@ use crate::expr::{
 };
 use crate::model::{
     AttributeType, DocumentPath,
-    api::{SearchVectorsRequest, SearchVectorsResponse, items::SearchResult},
+    api::{
+        SearchVectorsRequest, SearchVectorsResponse,
+        items::{FoundItem, SearchResult},
+    },
     error::{KeyError, QueryError, expression::ExpressionParameter},
     limits::TOP_K_MAX,
     schema::{DistanceFunction, VectorAttribute},
@@ -405,7 +408,7 @@ impl Search<'_> {
         for Found { score, key, .. } in found {
             let item = self.item(view.read(), &key, paths);
             let item = item.map_err(|error| locate(view.read(), &key, error))?;
-            bytes += item.size();
+            bytes += item.attributes.size();
             if bytes > RESPONSE_BYTES_MAX {
                 break;
             }
@@ -425,24 +428,22 @@ impl Search<'_> {
         read: &dyn Read,
         key: &[u8],
         paths: Option<&ProjectionPaths>,
-    ) -> Result<Item, StoreError> {
+    ) -> Result<FoundItem, StoreError> {
         let lost = StoreError::Corrupt("an index entry");
         let mut item = Record::parse(read.get(key)?.ok_or(lost)?)?.to_item()?;
-        let name = self
-            .index
-            .index
-            .vector
-            .as_ref()
-            .map_or("", |vector| &vector.name);
+        let vector = self.index.index.vector.as_ref();
+        let vector = vector.map(|vector| vector.name.clone());
+        let name = vector.as_deref().unwrap_or_default();
         if paths.is_some_and(|paths| paths.top_level_names().contains(name)) {
             vector::decode_in(&mut item, name);
         } else {
             item.0.remove(name);
         }
-        Ok(match paths {
+        let attributes = match paths {
             Some(paths) => paths.apply(&item),
             None => item,
-        })
+        };
+        Ok(FoundItem { attributes, vector })
     }
 }
 

@@ -120,19 +120,17 @@ impl NearSearch {
         self.is_done = true;
         let mut page = Page::empty(self.request.table_name.clone());
         page.scanned_bytes = found.consumed_bytes;
-        for mut result in found.search_results {
-            let is_start = self
-                .start
-                .as_ref()
-                .is_some_and(|start| result.item.key(&self.key).as_ref() == Some(start));
+        for result in found.search_results {
+            let mut item = result.item.attributes;
+            let is_start = self.start.is_some() && item.key(&self.key) == self.start;
             if is_start || page.count == u64::from(self.top) {
                 continue;
             }
             for name in &self.added {
-                result.item.0.remove(name);
+                item.0.remove(name);
             }
-            result.item.0.insert(SCORE.to_owned(), score(result.score)?);
-            rows(ResultRow::Item(&result.item));
+            item.0.insert(SCORE.to_owned(), score(result.score)?);
+            rows(ResultRow::Item(&item));
             page.count += 1;
         }
         Ok(Some(page))

@@ -173,11 +173,18 @@ declare! { $ searches
     }
 
     SearchResult = "SearchResultItem" {
-        /// The projected attributes; the vector only if the projection names it.
-        required item: Item,
+        required item: FoundItem,
         /// Distance or product, a 32-bit number.
         required score: f64,
     }
+}
+
+/// The projected attributes of a result; the vector only if the projection names it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FoundItem {
+    pub attributes: Item,
+    /// The attribute with numbers of 32 bits, which are written as such; `None` in a response that was read.
+    pub vector: Option<String>,
 }
 
 impl UpdateItemRequest {

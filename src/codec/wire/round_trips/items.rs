@@ -163,7 +163,7 @@ proptest! {
             check_request(&search);
         }
         check_response(&SearchVectorsResponse {
-            search_results: vec![items::SearchResult { item: item.clone(), score: 0.5 }],
+            search_results: vec![items::SearchResult { item: items::FoundItem { attributes: item.clone(), vector: None }, score: 0.5 }],
             consumed_bytes: 1024,
         });
         let get = GetItemRequest { consistent_read: flag, return_consumed_capacity: DETAIL, ..GetItemRequest::new(table("Orders"), item.clone()) };
