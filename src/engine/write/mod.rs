@@ -141,7 +141,7 @@ pub fn replace_checked(
             false => transition,
         };
         // The units are charged now, even if the index lags: they belong to this write.
-        change.charge(&view, &transition);
+        let charged = change.charge(&view, &transition);
         if !is_late {
             let (version, modified_ms) = (change.applied.version, change.modified_ms);
             let stamp = WriteStamp {
@@ -152,7 +152,7 @@ pub fn replace_checked(
             stamp.apply(transaction, &view, &transition, new)?;
         }
         if view.index.kind == IndexKind::Vector {
-            transaction.charge_vector(table, view.source, vector_bytes(&transition))?;
+            transaction.charge_vector(table, view.source, charged)?;
         } else {
             transaction.charge_index(table, &transition)?;
         }
@@ -382,37 +382,23 @@ impl ItemChange {
         time_to_live::update_list(transaction, table, &stored.address, old, new)
     }
 
-    /// Adds the write units of an index to the consumed capacity.
-    fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) {
+    /// Adds the write units of an index, or the `VectorWriteRequestBytes` of one of vectors, to the
+    /// consumed capacity; returns them.
+    fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) -> f64 {
         if transition.is_noop() {
-            return;
+            return 0.0;
         }
-        let units = transition.writes().map(|(_, units)| units).sum();
-        let name = view.index.name.as_str().to_owned();
-        match view.index.kind {
-            IndexKind::Global => self
-                .applied
-                .consumed_capacity
-                .global_indexes
-                .insert(name, units),
-            IndexKind::Local => self
-                .applied
-                .consumed_capacity
-                .local_indexes
-                .insert(name, units),
-            IndexKind::Vector => self
-                .applied
-                .consumed_capacity
-                .vector_indexes
-                .insert(name, vector_bytes(transition)),
+        let consumed = &mut self.applied.consumed_capacity;
+        let (indexes, measure): (_, fn(usize) -> f64) = match view.index.kind {
+            IndexKind::Global => (&mut consumed.global_indexes, write_units),
+            IndexKind::Local => (&mut consumed.local_indexes, write_units),
+            IndexKind::Vector => (&mut consumed.vector_indexes, vector_write_bytes),
         };
+        let written = transition.written_bytes();
+        let sum = written.map(|(_, bytes)| measure(bytes)).sum();
+        indexes.insert(view.index.name.as_str().to_owned(), sum);
+        sum
     }
-}
-
-/// Returns `VectorWriteRequestBytes` of a change of a vector index.
-fn vector_bytes(transition: &Transition<'_>) -> f64 {
-    let written = transition.written_bytes();
-    written.map(|(_, bytes)| vector_write_bytes(bytes)).sum()
 }
 
 /// Returns the billed bytes of an item collection in the table and its local indexes.
