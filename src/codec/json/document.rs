@@ -475,6 +475,12 @@ impl<'a> Json<'a> {
         self.document.node(self.at).tag() == JsonTag::Object
     }
 
+    /// Returns the text of the whole document.
+    #[must_use]
+    pub fn document_text(self) -> &'a str {
+        &self.document.text
+    }
+
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
         match self.kind() {

@@ -22,7 +22,7 @@ pub struct Violations(Vec<ConstraintViolation>);
 /// One broken constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ConstraintViolation {
-    /// The value as the service shows it; `None` for a missing member.
+    /// The value as the service shows it; `None` for a missing member, and if it shows none.
     value: Option<String>,
     /// `keySchema.1.member.attributeName`.
     path: String,
@@ -84,6 +84,18 @@ impl Violations {
         }
         self
     }
+
+    /// Converts to the form of SearchVectors: without the values, the members by their names.
+    #[must_use]
+    pub fn into_search_form(mut self) -> Self {
+        for violation in &mut self.0 {
+            violation.value = None;
+            if let Some(first) = violation.path.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+        }
+        self
+    }
 }
 
 impl fmt::Display for Violations {
@@ -100,7 +112,8 @@ impl fmt::Display for Violations {
                     continue;
                 }
                 Some(value) => write!(f, "Value '{value}'")?,
-                None => f.write_str("Value null")?,
+                None if violation.broken == BrokenRule::Required => f.write_str("Value null")?,
+                None => f.write_str("Value")?,
             }
             write!(
                 f,

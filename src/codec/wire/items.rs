@@ -4,6 +4,8 @@
 //! checks them. The order of the checks is the service's: of faults in several members it reports
 //! the first (docs/dynamodb.md 2.6).
 
+use serde::{Deserialize, de::IgnoredAny};
+
 use super::capacity::{Consumed, SearchBytes};
 use super::declared::*;
 use super::members::{
@@ -49,9 +51,38 @@ impl Field for FoundItem {
     }
 }
 
+/// The required members of SearchVectors, whose service has a reader of its own with serde's errors
+/// (docs/dynamodb.md 28.3).
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+#[allow(dead_code)]
+struct SearchMembers {
+    table_name: String,
+    index_name: String,
+    search_vector: Vec<IgnoredAny>,
+    top_k: i32,
+}
+
+fn check_search_types(json: Json<'_>) -> Result<(), WireError> {
+    match serde_json::from_str::<SearchMembers>(json.document_text()) {
+        Err(error) if error.is_data() => {
+            let text = error.to_string();
+            Err(match text.starts_with("missing field") {
+                true => WireError::SearchMember(text),
+                false => WireError::SearchType(text),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_search(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    check_search_types(json)?;
     let table = names::data_table(members)?;
-    members::constrained(json, structure)?;
+    members::constrained(json, structure).map_err(|error| match error {
+        WireError::Constraints(broken) => WireError::Constraints(broken.into_search_form()),
+        other => other,
+    })?;
     members::check_placeholders_wanted(members, ExpressionParameter::OF_SEARCH)?;
     Ok(table)
 }

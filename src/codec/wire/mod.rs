@@ -64,6 +64,12 @@ pub enum WireError {
     /// SerializationException.
     #[error(transparent)]
     Serialization(#[from] SerializationError),
+    /// SearchVectors finds a value of another type: SerializationException.
+    #[error("{0}")]
+    SearchType(String),
+    /// SearchVectors misses a member: ValidationException.
+    #[error("{0}")]
+    SearchMember(String),
     /// ValidationException.
     #[error("{0}")]
     Constraints(Violations),
@@ -108,7 +114,9 @@ impl WireError {
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {
-            Self::NotAnObject | Self::Serialization(_) => "SerializationException",
+            Self::NotAnObject | Self::Serialization(_) | Self::SearchType(_) => {
+                "SerializationException"
+            }
             Self::Request(error) => error.exception(),
             _ => VALIDATION,
         }
