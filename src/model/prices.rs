@@ -2,7 +2,7 @@
 //! streams, transfer and free tiers are left out. `codec::metrics::prices` reads a price table from
 //! JSON.
 
-use super::metrics::{Billing, Load, SourceMetrics, TableMetrics};
+use super::metrics::{Billing, CapacityUsage, SourceMetrics, TableMetrics};
 
 /// The hours of a month on a bill.
 pub const MONTH_HOURS: f64 = 730.0;
@@ -27,6 +27,10 @@ pub struct PriceTable {
     pub write_hour: f64,
     /// A gigabyte stored for a month.
     pub gigabyte_month: f64,
+    /// A gigabyte of `VectorSearchRequestBytes`.
+    pub vector_search_gigabyte: f64,
+    /// A gigabyte of `VectorWriteRequestBytes`.
+    pub vector_write_gigabyte: f64,
 }
 
 /// The cost of a month.
@@ -101,15 +105,21 @@ impl MonthlyCost {
 }
 
 impl PriceTable {
-    /// Returns the cost of a month of a table or index with these units a second. Provisioned units
-    /// cost whether they are used or not; a local index and its units are billed with its table.
+    /// Returns the cost of a month of a table or index in which it is used as in these seconds.
+    /// Provisioned units cost whether they are used or not; a local index and its units are billed
+    /// with its table.
     #[must_use]
-    pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
-        let storage = self.month_of_bytes(source.billed_bytes as f64);
+    pub fn month_of(
+        &self,
+        source: &SourceMetrics,
+        usage: &CapacityUsage,
+        seconds: f64,
+    ) -> MonthlyCost {
+        let times = MONTH_SECONDS / seconds;
         let (reads, writes) = match source.billing {
             Billing::OnDemand => (
-                self.read_cost(per_second.read * MONTH_SECONDS),
-                self.write_cost(per_second.write * MONTH_SECONDS),
+                self.read_cost(usage.read.sum * times),
+                self.write_cost(usage.write.sum * times),
             ),
             Billing::Provisioned(units) => (
                 units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
@@ -118,9 +128,9 @@ impl PriceTable {
             Billing::WithTable => (0.0, 0.0),
         };
         MonthlyCost {
-            storage,
-            reads,
-            writes,
+            storage: self.month_of_bytes(source.billed_bytes as f64),
+            reads: reads + self.search_cost(usage.vector_search_bytes.sum * times),
+            writes: writes + self.vector_write_cost(usage.vector_write_bytes.sum * times),
         }
     }
 
@@ -153,19 +163,39 @@ impl PriceTable {
         units / MILLION * self.million_writes
     }
 
-    /// Returns the cost of a month of a table with all its indexes, at the rate of `per_second` of
-    /// each.
+    /// Returns the cost of searches of a vector index by their bytes.
+    #[must_use]
+    pub fn search_cost(&self, bytes: f64) -> f64 {
+        bytes / GIGABYTE * self.vector_search_gigabyte
+    }
+
+    /// Returns the cost of writes to a vector index by their bytes.
+    #[must_use]
+    pub fn vector_write_cost(&self, bytes: f64) -> f64 {
+        bytes / GIGABYTE * self.vector_write_gigabyte
+    }
+
+    /// Returns the cost of the bytes of a vector index; 0 for another source.
+    #[must_use]
+    pub fn vector_cost(&self, usage: &CapacityUsage) -> f64 {
+        self.search_cost(usage.vector_search_bytes.sum)
+            + self.vector_write_cost(usage.vector_write_bytes.sum)
+    }
+
+    /// Returns the cost of a month of a table with all its indexes in which each is used as in these
+    /// seconds.
     #[must_use]
     pub fn month_of_table(
         &self,
         table: &TableMetrics,
-        per_second: impl Fn(&SourceMetrics) -> Load,
+        seconds: f64,
+        usage: impl Fn(&SourceMetrics) -> CapacityUsage,
     ) -> MonthlyCost {
         let mut sum = MonthlyCost::default();
         table
             .sources
             .iter()
-            .for_each(|source| sum.add(&self.month_of(source, &per_second(source))));
+            .for_each(|source| sum.add(&self.month_of(source, &usage(source), seconds)));
         sum
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::support::control::Control;
+use ddbfs::codec::metrics::{capacity, prices};
+use ddbfs::database::Database;
 use ddbfs::engine::check::check;
 use ddbfs::engine::test_hooks::{IndexHold, IndexStage};
 use ddbfs::model::TableName;
@@ -534,4 +536,43 @@ fn create_plain(control: &Control, index: Value) {
             "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
             "VectorIndexes": [index] }),
     );
+}
+
+/// Bytes of searches and writes have prices of their own, in a month and all together.
+#[test]
+fn bytes_of_vectors_cost_money() {
+    let control = Control::new();
+    let index = json!({ "IndexName": "vix", "VectorAttribute": { "AttributeName": "v" }, "Dimensions": 1,
+        "DistanceFunction": "COSINE", "Projection": { "ProjectionType": "ALL" } });
+    create_plain(&control, index);
+    for key in ["a", "b", "b"] {
+        control.put(
+            "Tab",
+            json!({ "pk": { "S": key }, "v": { "L": [{ "N": "1" }] } }),
+        );
+    }
+    let search = json!({ "TableName": "Tab", "IndexName": "vix", "SearchVector": [{ "N": "1" }], "TopK": 1 });
+    control.ok("SearchVectors", search);
+    control.clock.advance_ms(60_000);
+    // A request of 1,024 bytes costs 7 or 5; nothing else costs.
+    let kilobytes = 1024.0 * 1024.0;
+    let prices = ddbfs::model::prices::PriceTable {
+        million_reads: 0.0,
+        million_writes: 0.0,
+        gigabyte_month: 0.0,
+        vector_search_gigabyte: 7.0 * kilobytes,
+        vector_write_gigabyte: 5.0 * kilobytes,
+        ..prices::built_in()
+    };
+    let tables = [TableName::new("Tab").unwrap()];
+    let metrics = control.database.layout().unwrap().metrics(&tables).unwrap();
+    let of_table = capacity::render(&metrics, &metrics.tables[0], &prices);
+    assert_eq!(of_table["sources"][1]["vectors_last_day"]["cost"], 17.0);
+    // 730 hours of such minutes.
+    assert_eq!(
+        of_table["month"]["at_the_rate_since_start"],
+        json!({ "storage": 0.0, "reads": 306_600.0, "writes": 438_000.0, "total": 744_600.0 })
+    );
+    let of_all = capacity::render_all(&metrics, None, &prices);
+    assert_eq!(of_all["cost_on_demand"], 17.0);
 }

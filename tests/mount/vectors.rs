@@ -317,7 +317,7 @@ fn an_index_is_planned_made_and_dropped_in_its_directory() {
     let planned = &planned["steps"][0]["index"];
     assert_eq!(
         planned["backfill"],
-        json!({ "write_bytes": 1024.0 }),
+        json!({ "write_bytes": 1024.0, "cost": 0.0, "currency": "USD" }),
         "{planned:#}"
     );
     assert_eq!(

@@ -740,7 +740,7 @@ fn a_copy_ends_with_its_budget_and_goes_on_with_another() {
     // Twelve megabytes are 1,500 units; a unit is a hundredth.
     let prices = bed.dir.path().join("prices.json");
     let text = r#"{"date":"2026-01-01","region":"us-east-1","currency":"USD","million_reads":10000,"million_writes":10000,
-        "read_hour":1,"write_hour":1,"gigabyte_month":1}"#;
+        "read_hour":1,"write_hour":1,"gigabyte_month":1,"vector_search_gigabyte":1,"vector_write_gigabyte":1}"#;
     std::fs::write(&prices, text).unwrap();
     let with = |args: &[&str], budget: &str| {
         bed.run(

@@ -19,14 +19,11 @@ pub const OF_DAY: &str = "a day";
 pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> Value {
     // Less than a minute is no basis for a month.
     let seconds = metrics.now_ms.saturating_sub(table.since_ms).max(MINUTE_MS) as f64 / 1e3;
-    let since = |source: &SourceMetrics| source.usage.total.load().divided(seconds);
     let rate = |window: Period| {
         // If the window is longer than the time in which units were counted, the divisor is that
         // time.
         let seconds = window.seconds().min(seconds.max(Period::Minute.seconds()));
-        cost(&prices.month_of_table(table, |source| {
-            source.within(window).load().divided(seconds)
-        }))
+        cost(&prices.month_of_table(table, seconds, |source| *source.within(window)))
     };
     json!({
         "name": table.table.as_str(),
@@ -43,7 +40,7 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "last_day": load(&source.within(Period::Day).load()),
             "queries_last_day": reads(&source.within(Period::Day).queries),
             "scans_last_day": reads(&source.within(Period::Day).scans),
-            "vectors_last_day": vectors(source),
+            "vectors_last_day": vectors(source, prices),
             "backfill": backfill(source, prices),
             "bulk_loads": bulk_loads(source, prices),
         })).collect::<Vec<_>>(),
@@ -61,7 +58,7 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "currency": prices.currency,
             "prices_of": prices.date,
             "region": prices.region,
-            "at_the_rate_since_start": cost(&prices.month_of_table(table, since)),
+            "at_the_rate_since_start": cost(&prices.month_of_table(table, seconds, |source| source.usage.total)),
             "at_the_rate_of_the_last_minute": rate(Period::Minute),
             "at_the_rate_of_the_last_hour": rate(Period::Hour),
             "at_the_rate_of_the_last_day": rate(Period::Day),
@@ -73,12 +70,11 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
 /// and limits of a mount of another service.
 #[must_use]
 pub fn render_all(metrics: &Metrics, spent: Option<&MountSpending>, prices: &PriceTable) -> Value {
-    let mut all = Load::default();
-    metrics
-        .tables
-        .iter()
-        .flat_map(|table| &table.sources)
-        .for_each(|source| all.add(&source.usage.total.load()));
+    let (mut all, mut of_vectors) = (Load::default(), 0.0);
+    for source in metrics.tables.iter().flat_map(|table| &table.sources) {
+        all.add(&source.usage.total.load());
+        of_vectors += prices.vector_cost(&source.usage.total);
+    }
     if let Some(spent) = spent {
         // The requests are counted, not the tables: some of their tables are gone.
         all = Load {
@@ -96,7 +92,7 @@ pub fn render_all(metrics: &Metrics, spent: Option<&MountSpending>, prices: &Pri
     json!({
         "since": since_ms.map(calendar::iso),
         "since_start": load(&all),
-        "cost_on_demand": cents(prices.read_cost(all.read) + prices.write_cost(all.write)),
+        "cost_on_demand": cents(prices.read_cost(all.read) + prices.write_cost(all.write) + of_vectors),
         "currency": prices.currency,
         "prices_of": prices.date,
         "region": prices.region,
@@ -158,7 +154,7 @@ pub fn limits_text(spent: &MountSpending, prices: &PriceTable) -> String {
 
 /// Returns the searches of a vector index, and the bytes of its requests, which are no units; `null`
 /// for another source.
-fn vectors(source: &SourceMetrics) -> Value {
+fn vectors(source: &SourceMetrics, prices: &PriceTable) -> Value {
     let usage = source.within(Period::Day);
     let (searches, writes) = (&usage.vector_search_bytes, &usage.vector_write_bytes);
     match source.kind {
@@ -167,6 +163,7 @@ fn vectors(source: &SourceMetrics) -> Value {
             "search_bytes": searches.sum,
             "writes": writes.count,
             "write_bytes": writes.sum,
+            "cost": cents(prices.vector_cost(usage)),
         }),
         _ => Value::Null,
     }

@@ -27,6 +27,8 @@ pub fn parse(text: &str) -> Result<PriceTable, String> {
         table.read_hour,
         table.write_hour,
         table.gigabyte_month,
+        table.vector_search_gigabyte,
+        table.vector_write_gigabyte,
     ];
     match prices.iter().find(|price| **price < 0.0) {
         Some(price) => Err(format!("the price table: {price} is a price below 0")),

@@ -67,35 +67,37 @@ pub fn forecast(forecast: &IndexEstimate, prices: &PriceTable) -> Value {
         ..
     } = forecast;
     // Scales a count of the part that was read to the whole table.
-    let whole = |count: u64| {
-        if sampled == items {
-            count
-        } else {
-            scaled(count, *items, *sampled)
-        }
-    };
+    let whole = |count| scaled(count, *items, *sampled);
     let (entries_all, entry_bytes) = (whole(*entries), whole(forecast.entry_bytes));
     let billed_bytes = entry_bytes + entries_all * ENTRY_OVERHEAD_BYTES;
     let write_units = (forecast.write_units * *items as f64 / (*sampled).max(1) as f64).round();
-    let on_demand = index.throughput.is_none();
     let a_write = average(forecast.write_units, *sampled);
     let table_units = average(forecast.put_units, *sampled);
     // Writes of a vector index are counted in bytes, which are no units.
-    let is_vector = index.vector.is_some();
-    let backfill = match is_vector {
-        true => json!({ "write_bytes": write_units }),
-        false => json!({
-            "write_units": write_units,
-            "cost": cents(if on_demand { prices.write_cost(write_units) } else { 0.0 }),
-            "currency": prices.currency,
-            "seconds": (write_units / backfill_rate(forecast).0 as f64 * 10.0).round() / 10.0,
-            "at_write_units_a_second": backfill_rate(forecast).0,
-            "assumed": backfill_rate(forecast).1,
-        }),
-    };
-    let a_put = match is_vector {
-        true => json!({ "table_units": table_units, "index_bytes": a_write }),
-        false => json!({ "table_units": table_units, "index_units": a_write }),
+    let (backfill, a_put) = match index.vector {
+        Some(_) => (
+            json!({
+                "write_bytes": write_units,
+                "cost": cents(prices.vector_write_cost(write_units)),
+                "currency": prices.currency,
+            }),
+            json!({ "table_units": table_units, "index_bytes": a_write }),
+        ),
+        None => {
+            let (rate, assumed) = backfill_rate(forecast);
+            let on_demand = prices.write_cost(write_units);
+            (
+                json!({
+                    "write_units": write_units,
+                    "cost": cents(index.throughput.map_or(on_demand, |_| 0.0)),
+                    "currency": prices.currency,
+                    "seconds": (write_units / rate as f64 * 10.0).round() / 10.0,
+                    "at_write_units_a_second": rate,
+                    "assumed": assumed,
+                }),
+                json!({ "table_units": table_units, "index_units": a_write }),
+            )
+        }
     };
     json!({
         "name": index.name.as_str(),
@@ -212,7 +214,7 @@ fn sentences(forecast: &IndexEstimate, a_write: f64) -> Vec<String> {
     words.push(match vector {
         None => format!("a put costs {a_write} write units more on average"),
         Some(_) => format!(
-            "a put writes {a_write} bytes into the index on average, an entry at least 1,024: VectorWriteRequestBytes, for which there is no price here"
+            "a put writes {a_write} bytes into the index on average, an entry at least 1,024: VectorWriteRequestBytes"
         ),
     });
     if !places.is_empty() {

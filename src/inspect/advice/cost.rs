@@ -49,10 +49,9 @@ fn throughput_for(source: &SourceTraffic) -> ProvisionedThroughput {
 /// Returns the cost of a month, at present or with another billing: then indexes get the units of
 /// their busiest minute if the table is provisioned.
 pub fn month(traffic: &Traffic, billing: Option<Billing>) -> f64 {
-    let rate = |source: &SourceMetrics| {
+    let usage = |source: &SourceMetrics| {
         let of = traffic.source(source.index.as_ref());
-        let load = of.map(SourceTraffic::load).unwrap_or_default();
-        load.divided(traffic.seconds())
+        of.map(|of| of.usage).unwrap_or_default()
     };
     let mut table = traffic.metrics.clone();
     for source in &mut table.sources {
@@ -68,7 +67,10 @@ pub fn month(traffic: &Traffic, billing: Option<Billing>) -> f64 {
             (Some(billing), _) => billing,
         };
     }
-    traffic.prices.month_of_table(&table, rate).total()
+    traffic
+        .prices
+        .month_of_table(&table, traffic.seconds(), usage)
+        .total()
 }
 
 fn mode_costs(traffic: &Traffic) -> ModeCosts {

@@ -10,6 +10,7 @@ use super::load::{Access, HotLoad, NEAR_LIMIT, hot_loads, month_of_daily};
 use crate::codec::count::plural;
 use crate::model::IndexKind;
 use crate::model::metrics::{HotKey, Load, Period, ReadCounts};
+use crate::model::prices::MONTH_HOURS;
 
 /// The minimum of units of a table from which the absence of reads of an index allows a conclusion.
 const UNITS_MIN: f64 = 500.0;
@@ -278,13 +279,15 @@ fn unused_finding(traffic: &Traffic, of: &SourceTraffic) -> Option<String> {
 
 /// Returns the units of a day's writes to the index, its bytes, and the money of both.
 fn unused_cost(traffic: &Traffic, of: &SourceTraffic, index: &IndexFacts) -> AdviceCost {
-    let written = of.day.write.sum;
-    let money = traffic.prices.month_of_bytes(index.billed_bytes() as f64)
+    let (written, prices) = (of.day.write.sum, &traffic.prices);
+    let of_vectors = of.day.vector_write_bytes.sum * MONTH_HOURS / 24.0;
+    let money = prices.month_of_bytes(index.billed_bytes() as f64)
+        + prices.vector_write_cost(of_vectors)
         + month_of_daily(traffic, traffic.billing(of), Access::Write, written);
     AdviceCost::default()
         .units(written, "write")
         .bytes(index.billed_bytes())
-        .money(money, &traffic.prices.currency)
+        .money(money, &prices.currency)
 }
 
 /// Reports queries and scans that read much and return little of it.
