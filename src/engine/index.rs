@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     base::{
-        counters::{CounterDelta, size_change},
+        counters::{CounterDelta, signed, size_change},
         item_key::{self, KeyRole, is_empty_key, key_bytes},
         write_units,
     },
@@ -60,6 +60,22 @@ pub struct IndexEntry<'i> {
     pub partition: Vec<&'i AttributeValue>,
     /// The size of the projected entry in DynamoDB bytes.
     pub bytes: usize,
+    /// By how many bytes the list in the item is larger than the vector in the entry.
+    pub saved: Option<usize>,
+}
+
+impl IndexEntry<'_> {
+    /// Returns the change of counters when one entry becomes the other; `None` is absent.
+    #[must_use]
+    pub fn size_change(old: Option<&Self>, new: Option<&Self>) -> CounterDelta {
+        let saved = |entry: Option<&Self>| entry.and_then(|entry| entry.saved);
+        let signed_of = |entry| signed(saved(entry).unwrap_or(0));
+        let is_of_vectors = saved(old).or(saved(new)).is_some();
+        CounterDelta {
+            saved: is_of_vectors.then(|| signed_of(new) - signed_of(old)),
+            ..size_change(old.map(|entry| entry.bytes), new.map(|entry| entry.bytes))
+        }
+    }
 }
 
 impl<'t> IndexView<'t> {
@@ -82,11 +98,22 @@ impl<'t> IndexView<'t> {
             return None;
         }
         let address = self.address(&partition, &sort, base);
-        Some(IndexEntry {
+        Some(self.entry_at(address, partition, item))
+    }
+
+    fn entry_at<'i>(
+        &self,
+        address: EntryAddress,
+        partition: Vec<&'i AttributeValue>,
+        item: &Item,
+    ) -> IndexEntry<'i> {
+        let vector = self.index.vector.as_ref();
+        IndexEntry {
             address,
             partition,
             bytes: self.projected_bytes(item),
-        })
+            saved: vector.and_then(|vector| item.get(&vector.name)).map(saved),
+        }
     }
 
     /// Returns the address of the entry with these keys.
@@ -408,15 +435,19 @@ pub fn vector_savings(table: &TableEntry, item: &Item) -> usize {
         .iter()
         .filter_map(|index| index.vector.as_ref());
     let names: BTreeSet<&str> = vectors.map(|vector| vector.name.as_str()).collect();
-    let saved = |value: &AttributeValue| match value {
-        AttributeValue::L(elements) => value.size().saturating_sub(elements.len() * ELEMENT_BYTES),
-        _ => 0,
-    };
     names
         .into_iter()
         .filter_map(|name| item.get(name))
         .map(saved)
         .sum()
+}
+
+/// Returns by how many bytes a list is larger than its vector.
+fn saved(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::L(elements) => value.size().saturating_sub(elements.len() * ELEMENT_BYTES),
+        _ => 0,
+    }
 }
 
 /// Returns the key attributes of an index that an item has, with their values.
@@ -514,11 +545,7 @@ impl<'i> Transition<'i> {
             // Most writes leave the keys of indexes unchanged, and with them the address.
             (Some(old), Some(entry)) if view.has_same_keys(old, item) => {
                 let partition = values_of(&view.index.partition, item)?;
-                Some(IndexEntry {
-                    address: entry.address.clone(),
-                    partition,
-                    bytes: view.projected_bytes(item),
-                })
+                Some(view.entry_at(entry.address.clone(), partition, item))
             }
             _ => view.entry_with_key(item, base),
         });
@@ -576,9 +603,6 @@ impl<'i> Transition<'i> {
     /// Returns the change in entries and bytes.
     #[must_use]
     pub fn size_change(&self) -> CounterDelta {
-        size_change(
-            self.old.as_ref().map(|entry| entry.bytes),
-            self.new.as_ref().map(|entry| entry.bytes),
-        )
+        IndexEntry::size_change(self.old.as_ref(), self.new.as_ref())
     }
 }

@@ -3,7 +3,7 @@
 //! backfill and the lag worker call this.
 
 use super::{
-    base::counters::{CollectionRecord, CounterDelta, new_collection, size_change},
+    base::counters::{CollectionRecord, CounterDelta, new_collection},
     index::{self, IndexEntry, IndexView, Transition},
     runtime::prelude::*,
 };
@@ -36,7 +36,7 @@ impl WriteStamp<'_> {
                 transaction,
                 view,
                 entry,
-                size_change(Some(entry.bytes), None),
+                IndexEntry::size_change(Some(entry), None),
             )?;
         }
         let Some(entry) = &transition.new else {
@@ -67,7 +67,7 @@ impl WriteStamp<'_> {
             if is_in_place {
                 transition.size_change()
             } else {
-                size_change(None, Some(entry.bytes))
+                IndexEntry::size_change(None, Some(entry))
             },
         )
     }

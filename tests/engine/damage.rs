@@ -12,7 +12,7 @@ use ddbfs::model::{Error, Item};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{Direction, KeyRange, Store, StoreError, Write, WriteJob};
 
-type Entry = (Vec<u8>, Vec<u8>);
+pub type Entry = (Vec<u8>, Vec<u8>);
 
 struct Damage<F>(F, Sender<Result<(), StoreError>>);
 
@@ -58,7 +58,7 @@ const TABLES: u8 = 2;
 const PURGES: u8 = 3;
 const ENTRIES: u8 = 4;
 const COLLECTIONS: u8 = 5;
-const COUNTERS: u8 = 6;
+pub const COUNTERS: u8 = 6;
 const SEQUENCE: u8 = 7;
 const HISTORY: u8 = 0x10;
 const ACCOUNT: u8 = 0x11;
@@ -83,7 +83,7 @@ fn sound_store() -> (Arc<MemoryStore>, LocalDatabase) {
 
 /// Changes the entries of a key space past the engine.
 #[track_caller]
-fn write_damage(store: &dyn Store, space: u8, damage: impl Fn(&mut Vec<Entry>)) {
+pub fn write_damage(store: &dyn Store, space: u8, damage: impl Fn(&mut Vec<Entry>)) {
     let before = of_space(store, space);
     let mut after = before.clone();
     damage(&mut after);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::damage::{COUNTERS, write_damage};
 use crate::support::control::Control;
 use ddbfs::codec::metrics::{capacity, prices};
 use ddbfs::database::Database;
@@ -575,4 +576,65 @@ fn bytes_of_vectors_cost_money() {
     );
     let of_all = capacity::render_all(&metrics, None, &prices);
     assert_eq!(of_all["cost_on_demand"], 17.0);
+}
+
+/// TableSizeBytes counts a vector by its dimensions while an index has it. An index whose entries an earlier program counted is no
+/// difference, and saves nothing.
+#[test]
+fn a_table_is_as_large_as_its_vectors() {
+    let store = Arc::new(MemoryStore::new().unwrap());
+    let control = Control::on(store.clone(), |options| options.background_period = None);
+    let index = json!({ "IndexName": "vix", "VectorAttribute": { "AttributeName": "v" }, "Dimensions": 2,
+        "DistanceFunction": "COSINE", "Projection": { "ProjectionType": "KEYS_ONLY" } });
+    create_plain(&control, index.clone());
+    let put = |numbers: [&str; 2]| {
+        let list = numbers.map(|number| json!({ "N": number }));
+        control.put("Tab", json!({ "pk": { "S": "a" }, "v": { "L": list } }));
+    };
+    let check_size = |bytes: u64| {
+        assert_clean(&control);
+        assert_eq!(control.describe("Tab")["TableSizeBytes"], bytes);
+    };
+    // 100 for the item, 3 for the key, 1 for the name; 8 for the vector or 3 + 2 * (1 + 20) for the list.
+    let (as_vector, as_list) = (112, 149);
+    let wide = "12345678901234567890123456789012345678";
+    put([wide, wide]);
+    check_size(as_vector);
+    put(["1", "2"]);
+    check_size(as_vector);
+    put([wide, wide]);
+    write_damage(&*store, COUNTERS, |entries| {
+        entries.iter_mut().for_each(|(_, value)| value.truncate(24));
+    });
+    check_size(as_list);
+    let delete = || {
+        control.ok(
+            "DeleteItem",
+            json!({ "TableName": "Tab", "Key": { "pk": { "S": "a" } } }),
+        )
+    };
+    delete();
+    check_size(0);
+    put([wide, wide]);
+    check_size(as_vector);
+    write_damage(&*store, COUNTERS, |entries| {
+        entries.iter_mut().for_each(|(_, value)| {
+            if let Some(last) = value.get_mut(31) {
+                *last += 1;
+            }
+        });
+    });
+    let report = check(control.database.engine()).unwrap();
+    assert_eq!(report.differences.len(), 1, "{report:#?}");
+    delete();
+    put([wide, wide]);
+    let drop =
+        json!({ "TableName": "Tab", "VectorIndexUpdates": [{ "Delete": { "IndexName": "vix" } }] });
+    control.ok("UpdateTable", drop);
+    run(&control);
+    check_size(as_list);
+    let make = json!({ "TableName": "Tab", "VectorIndexUpdates": [{ "Create": index }] });
+    control.ok("UpdateTable", make);
+    run(&control);
+    check_size(as_vector);
 }

@@ -2,7 +2,7 @@
 //! forms. Each write adds a delta, so that a count or a size is read without a scan.
 //!
 //! ```text
-//! source      entries u64 · bytes u64 · partition keys u64
+//! source      entries u64 · bytes u64 · partition keys u64 · of a vector index saved u64
 //! collection  entries u64 · bytes u64 · modified u64 · record of the partition key attributes
 //! ```
 //! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is in milliseconds
@@ -23,12 +23,19 @@ pub struct SourceCounters {
     pub bytes: u64,
     /// Distinct partition key values.
     pub partition_keys: u64,
+    /// By how many bytes the lists in the items are larger than the vectors in the entries. `None`
+    /// for an index that is not of vectors, or was begun when this was not counted.
+    pub saved: Option<u64>,
 }
 
 impl SourceCounters {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        encode_parts(&(self.entries, self.bytes, self.partition_keys))
+        let mut out = encode_parts(&(self.entries, self.bytes, self.partition_keys));
+        if let Some(saved) = self.saved {
+            out.extend_from_slice(&saved.to_be_bytes());
+        }
+        out
     }
 
     /// Decodes the stored bytes.
@@ -36,15 +43,15 @@ impl SourceCounters {
     /// # Errors
     /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (entries, bytes, partition_keys, rest) = decode_parts(bytes, TRUNCATED)?;
-        match rest {
-            None::<&[u8]> => Ok(Self {
-                entries,
-                bytes,
-                partition_keys,
-            }),
-            Some(_) => Err(StoreError::Corrupt("counters have a wrong length")),
-        }
+        let (entries, bytes, partition_keys, rest): (_, _, _, Option<&[u8]>) =
+            decode_parts(bytes, TRUNCATED)?;
+        let saved = rest.map(|rest| decode_parts(rest, "counters have a wrong length"));
+        Ok(Self {
+            entries,
+            bytes,
+            partition_keys,
+            saved: saved.transpose()?,
+        })
     }
 
     /// Returns `TableSizeBytes` or `IndexSizeBytes`: the bytes with the overhead of each entry.
@@ -60,6 +67,8 @@ pub struct CounterDelta {
     pub entries: i64,
     pub bytes: i64,
     pub partition_keys: i64,
+    /// `None` for what is no entry of a vector index.
+    pub saved: Option<i64>,
 }
 
 impl CounterDelta {
@@ -68,6 +77,9 @@ impl CounterDelta {
         self.entries += other.entries;
         self.bytes += other.bytes;
         self.partition_keys += other.partition_keys;
+        if let Some(saved) = other.saved {
+            *self.saved.get_or_insert(0) += saved;
+        }
     }
 
     /// Returns the counters after this change.
@@ -79,6 +91,11 @@ impl CounterDelta {
             entries: adjust(counters.entries, self.entries)?,
             bytes: adjust(counters.bytes, self.bytes)?,
             partition_keys: adjust(counters.partition_keys, self.partition_keys)?,
+            saved: match (counters.saved, self.saved) {
+                (Some(saved), Some(change)) => Some(adjust(saved, change)?),
+                (None, Some(change)) if counters.entries == 0 => Some(adjust(0, change)?),
+                (saved, _) => saved,
+            },
         })
     }
 }
@@ -92,7 +109,7 @@ fn adjust(counter: u64, delta: i64) -> Result<u64, StoreError> {
 
 /// Returns the size of a collection, entry or item as a signed number.
 #[must_use]
-fn signed(size: usize) -> i64 {
+pub fn signed(size: usize) -> i64 {
     debug_assert!(i64::try_from(size).is_ok(), "sizes are below 2^63");
     i64::try_from(size).unwrap_or(i64::MAX)
 }
@@ -105,7 +122,7 @@ pub fn size_change(old: Option<usize>, new: Option<usize>) -> CounterDelta {
     CounterDelta {
         entries: count(new) - count(old),
         bytes: signed(new.unwrap_or(0)) - signed(old.unwrap_or(0)),
-        partition_keys: 0,
+        ..CounterDelta::default()
     }
 }
 
@@ -221,6 +238,7 @@ mod tests {
             entries: 1,
             bytes: 258,
             partition_keys: 3,
+            saved: None,
         };
         let bytes = [
             0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3,
@@ -229,6 +247,14 @@ mod tests {
         assert_eq!(SourceCounters::decode(&bytes), Ok(counters));
         assert!(SourceCounters::decode(&bytes[..23]).is_err());
         assert_eq!(counters.size_with_overhead(), 358);
+        let of_vectors = SourceCounters {
+            saved: Some(7),
+            ..counters
+        };
+        let longer = [&bytes[..], &[0, 0, 0, 0, 0, 0, 0, 7]].concat();
+        assert_eq!(of_vectors.encode(), longer);
+        assert_eq!(SourceCounters::decode(&longer), Ok(of_vectors));
+        assert!(SourceCounters::decode(&longer[..31]).is_err());
 
         let value = new_collection(&[("pk", &AttributeValue::S("a".into()))], 5, 9);
         assert_eq!(
@@ -263,8 +289,7 @@ mod tests {
     fn a_counter_below_zero_is_corruption() {
         let delta = CounterDelta {
             entries: -1,
-            bytes: 0,
-            partition_keys: 0,
+            ..CounterDelta::default()
         };
         assert!(delta.apply(SourceCounters::default()).is_err());
     }

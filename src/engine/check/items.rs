@@ -113,7 +113,9 @@ impl ViewCheck<'_> {
         self.walk(table, Some(index), |check, key, record| {
             check.reporter.0.index_entries += 1;
             let entry = record.to_item()?;
-            if !check.has_base(table, lagging, index, key, &entry)? {
+            if let Some(saved) = check.has_base(table, lagging, index, key, &entry)? {
+                groups.saved += saved as u64;
+            } else {
                 let names = leading_names(index.table, index.index);
                 let keys = names
                     .iter()
@@ -140,8 +142,8 @@ impl ViewCheck<'_> {
         self.finish_source(table, Some(index), groups)
     }
 
-    /// True if a base item has its entry under this key. A base item that cannot be read was
-    /// reported already, and counts as one.
+    /// Returns what a vector in the entry saves, if a base item has its entry under this key. A base
+    /// item that cannot be read was reported already, and counts as one.
     fn has_base(
         &self,
         table: &TableEntry,
@@ -149,16 +151,19 @@ impl ViewCheck<'_> {
         index: &IndexView<'_>,
         key: &[u8],
         entry: &Item,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<usize>, StoreError> {
         let Some(base_key) = entry.key(&table.schema.key) else {
-            return Ok(false);
+            return Ok(None);
+        };
+        let saved_by = |item: &Item| {
+            let entry = index.entry_with_key(item, &base_key)?;
+            (entry.address.encode() == key).then_some(entry.saved.unwrap_or(0))
         };
         let address = keys::EntryAddress::of_item(table.source, &base_key);
         if let IndexedImage::Earlier(item) =
             lagging.image(table, index, keys::place_in_source(&address.encode()))
         {
-            let entry = item.and_then(|item| index.entry_with_key(item, &base_key));
-            return Ok(entry.is_some_and(|entry| entry.address.encode() == key));
+            return Ok(item.and_then(saved_by));
         }
         let item = match self
             .view
@@ -166,13 +171,11 @@ impl ViewCheck<'_> {
             .and_then(|base| base.map(|base| base.to_item()).transpose())
         {
             Ok(Some(item)) => item,
-            Ok(None) => return Ok(false),
-            Err(error) if is_damage(&error) => return Ok(true),
+            Ok(None) => return Ok(None),
+            Err(error) if is_damage(&error) => return Ok(Some(0)),
             Err(error) => return Err(error),
         };
-        Ok(index
-            .entry_with_key(&item, &base_key)
-            .is_some_and(|entry| entry.address.encode() == key))
+        Ok(saved_by(&item))
     }
 
     /// Adds an entry to its group, and compares a group that ended with its collection.
@@ -252,17 +255,22 @@ impl ViewCheck<'_> {
             self.reporter
                 .add(DifferenceKind::EmptyCollection, *place, key);
         }
-        let counted: SourceCounters = groups.counters();
         let stored = self
             .reporter
             .or_report(self.view.counters(source), *place, "counters")?;
+        let counted = SourceCounters {
+            saved: stored.and_then(|stored| stored.saved).map(|_| groups.saved),
+            ..groups.counters()
+        };
         if let Some(stored) = stored.filter(|stored| *stored != counted) {
             let text = |counters: SourceCounters| {
+                let saved = counters.saved.map(|saved| plural(saved, "saved byte"));
                 format!(
-                    "{}, {}, {}",
+                    "{}, {}, {}{}",
                     plural(counters.entries, "entry"),
                     plural(counters.bytes, "byte"),
-                    plural(counters.partition_keys, "partition key")
+                    plural(counters.partition_keys, "partition key"),
+                    saved.map_or_else(String::new, |saved| format!(", {saved}"))
                 )
             };
             self.reporter.add(
@@ -345,6 +353,8 @@ impl EntryGroup {
 #[derive(Debug, Default)]
 pub struct EntryGroups {
     counters: SourceCounters,
+    /// See [`SourceCounters::saved`].
+    saved: u64,
     current: Option<EntryGroup>,
 }
 

@@ -16,7 +16,7 @@ use crate::engine::{
         content::{self, SourceContent},
         hot::{self, HotPartition},
     },
-    runtime::{EngineOptions, prelude::*},
+    runtime::{EngineOptions, batch::table_bytes, prelude::*},
 };
 use crate::model::metrics::{
     AccessForm, AccessPattern, Billing, HashRange, HotKey, Load, Metrics, PartitionContent,
@@ -159,7 +159,10 @@ fn source_metrics(
         kind: index.map(|index| index.kind),
         billing,
         entries: counters.entries,
-        billed_bytes: counters.size_with_overhead(),
+        billed_bytes: match index {
+            Some(_) => counters.size_with_overhead(),
+            None => table_bytes(view.read(), table)?,
+        },
         backfill: BackfillState::read(view.read(), source)?.map(|progress| progress.counts),
     })
 }

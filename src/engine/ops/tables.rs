@@ -10,7 +10,10 @@ use crate::engine::{
     index_lag,
     index_life::{self, backfill::BackfillState},
     purge,
-    runtime::{batch::source_counters, prelude::*},
+    runtime::{
+        batch::{source_counters, table_bytes},
+        prelude::*,
+    },
     streams, table_states,
 };
 use crate::model::{
@@ -195,7 +198,7 @@ pub fn description(
         table_id: entry.table_id.clone(),
         created_ms: entry.created_ms,
         item_count: counters.entries,
-        table_size_bytes: counters.size_with_overhead(),
+        table_size_bytes: table_bytes(read, entry)?,
         indexes,
         latest_stream_label: entry.stream.as_ref().map(|stream| stream.label.clone()),
         control: entry.control.clone(),

@@ -230,6 +230,21 @@ pub fn source_counters(read: &dyn Read, source: SourceId) -> Result<SourceCounte
     }
 }
 
+/// Returns `TableSizeBytes`, in which a vector counts as the entries of its indexes have it
+/// (docs/dynamodb.md 28.2).
+pub fn table_bytes(read: &dyn Read, table: &TableEntry) -> Result<u64, StoreError> {
+    let mut saved = BTreeMap::<&str, u64>::new();
+    for (index, source) in table.indexes() {
+        if let Some(vector) = &index.vector {
+            let of_index = source_counters(read, source)?.saved.unwrap_or(0);
+            let most = saved.entry(&vector.name).or_default();
+            *most = of_index.max(*most);
+        }
+    }
+    let all = source_counters(read, table.source)?.size_with_overhead();
+    Ok(all.saturating_sub(saved.values().sum()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
