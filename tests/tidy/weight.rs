@@ -8,9 +8,9 @@ use super::{Finding, Source, report, rust_sources};
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 175),
-    ("codec", 387),
+    ("codec", 388),
     ("database", 308),
-    ("engine", 530),
+    ("engine", 531),
     ("expr", 176),
     ("fs", 669),
     ("fuse", 44),
