@@ -182,6 +182,132 @@ resource "aws_dynamodb_table" "o" {
     );
 }
 
+/// The forms in which vector indexes are published: the service's own, CloudFormation's
+/// (AWS::DynamoDB::Table VectorIndex), Terraform's (`aws_dynamodb_vector_index`).
+#[test]
+fn vector_indexes_in_every_form_that_has_them() {
+    let vector = json!({ "IndexName": "near", "VectorAttribute": { "AttributeName": "v" }, "Dimensions": 1536, "DistanceFunction": "COSINE",
+        "SearchSchema": [{ "AttributeName": "cat", "SearchSchemaElementType": "INLINE_FILTER" }], "Projection": { "ProjectionType": "KEYS_ONLY" } });
+    let mut expected = orders();
+    let definitions = expected["AttributeDefinitions"].as_array_mut().unwrap();
+    definitions.insert(0, json!({ "AttributeName": "cat", "AttributeType": "N" }));
+    expected["VectorIndexes"] = json!([vector]);
+    let check = |form: &str, input: &str, more: &[&str]| {
+        let (mut requests, said) = imported(input, more);
+        let members = requests.first_mut().and_then(Value::as_object_mut);
+        members.map(|members| members.remove("DeletionProtectionEnabled"));
+        assert_eq!(requests, std::slice::from_ref(&expected), "{form}: {said}");
+    };
+    check("CreateTable", &expected.to_string(), &[]);
+    let mut described = expected.clone();
+    for (name, value) in [
+        ("TableStatus", json!("ACTIVE")),
+        (
+            "BillingModeSummary",
+            json!({ "BillingMode": "PAY_PER_REQUEST" }),
+        ),
+        ("ItemCount", json!(0)),
+    ] {
+        described[name] = value;
+    }
+    let index = &mut described["VectorIndexes"][0];
+    for (name, value) in [
+        ("IndexStatus", json!("ACTIVE")),
+        ("Backfilling", json!(false)),
+        ("IndexSizeBytes", json!(7)),
+        ("ItemCount", json!(1)),
+        (
+            "IndexArn",
+            json!("arn:aws:dynamodb:us-east-1:1:table/Orders/index/near"),
+        ),
+    ] {
+        index[name] = value;
+    }
+    check(
+        "describe-table",
+        &json!({ "Table": described }).to_string(),
+        &[],
+    );
+    let mut properties = expected.clone();
+    properties["VectorIndexes"][0]["Dimensions"] = json!({ "Ref": "Dims" });
+    for kind in ["AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"] {
+        let template = json!({ "Parameters": { "Dims": { "Type": "Number" } }, "Resources": { "T": { "Type": kind, "Properties": properties } } });
+        check(kind, &template.to_string(), &["--parameter", "Dims=1536"]);
+        let (requests, said) = imported(&template.to_string(), &[]);
+        assert!(
+            requests.is_empty() && said.contains("VectorIndexes: the parameter Dims"),
+            "{said}"
+        );
+    }
+    let source = r#"
+variable "dims" {}
+resource "aws_dynamodb_vector_index" "near" {
+  region            = var.region
+  table_name        = aws_dynamodb_table.orders.name
+  index_name        = "near"
+  dimensions        = var.dims
+  distance_function = "COSINE"
+  vector_attribute = {
+    attribute_name = "v"
+  }
+  projection {
+    projection_type = "KEYS_ONLY"
+  }
+  search_schema {
+    attribute_name = "cat"
+    attribute_type = "N"
+    type           = "INLINE_FILTER"
+  }
+}
+resource "aws_dynamodb_table" "orders" {
+  name         = "Orders"
+  billing_mode = "PAY_PER_REQUEST"
+  hash_key     = "pk"
+  range_key    = "sk"
+  attribute {
+    name = "pk"
+    type = "S"
+  }
+  attribute {
+    name = "sk"
+    type = "N"
+  }
+}
+"#;
+    check("a configuration", source, &["--parameter", "dims=1536"]);
+    let (_, said) = imported(
+        &source.replace("orders.name", "others.name"),
+        &["--parameter", "dims=1536"],
+    );
+    assert!(
+        said.contains("near: table_name is not known from this file"),
+        "{said}"
+    );
+    let table = json!({ "name": "Orders", "billing_mode": "PAY_PER_REQUEST", "hash_key": "pk", "range_key": "sk",
+        "attribute": [{ "name": "pk", "type": "S" }, { "name": "sk", "type": "N" }] });
+    let index = json!({ "table_name": "Orders", "index_name": "near", "dimensions": 1536, "distance_function": "COSINE", "vector_attribute": { "attribute_name": "v" },
+        "projection": [{ "projection_type": "KEYS_ONLY", "non_key_attributes": null }],
+        "search_schema": [{ "attribute_name": "cat", "attribute_type": "N", "type": "INLINE_FILTER" }], "arn": "arn:x", "region": "us-east-1", "timeouts": null });
+    let resource = |kind: &str, name: &str, values: &Value| json!({ "type": kind, "name": name, "values": values });
+    let state = |index: &Value| {
+        json!({ "values": { "root_module": { "resources": [resource("aws_dynamodb_vector_index", "near", index), resource("aws_dynamodb_table", "o", &table)] } } }).to_string()
+    };
+    check("terraform show -json", &state(&index), &[]);
+    let mut lost = index;
+    lost["table_name"] = "Others".into();
+    let (_, said) = imported(&state(&lost), &[]);
+    assert!(
+        said.contains(
+            "aws_dynamodb_vector_index.near: the table Others is not among the tables of this file"
+        ),
+        "{said}"
+    );
+    let key = json!({ "PartitionKey": { "AttributeName": "pk", "AttributeType": "S" } });
+    let model = json!({ "DataModel": [{ "TableName": "Orders", "KeyAttributes": key, "VectorIndexes": [vector] }] });
+    let (_, said) = imported(&model.to_string(), &[]);
+    assert!(said.contains("Orders: VectorIndexes is left out"), "{said}");
+}
+
 /// A configuration without its variables' values.
 const MANY: &str = r#"
 variable "stage" {

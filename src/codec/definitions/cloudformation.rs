@@ -8,12 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::table::{
     FoundTables, Parameters, TableDefinition, billing_mode, boolean, found, is_on_demand,
-    key_element, throughput,
+    key_element, throughput, whole,
 };
 
 const TABLE: &str = "AWS::DynamoDB::Table";
 const GLOBAL_TABLE: &str = "AWS::DynamoDB::GlobalTable";
 const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
+const GLOBAL_INDEXES: &str = "GlobalSecondaryIndexes";
 
 /// The deepest nesting of functions.
 const DEPTH_MAX: usize = 64;
@@ -122,8 +123,9 @@ impl Resolver<'_> {
                 "TableName" => continue,
                 "AttributeDefinitions"
                 | "KeySchema"
-                | "GlobalSecondaryIndexes"
+                | GLOBAL_INDEXES
                 | "LocalSecondaryIndexes"
+                | "VectorIndexes"
                 | "BillingMode"
                 | "ProvisionedThroughput"
                 | "OnDemandThroughput"
@@ -152,7 +154,7 @@ impl Resolver<'_> {
             // It says them for each replica, and as limits of scaling.
             notes.push("its throughput is taken as 5 units".to_owned());
             let units = json!({ "ReadCapacityUnits": 5, "WriteCapacityUnits": 5 });
-            for index in global_indexes(&mut request) {
+            for index in indexes(&mut request, GLOBAL_INDEXES) {
                 index.remove("WriteProvisionedThroughputSettings");
                 index.insert("ProvisionedThroughput".to_owned(), units.clone());
             }
@@ -423,9 +425,12 @@ fn adapt_capacity(members: &mut Map<String, Value>, on_demand: bool) {
     }
 }
 
-/// Returns the global secondary indexes of a request.
-fn global_indexes(request: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
-    let indexes = request.get_mut("GlobalSecondaryIndexes");
+/// Returns the indexes of a request in this member.
+fn indexes<'r>(
+    request: &'r mut Value,
+    member: &str,
+) -> impl Iterator<Item = &'r mut Map<String, Value>> + use<'r> {
+    let indexes = request.get_mut(member);
     let indexes = indexes.and_then(Value::as_array_mut);
     indexes
         .into_iter()
@@ -436,12 +441,17 @@ fn global_indexes(request: &mut Value) -> impl Iterator<Item = &mut Map<String, 
 /// Makes CreateTable's members of CloudFormation's, which are nearly the same.
 fn adapt(request: &mut Value) {
     let on_demand = is_on_demand(request);
-    for index in global_indexes(request) {
+    for index in indexes(request, GLOBAL_INDEXES) {
         index.remove("ContributorInsightsSpecification");
         adapt_capacity(index, on_demand);
     }
     if let Some(members) = request.as_object_mut() {
         adapt_capacity(members, on_demand);
+    }
+    for index in indexes(request, "VectorIndexes") {
+        if let Some(dimensions) = index.get_mut("Dimensions") {
+            *dimensions = whole(dimensions);
+        }
     }
     if let Some(Value::Object(stream)) = request.get_mut("StreamSpecification") {
         stream.remove("ResourcePolicy");

@@ -1,13 +1,16 @@
 //! A table's definition, as `schema.json` has it, in the forms of other tools. The same forms are
-//! read back; Workbench's has no more than keys, indexes and throughput.
+//! read back; Workbench's has no more than keys, secondary indexes and throughput.
 
-use hcl::Expression;
+use std::collections::BTreeMap;
+
+use hcl::expr::{Expression, Traversal, Variable};
 use hcl::structure::{Attribute, Block, Body, Structure};
 use serde_json::{Map, Value, json};
 
 use super::table::{INDEXES, list};
 use super::terraform::{
-    INDEX_BLOCKS, INDEX_MEMBERS, MemberPath, ON_DEMAND, PROVISIONED, TABLE_MEMBERS,
+    INDEX_BLOCKS, INDEX_MEMBERS, MemberPath, ON_DEMAND, PROVISIONED, TABLE, TABLE_MEMBERS,
+    VECTOR_INDEX, VECTOR_MEMBERS,
 };
 use super::yaml;
 
@@ -60,18 +63,22 @@ fn logical_id(definition: &Value) -> String {
 /// Returns the definition as a Terraform configuration.
 #[must_use]
 pub fn terraform(definition: &Value) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let mut label = name(definition).replace(|c| !is_plain(c), "_");
-    // A label begins with a letter.
-    if !label.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        label.insert_str(0, "t_");
-    }
+    let label = terraform_label(name(definition));
     let mut table = json!({});
     copy(definition, &TABLE_MEMBERS, &mut table);
     add_keys(definition, &["hash_key", "range_key"], &mut table);
+    let secondary = INDEXES
+        .into_iter()
+        .flat_map(|member| list(definition, member));
+    let keys = secondary
+        .chain([definition])
+        .flat_map(|holder| list(holder, "KeySchema"));
+    let keys: Vec<_> = keys.map(|key| &key["AttributeName"]).collect();
     let attribute =
         |of: &Value| json!({ "name": of["AttributeName"], "type": of["AttributeType"] });
+    // Terraform refuses an attribute that is no key: a vector index declares its own.
     table["attribute"] = list(definition, "AttributeDefinitions")
+        .filter(|of| keys.contains(&&of["AttributeName"]))
         .map(attribute)
         .collect();
     // A local index has its table's partition key.
@@ -91,10 +98,47 @@ pub fn terraform(definition: &Value) -> String {
     if !tags.is_empty() {
         table["tags"] = tags.into();
     }
-    let labels = ["aws_dynamodb_table".to_owned(), label];
-    let block = Block::builder("resource").add_labels(labels);
-    let block = block.add_structures(structures(&table)).build();
-    hcl::to_string(&Body::from([block])).unwrap_or_default()
+    let resource = |kind: &str, label: &str| {
+        Block::builder("resource").add_labels([kind, label].map(str::to_owned))
+    };
+    let mut blocks = vec![
+        resource(TABLE, &label)
+            .add_structures(structures(&table))
+            .build(),
+    ];
+    let mut kinds = BTreeMap::new();
+    for of in list(definition, "AttributeDefinitions") {
+        kinds.insert(text(of, "AttributeName"), &of["AttributeType"]);
+    }
+    for index in list(definition, "VectorIndexes") {
+        let mut out = json!({});
+        copy(index, &VECTOR_MEMBERS, &mut out);
+        // It is no block, as `projection` is.
+        if let Some(vector) = out.pointer_mut("/vector_attribute/0") {
+            out["vector_attribute"] = vector.take();
+        }
+        let element = |of: &Value| {
+            let name = text(of, "AttributeName");
+            json!({ "attribute_name": name, "attribute_type": kinds.get(name), "type": of["SearchSchemaElementType"] })
+        };
+        out["search_schema"] = list(index, "SearchSchema").map(element).collect();
+        let table = Traversal::builder(Variable::unchecked(TABLE));
+        let table = table.attr(label.as_str()).attr("name").build();
+        let label = terraform_label(&format!("{label}_{}", text(index, "IndexName")));
+        let block = resource(VECTOR_INDEX, &label).add_attribute(("table_name", table));
+        blocks.push(block.add_structures(structures(&out)).build());
+    }
+    hcl::to_string(&Body::from(blocks)).unwrap_or_default()
+}
+
+/// Returns a label of a resource: letters, digits and a few marks, a letter first.
+fn terraform_label(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let mut label = name.replace(|c| !is_plain(c), "_");
+    if !label.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        label.insert_str(0, "t_");
+    }
+    label
 }
 
 /// Adds the members that the definition has, and its units, to a resource or block.
@@ -192,9 +236,19 @@ pub fn workbench(definition: &Value) -> Value {
             table[member] = indexes.into();
         }
     }
+    let vectors: Vec<_> = list(definition, "VectorIndexes")
+        .map(|index| text(index, "IndexName"))
+        .collect();
+    let left_out = match vectors[..] {
+        [] => String::new(),
+        _ => format!(
+            "left out, as a model has no vector indexes: {}",
+            vectors.join(", ")
+        ),
+    };
     json!({
         "ModelName": name(definition),
-        "ModelMetadata": { "Author": "", "DateCreated": "", "DateLastModified": "", "Description": "", "AWSService": "Amazon DynamoDB", "Version": "3.0" },
+        "ModelMetadata": { "Author": "", "DateCreated": "", "DateLastModified": "", "Description": left_out, "AWSService": "Amazon DynamoDB", "Version": "3.0" },
         "DataModel": [table],
     })
 }
@@ -252,6 +306,25 @@ mod tests {
         check(&terraform(&definition), &definition);
         definition["ResourcePolicy"] = r#"{"Statement":[{"Effect":"Allow"}]}"#.into();
         check(&cloudformation(&definition), &definition);
+        let element = |name: &str, kind: &str| json!({ "AttributeName": name, "SearchSchemaElementType": kind });
+        // One is no key of the table.
+        let attributes = definition["AttributeDefinitions"].as_array_mut().unwrap();
+        attributes.insert(0, json!({ "AttributeName": "cat", "AttributeType": "N" }));
+        definition["VectorIndexes"] = json!([
+            { "IndexName": "near.all", "VectorAttribute": { "AttributeName": "${v}" }, "Dimensions": 2, "DistanceFunction": "COSINE",
+              "SearchSchema": [element("pk", "HASH"), element("cat", "INLINE_FILTER")], "Projection": { "ProjectionType": "ALL" } },
+            { "IndexName": "far", "VectorAttribute": { "AttributeName": "w" }, "Dimensions": 3, "DistanceFunction": "EUCLIDEAN",
+              "Projection": { "ProjectionType": "INCLUDE", "NonKeyAttributes": ["a", "b"] } },
+        ]);
+        check(&cloudformation(&definition), &definition);
+        definition.as_object_mut().unwrap().remove("ResourcePolicy");
+        check(&terraform(&definition), &definition);
+        let model = workbench(&definition);
+        assert_eq!(
+            model["ModelMetadata"]["Description"],
+            "left out, as a model has no vector indexes: near.all, far"
+        );
+        assert!(!model["DataModel"].to_string().contains("far"), "{model}");
     }
 
     #[test]

@@ -66,11 +66,16 @@ fn workbench_table(label: &str, table: &Value) -> Result<TableDefinition, String
         request["ProvisionedThroughput"] = provisioned(settings);
     }
     let facets = || list(table, "TableFacets");
+    let vectors = table.get("VectorIndexes");
     let holders = facets().chain([table]);
     let items = holders.filter_map(|holder| holder.get("TableData")?.as_array());
     Ok(TableDefinition {
         items: items.flatten().cloned().collect(),
         patterns: facets().cloned().collect(),
+        notes: vectors
+            .map(|_| "VectorIndexes is left out".to_owned())
+            .into_iter()
+            .collect(),
         ..TableDefinition::new(label, request)
     })
 }

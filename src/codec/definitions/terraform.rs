@@ -1,5 +1,5 @@
-//! Terraform's tables: `aws_dynamodb_table` and `aws_dynamodb_table_item` of a state, of `terraform
-//! show -json` and of a plan's JSON; and of a configuration (`.tf`), whose variables have their
+//! Terraform's tables: `aws_dynamodb_table`, `aws_dynamodb_vector_index` and `aws_dynamodb_table_item`
+//! of a state, of `terraform show -json` and of a plan's JSON; and of a configuration (`.tf`), whose variables have their
 //! defaults or are given. Values that take functions, loops or other resources are named: Terraform
 //! itself computes them.
 
@@ -59,11 +59,29 @@ pub(super) const ON_DEMAND: [MemberPath; 2] = [
         "/OnDemandThroughput/MaxWriteRequestUnits",
     ),
 ];
+/// The members of a vector index, which is a resource of its own.
+pub(super) const VECTOR_MEMBERS: [MemberPath; 6] = [
+    ("index_name", "/IndexName"),
+    (
+        "vector_attribute/attribute_name",
+        "/VectorAttribute/AttributeName",
+    ),
+    ("dimensions", "/Dimensions"),
+    ("distance_function", "/DistanceFunction"),
+    ("projection/projection_type", "/Projection/ProjectionType"),
+    (
+        "projection/non_key_attributes",
+        "/Projection/NonKeyAttributes",
+    ),
+];
 /// The blocks of indexes, in the order of [`INDEXES`].
 pub(super) const INDEX_BLOCKS: [&str; 2] = ["local_secondary_index", "global_secondary_index"];
 
-const TABLE: &str = "aws_dynamodb_table";
+pub(super) const TABLE: &str = "aws_dynamodb_table";
+pub(super) const VECTOR_INDEX: &str = "aws_dynamodb_vector_index";
 const ITEM: &str = "aws_dynamodb_table_item";
+/// The resources that are read, a table's before those that name it.
+const KINDS: [&str; 3] = [TABLE, VECTOR_INDEX, ITEM];
 /// The deepest nesting of modules in a state.
 const MODULES_MAX: usize = 32;
 /// The longest configuration. Its parser recurses, so it is for a command that reads a person's own
@@ -89,6 +107,7 @@ const OPTIONAL: &[&str] = &[
     "depends_on",
     "provider",
     "kms_key_arn",
+    "region",
     "lifecycle",
     "provisioner",
     "timeouts",
@@ -140,7 +159,7 @@ struct Resource {
 fn resource_of(resource: &Value, values: Option<&Value>) -> Option<Resource> {
     let word = |name: &str| resource.get(name)?.as_str().map(str::to_owned);
     let kind = word("type")?;
-    ([TABLE, ITEM].contains(&kind.as_str())).then_some(())?;
+    (KINDS.contains(&kind.as_str())).then_some(())?;
     Some(Resource {
         label: word("name").unwrap_or_else(|| kind.clone()),
         values: values?.as_object()?.clone(),
@@ -157,37 +176,87 @@ fn module_resources(module: &Value, depth: usize, found: &mut Vec<Resource>) {
 }
 
 fn read_resources(resources: Vec<Resource>) -> FoundTables {
-    let (tables, items): (Vec<_>, Vec<_>) = resources
+    let (tables, parts): (Vec<_>, Vec<_>) = resources
         .into_iter()
         .partition(|resource| resource.kind == TABLE);
     let mut found = found(tables.into_iter().map(|resource| {
         let table = table(&resource.label, &resource.values);
         (resource.label, table)
     }));
-    for item in items {
-        if let Err(why) = add_item(&mut found.tables, &item.values) {
-            let fault = format!("{ITEM}.{}: {why}", item.label);
-            found.faults.push(fault);
+    for Resource {
+        kind,
+        label,
+        values,
+    } in parts
+    {
+        let added = table_of(&mut found.tables, &values).and_then(|table| {
+            if kind == ITEM {
+                return add_item(table, &values);
+            }
+            add_vector_index(table, &values);
+            Ok(())
+        });
+        if let Err(why) = added {
+            found.faults.push(format!("{kind}.{label}: {why}"));
         }
     }
     found
 }
 
-fn add_item(tables: &mut [TableDefinition], values: &Map<String, Value>) -> Result<(), String> {
+/// Returns the table that a resource names.
+fn table_of<'t>(
+    tables: &'t mut [TableDefinition],
+    values: &Map<String, Value>,
+) -> Result<&'t mut TableDefinition, String> {
     let name = values.get("table_name").and_then(Value::as_str);
+    let name = name.ok_or("its table_name is no text")?;
+    let mut tables = tables.iter_mut();
+    let table = tables.find(|table| table.name() == Some(name));
+    table.ok_or_else(|| format!("the table {name} is not among the tables of this file"))
+}
+
+fn add_item(table: &mut TableDefinition, values: &Map<String, Value>) -> Result<(), String> {
     let text = values.get("item").and_then(Value::as_str);
-    let (Some(name), Some(text)) = (name, text) else {
-        return Err("its table_name and item are texts".to_owned());
-    };
-    let item =
-        serde_json::from_str(text).map_err(|error| format!("its item is no JSON: {error}"))?;
-    let Some(table) = tables.iter_mut().find(|table| table.name() == Some(name)) else {
-        return Err(format!(
-            "the table {name} is not among the tables of this file"
-        ));
-    };
+    let item = serde_json::from_str(text.ok_or("its item is no text")?);
+    let item = item.map_err(|error| format!("its item is no JSON: {error}"))?;
     table.items.push(item);
     Ok(())
+}
+
+/// Adds a vector index, and the attributes of its SearchSchema, which its table does not declare.
+fn add_vector_index(table: &mut TableDefinition, values: &Map<String, Value>) {
+    let (mut index, mut schema) = (json!({}), Vec::new());
+    copy(values, &VECTOR_MEMBERS, &mut index);
+    let mut definitions: Vec<_> = list(&table.request, "AttributeDefinitions")
+        .cloned()
+        .collect();
+    for element in blocks(values, "search_schema") {
+        let name = element.get("attribute_name");
+        schema
+            .push(json!({ "AttributeName": name, "SearchSchemaElementType": element.get("type") }));
+        if !definitions
+            .iter()
+            .any(|known| known.get("AttributeName") == name)
+        {
+            definitions.push(
+                json!({ "AttributeName": name, "AttributeType": element.get("attribute_type") }),
+            );
+        }
+    }
+    definitions.sort_by(|a, b| {
+        a["AttributeName"]
+            .as_str()
+            .cmp(&b["AttributeName"].as_str())
+    });
+    if !schema.is_empty() {
+        index["SearchSchema"] = schema.into();
+    }
+    table.request["AttributeDefinitions"] = definitions.into();
+    let indexes = &mut table.request["VectorIndexes"];
+    match indexes.as_array_mut() {
+        Some(indexes) => indexes.push(index),
+        None => *indexes = json!([index]),
+    }
 }
 
 /// Returns a member that is set: Terraform writes null for one that is not.
@@ -292,7 +361,7 @@ fn copy(values: &Map<String, Value>, members: &[MemberPath], out: &mut Value) {
         }
         *place = match path {
             path if path.ends_with("Enabled") => boolean(value),
-            path if path.ends_with("Units") => whole(value),
+            path if path.ends_with("Units") || path.ends_with("Dimensions") => whole(value),
             _ => value.clone(),
         };
     }
@@ -355,8 +424,7 @@ pub(super) fn read_source(
     let body = hcl::parse(text).map_err(|error| malformed(error.to_string()))?;
     let (mut context, missing) = declared(&body, parameters);
     let (mut faults, mut resources) = (Vec::new(), Vec::new());
-    // Items refer to tables.
-    for kind in [TABLE, ITEM] {
+    for kind in KINDS {
         let mut known = hcl::Map::new();
         let is_wanted = |block: &&Block| label(block, 0) == kind;
         for block in blocks_of(&body, "resource").filter(is_wanted) {
