@@ -1,13 +1,16 @@
 //! `ddbfs violations TABLE INDEX`: finds and corrects items that an index cannot hold,
-//! through a CSV table. `inspect::violations` finds them.
+//! through a CSV table. `inspect::violations` finds them. It only lists those of a vector index.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
+use std::ops::ControlFlow;
 
 use clap::ValueEnum;
 
 use super::exit::warn;
 use super::prelude::*;
+use crate::database::SourceName;
+use crate::fs::special::absence::absence_line;
 use crate::inspect::violations::correction::{CorrectionAction, correct, detect};
 use crate::inspect::violations::{IndexKey, IndexViolation, TableWriter};
 use crate::model::schema::{IndexKind, KeyAttributeType};
@@ -30,7 +33,7 @@ Exit code 1: violations were found, or corrections failed.";
 pub struct ViolationsArgs {
     /// The table
     table: String,
-    /// A global index of the table; for a planned index, omit it and give --hash-key
+    /// A global or vector index of the table; for a planned index, omit it and give --hash-key
     index: Option<String>,
     /// Partition key of a planned index, with its type S, N or B
     #[arg(long, value_name = "NAME:TYPE", conflicts_with = "index")]
@@ -41,9 +44,10 @@ pub struct ViolationsArgs {
     /// Read the filled-in table; update or delete the items it lists
     #[arg(long, value_name = "WHAT")]
     correct: Option<CorrectMode>,
-    /// File to write the table of violations to; - is standard output
-    #[arg(long, value_name = "FILE", default_value = "violation_detection.csv")]
-    output: PathBuf,
+    /// File to write the table of violations to, violation_detection.csv if not said; - is standard
+    /// output, to which those of a vector index go as lines of JSON
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// The filled-in table to correct by
     #[arg(long, value_name = "FILE", default_value = "violation_detection.csv")]
     input: PathBuf,
@@ -70,6 +74,9 @@ pub fn run(args: ViolationsArgs) -> Result<CommandResult, CliError> {
         None => data_dir::open_passive(&args.data)?,
         Some(_) => data_dir::open(&args.data)?,
     };
+    if let (None, Some(source)) = (correct, vector_source(&*opened.database, &args)?) {
+        return list_of_vectors(&*opened.database, &source, args.output.as_deref());
+    }
     let run = ViolationRun::new(&*opened.database, args)?;
     correct.map_or_else(|| run.detect(), |mode| run.correct(mode))
 }
@@ -114,7 +121,8 @@ impl<'a> ViolationRun<'a> {
     }
 
     fn detect(&self) -> Result<CommandResult, CliError> {
-        let path = &*self.args.output;
+        let path = self.args.output.as_deref();
+        let path = path.unwrap_or(Path::new("violation_detection.csv"));
         let failed = |error| cannot_write(path, &error);
         let table = TableWriter::new(create(path)?, &self.schema, &self.index);
         let mut table = table.map_err(failed)?;
@@ -127,18 +135,8 @@ impl<'a> ViolationRun<'a> {
             &mut found,
         )?;
         table.finish().map_err(CliError::at(path))?;
-        let listed = if path == Path::new("-") {
-            String::new()
-        } else {
-            format!(", listed in {}", path.display())
-        };
-        // To standard error, as the table may be on standard output.
-        warn(format_args!(
-            "{} read, {}{listed}",
-            plural(tally.items, "item"),
-            plural(tally.violations, "violation")
-        ));
-        Ok(CommandResult::done_if(tally.violations == 0))
+        let read = format!("{} read, ", plural(tally.items, "item"));
+        Ok(told(&read, tally.violations, path))
     }
 
     fn correct(&self, mode: CorrectMode) -> Result<CommandResult, CliError> {
@@ -174,6 +172,55 @@ impl<'a> ViolationRun<'a> {
     }
 }
 
+/// Tells how many violations there are. To standard error, as they may be on standard output.
+fn told(before: &str, violations: u64, path: &Path) -> CommandResult {
+    let listed = if path == Path::new("-") {
+        String::new()
+    } else {
+        format!(", listed in {}", path.display())
+    };
+    let violated = plural(violations, "violation");
+    warn(format_args!("{before}{violated}{listed}"));
+    CommandResult::done_if(violations == 0)
+}
+
+/// Returns the vector index that the arguments name, if it is one.
+fn vector_source(
+    database: &dyn Browse,
+    args: &ViolationsArgs,
+) -> Result<Option<SourceName>, CliError> {
+    let table = data_dir::existing_table(database, &args.table)?;
+    let schema = data_dir::existing_schema(database, &table)?;
+    let index = args.index.as_ref().and_then(|name| schema.index(name));
+    let index = index.filter(|index| index.vector.is_some());
+    Ok(index.map(|index| SourceName {
+        table,
+        index: Some(index.name.clone()),
+    }))
+}
+
+/// Lists the items that a vector index cannot hold, as its `violations.ndjson` in a mount does.
+fn list_of_vectors(
+    database: &dyn Browse,
+    index: &SourceName,
+    output: Option<&Path>,
+) -> Result<CommandResult, CliError> {
+    let path = output.unwrap_or(Path::new("-"));
+    let mut out = create(path)?;
+    let (mut violations, mut written) = (0, Ok(()));
+    database.absences(index, true, &mut |absence| {
+        violations += 1;
+        written = writeln!(out, "{}", absence_line(absence));
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    let flushed = written.and_then(|()| out.flush());
+    flushed.map_err(CliError::at(path))?;
+    Ok(told("", violations, path))
+}
+
 fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
     let names: Vec<&str> = schema
         .indexes_of(IndexKind::Global)
@@ -185,7 +232,7 @@ fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
         .is_some_and(|index| index.vector.is_some())
     {
         return format!(
-            "{name} is a vector index: {table}/vector/{name}/violations.ndjson of a mount lists the items that it cannot hold"
+            "{name} is a vector index: its violations are listed without --correct, and corrected in the items of {table}"
         );
     }
     let there = if names.is_empty() {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::daemon::{DDBFS, texts};
+use crate::commands::ddbfs;
+use crate::support::daemon::{DDBFS, Mount, texts};
 
 struct Data(tempfile::TempDir);
 
@@ -54,6 +55,45 @@ impl Data {
 
 const HEAD: &str = "Table Hash Key,GSI Hash Key Value,GSI Hash Key Violation Type,GSI Hash Key Violation Description,GSI Hash Key Update Value(FOR USER),Delete Blank Attributes When Updating?(Y/N)\n";
 const PRICE: [&str; 4] = ["violations", "ProductCatalog", "--hash-key", "Price:N"];
+
+#[test]
+fn those_of_a_vector_index_are_listed_as_in_a_mount() {
+    let mount = Mount::empty();
+    mount.ok(
+        r#"mkdir Notes@pk:S
+        printf '%s\n' '{"pk":"a","v":[1,2]}' '{"pk":"b/c","v":[1]}' '{"pk":"d"}' > Notes/batch/put
+        mkdir Notes/vector/near
+        echo '{"VectorAttribute":{"AttributeName":"v"},"Dimensions":2,"DistanceFunction":"COSINE","Projection":{"ProjectionType":"ALL"}}' > Notes/vector/near/schema.json
+        until grep -q ACTIVE Notes/vector/near/stats.json; do sleep 0.1; done"#,
+    );
+    let line = r#"{"path":"items/b%2Fc.json","attribute":"v","expected":"L of 2 32-bit numbers","found":"L of 1 element"}"#;
+    let of_mount = mount.ok("cat Notes/vector/near/violations.ndjson");
+    assert_eq!(of_mount, format!("{line}\n"));
+    let data = mount.data();
+    let list = ["violations", "Notes", "near"];
+    let run = |more: &[&str]| ddbfs(&data, &[&list[..], more].concat(), "");
+    assert_eq!(run(&[]), (1, of_mount.clone(), "1 violation\n".to_owned()));
+    let path = mount.dir.path().join("lines");
+    let (code, out, err) = run(&["--output", path.to_str().unwrap()]);
+    assert_eq!((code, &*out), (1, ""), "{err}");
+    assert!(err.starts_with("1 violation, listed in "), "{err}");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), of_mount);
+    let (code, _, err) = run(&["--correct", "update"]);
+    assert!(
+        code != 0 && err.contains("corrected in the items of Notes"),
+        "{err}"
+    );
+    mount.ok("echo '{\"pk\":\"b/c\",\"v\":[1,1]}' > Notes/items/b%2Fc.json");
+    let none = (0, String::new(), "0 violations\n".to_owned());
+    assert_eq!(run(&[]), none);
+    let shown = ddbfs(
+        &data,
+        &["top", "--once", mount.point().to_str().unwrap()],
+        "",
+    );
+    assert_eq!((shown.0, &*shown.2), (0, ""));
+    assert!(shown.1.contains("\"Notes/vector/near\""), "{}", shown.1);
+}
 
 #[test]
 fn s_06_the_example_of_the_guide_is_found_and_corrected() {

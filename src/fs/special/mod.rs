@@ -7,7 +7,7 @@
 //! that makes its node too; a row of its directory's table of names finds it. A file that takes
 //! more than one read or write answers an open with an [`crate::fs::open::text::SpecialHandle`].
 
-mod absence;
+pub mod absence;
 mod api;
 pub mod batch;
 pub mod derived;
