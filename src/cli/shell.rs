@@ -27,6 +27,7 @@ use crate::fs::path::HELP_NAME;
 use crate::fs::query::is_word;
 use crate::fs::tree;
 use crate::fuse;
+use crate::model::IndexKind;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ShellKind {
@@ -254,7 +255,7 @@ fn without_age(text: &str) -> (&str, String) {
 /// The time limit of a mount for one file or directory.
 const COMPLETE_WAIT: Duration = Duration::from_secs(2);
 /// Names of directories.
-const DIRECTORIES: [&str; 9] = [
+const DIRECTORIES: [&str; 10] = [
     "items",
     "gsi",
     "lsi",
@@ -263,8 +264,11 @@ const DIRECTORIES: [&str; 9] = [
     "queries",
     "query",
     "scan",
+    "near",
     "batch",
 ];
+/// The kinds of indexes, each with a directory of its own.
+const KINDS: [IndexKind; 3] = [IndexKind::Global, IndexKind::Local, IndexKind::Vector];
 /// Characters allowed besides those of names: a clause's value and a list of values, a directory,
 /// an escaped character.
 const EXTRA_CHARS: [char; 4] = ['=', ',', '/', '%'];
@@ -300,18 +304,27 @@ fn directory_completions(
 ) -> io::Result<Vec<String>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        [_] => Ok(directory_names(tree::dir_names(true))),
-        [_, "gsi" | "lsi", _] => Ok(directory_names(tree::dir_names(false))),
+        [_] => Ok(directory_names(tree::dir_names(None))),
+        [_, kind, _] if let Some(kind) = KINDS.into_iter().find(|of| of.name() == *kind) => {
+            Ok(directory_names(tree::dir_names(Some(kind))))
+        }
         [_, rest @ ..]
             if let Some(at) = rest
                 .iter()
-                .position(|part| matches!(*part, "query" | "scan")) =>
+                .position(|part| matches!(*part, "query" | "scan" | "near")) =>
         {
             let source = directory
                 .ancestors()
                 .nth(rest.len() - at)
                 .unwrap_or(directory);
-            clauses(&root.join(directory), &root.join(source), start)
+            let source = root.join(source);
+            let mut names = clauses(&root.join(directory), &source, start, rest[at] == "near")?;
+            if let (["near"], Some(table)) = (&rest[at..], source.ancestors().nth(2))
+                && !start.contains('=')
+            {
+                names.extend(items(&table.join("items"), start)?);
+            }
+            Ok(names)
         }
         _ => Ok(Vec::new()),
     }
@@ -324,7 +337,12 @@ fn directory_names(names: impl Iterator<Item = &'static str>) -> Vec<String> {
 
 /// Returns the clauses and results in the help of a query's directory, or, once a clause of the
 /// partition key is begun, its values.
-fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<String>> {
+fn clauses(
+    directory: &Path,
+    source: &Path,
+    start: &str,
+    is_search: bool,
+) -> io::Result<Vec<String>> {
     let mut reader = MountReader::start()?;
     let text = reader.read(&directory.join(HELP_NAME), COMPLETE_WAIT)?;
     let text = String::from_utf8_lossy(&text);
@@ -350,13 +368,37 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
     if !is_partition {
         return Ok(Vec::new());
     }
-    let names = reader.list(&source.join("items"), COMPLETE_WAIT)?;
+    let names = list(&mut reader, &source.join("items"))?;
+    let values = names
+        .iter()
+        .filter_map(|name| match name.strip_suffix(".json") {
+            // A vector index without a HASH: no clause is of its partition key.
+            Some(_) if is_search => None,
+            stem => Some(format!("{key}={}/", stem.unwrap_or(name))),
+        });
+    Ok(values.collect())
+}
+
+/// Returns the items from which a search begins: `<name>/`; or `<folder>,`, and in it `<folder>,<name>/`.
+fn items(directory: &Path, start: &str) -> io::Result<Vec<String>> {
+    let mut reader = MountReader::start()?;
+    let folder = start.split_once(',').map(|(folder, _)| folder);
+    let names = list(&mut reader, &directory.join(folder.unwrap_or_default()))?;
+    let before = folder.map_or_else(String::new, |folder| format!("{folder},"));
+    let names = names.iter().map(|name| match name.strip_suffix(".json") {
+        Some(stem) => format!("{before}{stem}/"),
+        None => format!("{before}{name},"),
+    });
+    Ok(names.collect())
+}
+
+fn list(reader: &mut MountReader, directory: &Path) -> io::Result<Vec<String>> {
+    let names = reader.list(directory, COMPLETE_WAIT)?;
     let names = names
         .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty())
-        .map(String::from_utf8_lossy);
+        .filter(|name| !name.is_empty());
     Ok(names
-        .map(|name| format!("{key}={}/", name.strip_suffix(".json").unwrap_or(&name)))
+        .map(|name| String::from_utf8_lossy(name).into_owned())
         .collect())
 }
 

@@ -220,6 +220,7 @@ const SHELLS: [(&str, &[&str]); 3] = [
 fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_show() {
     for (begin, shell) in SHELLS {
         let mount = Mount::with_samples();
+        make_notes(&mount);
         let shown = typed(
             &mount,
             shell,
@@ -238,6 +239,7 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
                 "rm -rf Pets 2> /dev/null",
                 "false<UNTIL>unlink Pets/schema.json: EPERM",
                 "cat Pets/query/@pk=Do<TAB>@pk=Dog/",
+                "cat Notes/vector/near-all/near/k1,2/to<TAB>top=",
                 "ddbfs dump PetsB<TAB>PetsByType",
                 "ddbfs umo<TAB>umount",
                 "echo ready",
@@ -253,13 +255,25 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
             assert_eq!(count(told), 1, "{shell:?}: {told:?} in\n{shown}");
         }
         assert_eq!(count("there is no table Petz"), 0, "{shell:?}\n{shown}");
-        for completed in ["@pk=Dog/", "PetsByType", "umount"] {
+        for completed in ["@pk=Dog/", "k1,2/top=", "PetsByType", "umount"] {
             assert!(
                 shown.contains(completed),
                 "{shell:?}: {completed} in\n{shown}"
             );
         }
     }
+}
+
+/// Makes the table `Notes`, with vector indexes.
+fn make_notes(mount: &Mount) {
+    std::fs::write(
+        mount.point().join(".ddb/api/CreateTable"),
+        super::vectors::NOTES,
+    )
+    .unwrap();
+    mount.ok(
+        "for sk in 1 2; do echo '{\"pk\":\"k1\",\"sk\":'$sk',\"lang\":\"en\",\"v\":[0,1]}'; done > Notes/batch/put",
+    );
 }
 
 /// Names of key attributes that are commands to a shell, or end a line of the help, and their
@@ -338,6 +352,34 @@ fn a_directory_that_only_looks_like_a_mount_is_not_believed() {
     assert_eq!(offered(&format!("{}/", place.display())), "");
     let in_mount = "Pets/query/AnimalType=Do";
     assert_eq!(offered(in_mount), "Pets/query/AnimalType=Dog/\n");
+    make_notes(&mount);
+    for (word, names) in [
+        ("Notes/ne", ""),
+        ("Notes/gsi/x/ne", ""),
+        ("Notes/vector/near-all/", "near/ "),
+        ("Notes/vector/near-all/q", ""),
+        ("Notes/vector/near-all/near/t", "top= typed/"),
+        ("Notes/vector/near-all/near/k", "keys k1,"),
+        ("Notes/vector/near-all/near/k1,", "k1,1/ k1,2/"),
+        ("Notes/vector/near-all/near/k1,1/k", "keys"),
+        ("Notes/vector/near-all/near/@", "@vector="),
+        ("Notes/vector/near-all/near/@vector=", ""),
+        ("Notes/vector/by-lang/near/l", "lang="),
+        ("Notes/vector/by-lang/near/lang=", "lang=en/"),
+    ] {
+        let (directory, _) = word.rsplit_once('/').unwrap();
+        let told = offered(word);
+        let told: std::collections::BTreeSet<&str> = told.lines().collect();
+        let named = |name: &str| format!("{directory}/{name}");
+        match names.strip_suffix(' ') {
+            Some(name) => assert!(told.contains(&*named(name)), "{word}: {told:?}"),
+            None => {
+                let names: Vec<String> = names.split_whitespace().map(named).collect();
+                let names = names.iter().map(String::as_str).collect();
+                assert_eq!(told, names, "{word}");
+            }
+        }
+    }
     // By a symlink, and back out of the mount.
     std::os::unix::fs::symlink(mount.point(), directory.path().join("link")).unwrap();
     for before in [

@@ -93,15 +93,25 @@ fn hint_sentences(mount: &Mount, parent: &Node, name: &str) -> (String, String) 
             format!("a table has no {name}"),
             with_suggestion(
                 name,
-                &to_strings(table_dir::dir_names(true)),
+                &to_strings(table_dir::dir_names(None)),
                 &format!("cat {table}/help"),
             ),
         ),
+        Node::Index(source) if name == ITEMS_NAME => (
+            "the service tells the entries of a vector index by a search alone".to_owned(),
+            format!(
+                "cat {}/near/help; `ddbfs pull` the table and look there",
+                mount.source_path(source)
+            ),
+        ),
         Node::Index(source) => {
-            let help = format!("cat {}/help", mount.source_path(source));
+            let (help, kind) = (
+                format!("cat {}/help", mount.source_path(source)),
+                mount.index_kind(source),
+            );
             (
                 format!("an index has no {name}"),
-                with_suggestion(name, &to_strings(table_dir::dir_names(false)), &help),
+                with_suggestion(name, &to_strings(table_dir::dir_names(kind)), &help),
             )
         }
         _ => {

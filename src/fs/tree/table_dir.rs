@@ -179,11 +179,17 @@ fn derived_files(is_table: bool) -> &'static [DerivedFile] {
     if is_table { &TABLE_FILES } else { &INDEX_FILES }
 }
 
-/// Returns the names that a table or an index has, listed or not.
-pub fn dir_names(is_table: bool) -> impl Iterator<Item = &'static str> {
+/// Returns the names that a table, or its indexes of a kind, have, listed or not.
+pub fn dir_names(kind: Option<IndexKind>) -> impl Iterator<Item = &'static str> {
+    let is_table = kind.is_none();
+    let lacks: &[&str] = match kind {
+        None | Some(IndexKind::Global) => &[NEAR_NAME],
+        Some(IndexKind::Local) => &[NEAR_NAME, PARTITIONS_NAME],
+        Some(IndexKind::Vector) => &[QUERY_NAME, SCAN_NAME, PARTITIONS_NAME],
+    };
     NAMES
         .names()
-        .filter(move |name| has_name(is_table, name))
+        .filter(move |name| has_name(is_table, name) && !lacks.contains(name))
         .chain(derived_files(is_table).iter().map(|file| file.name))
 }
 
