@@ -89,10 +89,7 @@ impl View {
     /// Lists a directory that was renamed since its open under its new name, when the reader begins
     /// anew.
     fn follow_rename(&self, handle: u64, stream: &mut DirectoryStream) {
-        let now = self
-            .handles
-            .ino(handle)
-            .and_then(|ino| self.inodes.get(ino));
+        let now = self.node_of(handle);
         if let Some(now) = now.filter(|now| stream.was_renamed(now)) {
             stream.set_node(self.make_lister(&now), now);
         }
@@ -238,7 +235,17 @@ impl View {
             read
         };
         self.handles.recount(handle);
-        record_error(&self.host, "readdir", String::new, read)
+        let path = || {
+            let node = self.node_of(handle);
+            node.map_or_else(String::new, |node| self.mount().display_path(&node))
+        };
+        record_error(&self.host, "readdir", path, read)
+    }
+
+    /// Returns the directory of a handle, by its present name.
+    fn node_of(&self, handle: u64) -> Option<Arc<Node>> {
+        let ino = self.handles.ino(handle)?;
+        self.inodes.get(ino)
     }
 }
 
