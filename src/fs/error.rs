@@ -47,6 +47,9 @@ pub enum FsError {
     InvalidMove(Box<FsError>),
     #[error("no such file or directory")]
     NotFound,
+    /// The item from which a search begins, by its path.
+    #[error("there is no {0}: a search begins at an item, or at numbers (near/@vector=…)")]
+    NoStart(String),
     #[error("the name exists")]
     Exists,
     #[error("not a directory")]
@@ -197,7 +200,7 @@ impl FsError {
             Self::Exists => return (Errno::EEXIST, CONDITION_FAILED),
             Self::Stale | Self::VersionMismatch => return (Errno::ESTALE, CONDITION_FAILED),
             Self::Clause { .. } | Self::Invalid(_) => Errno::EINVAL,
-            Self::NotFound => Errno::ENOENT,
+            Self::NotFound | Self::NoStart(_) => Errno::ENOENT,
             Self::NotDirectory => Errno::ENOTDIR,
             Self::IsDirectory => Errno::EISDIR,
             Self::NotEmpty => Errno::ENOTEMPTY,
@@ -330,9 +333,9 @@ fn database_errno(error: &Error) -> Errno {
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::ENAMETOOLONG,
         Error::Update(UpdateError::ItemTooLarge) => Errno::EFBIG,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound) => Errno::ENOENT,
-        Error::Query(QueryError::Backfilling(_)) | Error::Throttled(_) | Error::TooManyValues => {
-            Errno::EBUSY
-        }
+        Error::Query(QueryError::Backfilling(_) | QueryError::SearchBackfilling(_))
+        | Error::Throttled(_)
+        | Error::TooManyValues => Errno::EBUSY,
         Error::Stream(StreamError::Trimmed | StreamError::ExpiredIterator) => Errno::ESTALE,
         Error::Statement(StatementError::Duplicate) => Errno::EEXIST,
         Error::Value(_)
@@ -406,6 +409,7 @@ mod tests {
             ),
             (FsError::InvalidMove(Box::new(FsError::TooLarge)), "EFBIG"),
             (FsError::NotFound, "ENOENT"),
+            (FsError::NoStart("items/a.json".into()), "ENOENT"),
             (FsError::Database(Error::ResourceNotFound), "ENOENT"),
             (FsError::Exists, "EEXIST"),
             (FsError::Stale, "ESTALE"),

@@ -57,6 +57,11 @@ fn the_neighbours_of_an_item_are_a_path() {
         "items/b/1.json\n",
     );
     check(&mount, "cat near-all/near/@vector=0,2.9/top=2/count", "2\n");
+    check(
+        &mount,
+        "cat near-all/near/@vector=$(jq -c .v ../items/b/1.json)/top=1/keys near-all/near/'@vector=[0, 2.9]'/top=1/keys",
+        "items/b/1.json\nitems/a/2.json\n",
+    );
     // A long vector is several clauses.
     check(
         &mount,
@@ -67,6 +72,11 @@ fn the_neighbours_of_an_item_are_a_path() {
         &mount,
         "cat near-all/near/a,1/select=t,v/items.ndjson",
         "{\"@score\":1,\"t\":\"z\",\"v\":[0,2]}\n{\"@score\":2,\"t\":\"y\",\"v\":[0,3]}\n",
+    );
+    check(
+        &mount,
+        "jq -c '[.Count, .ConsumedCapacity.VectorSearchRequestBytes == 1024, (.ConsumedCapacity | length)]' near-all/near/a,1/capacity.json",
+        "[2,true,1]\n",
     );
     // The links lead to the items, in order.
     check(
@@ -79,6 +89,33 @@ fn the_neighbours_of_an_item_are_a_path() {
         &mount,
         "head -1 near-all/near/a,1/items.csv; wc -l < near-all/near/a,1/items.csv",
         "pk,sk,@score,lang,t\n3\n",
+    );
+}
+
+#[test]
+fn a_search_begins_at_an_item_whose_name_is_a_number() {
+    let db = memory();
+    let table = NOTES.replace(
+        "\"pk\", \"AttributeType\": \"S\"",
+        "\"pk\", \"AttributeType\": \"N\"",
+    );
+    create_table(&*db, &table);
+    for item in [
+        r#"{"pk":42,"sk":1,"lang":"en","v":[0,1]}"#,
+        r#"{"pk":1234567,"sk":-5,"lang":"en","v":[0,3]}"#,
+    ] {
+        put(&*db, "Notes", item);
+    }
+    let mount = Mount::of(db);
+    check(
+        &mount,
+        "cat near-all/near/42,1/keys near-all/near/1234567,-5/keys by-lang/near/lang=en/42,1/keys; ls near-all/near/42,1",
+        "items/1234567/%2D5.json\nitems/42/1.json\nitems/1234567/%2D5.json\n000001,1234567,%2D5.json\n",
+    );
+    check(
+        &mount,
+        "jq .pk near-all/near/42,1/000001,1234567,%2D5.json",
+        "1234567\n",
     );
 }
 
@@ -190,6 +227,9 @@ fn a_search_is_in_the_partition_of_its_item() {
 #[test]
 fn faults_of_a_search_say_how_it_is_written() {
     let mount = notes();
+    mount
+        .sh("mkdir Notes/items/d; echo '{\"v\":[1,1]}' > Notes/items/d/1.json")
+        .ok();
     for (path, message, hint) in [
         (
             "near-all/near/items.ndjson",
@@ -201,6 +241,17 @@ fn faults_of_a_search_say_how_it_is_written() {
             "'a' is no item's name",
             "<folder>,<name>",
         ),
+        (
+            "near-all/near/z,1/count",
+            "there is no items/z/1.json",
+            "at numbers (near/@vector=…)",
+        ),
+        (
+            "near-all/near/a,1/@pk=x/count",
+            "of this index has no HASH",
+            "the whole index",
+        ),
+        ("by-lang/near/d,1/count", "needs lang, the HASH", "lang=…"),
         (
             "near-all/near/c,1/items.ndjson",
             "the item has no list v",
@@ -218,7 +269,7 @@ fn faults_of_a_search_say_how_it_is_written() {
         ),
         (
             "near-all/near/a,1/top=101/count",
-            "top takes a whole number from 1",
+            "top takes a whole number from 1 to 100",
             "",
         ),
         (
@@ -249,12 +300,14 @@ fn faults_of_a_search_say_how_it_is_written() {
             "{path}: {output}"
         );
     }
-    // An item that does not exist, a query of an index that has none, a search of a table.
-    for path in [
-        "Notes/vector/near-all/near/z,1/count",
-        "Notes/vector/near-all/query",
-        "Notes/near",
-    ] {
+    // A listing tells it as well.
+    let script = "! ls Notes/vector/near-all/near/@vector=1 2> /dev/null; head -1 .ddb/errors/last";
+    assert_eq!(
+        mount.sh(script).ok(),
+        "readdir Notes/vector/near-all/near/@vector=1: EINVAL ValidationException\n"
+    );
+    // A query of an index that has none, a search of a table.
+    for path in ["Notes/vector/near-all/query", "Notes/near"] {
         mount.sh(&format!("cat {path}")).failed();
     }
 }
@@ -436,6 +489,13 @@ fn searches_and_their_bytes_are_counted() {
         &mount,
         "jq -s 'map(select(.MetricName == \"VectorWriteRequestBytes\" and (.Dimensions | tostring | contains(\"near-all\"))) | .Sum) | add | floor' ../metrics.ndjson",
         "3072\n",
+    );
+    // A listing is one search, and so are a look at the size and the read that follows.
+    check(
+        &mount,
+        "n() { jq '[.sources[].vectors_last_day.searches // 0] | add' ../capacity.json; }
+         a=$(n); ls near-all/near/b,1 > /dev/null; b=$(n); cat near-all/near/a,2/items.ndjson > /dev/null; echo $((b - a)) $(($(n) - b))",
+        "1 1\n",
     );
     // A table without one has none of it.
     mount.sh("mkdir Plain@id:S; jq -e '.sources[].vectors_last_day == null' Plain/capacity.json; ! grep -q 'vector.*Plain' .ddb/stats.prom").ok();

@@ -7,12 +7,12 @@ use super::{Finding, Source, report, rust_sources};
 /// Thousands of characters of code that a layer may have, without spaces, comments and tests.
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
-    ("cli", 175),
-    ("codec", 388),
+    ("cli", 177),
+    ("codec", 391),
     ("database", 308),
     ("engine", 531),
     ("expr", 176),
-    ("fs", 669),
+    ("fs", 672),
     ("fuse", 44),
     ("http", 62),
     ("inspect", 169),

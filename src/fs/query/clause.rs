@@ -553,7 +553,11 @@ fn limit_items(items: Option<u64>, request: &mut ReadRequest) {
 
 fn parse_count(word: &'static str, text: &str, max: u64) -> Result<u64, ClauseFault> {
     let found = whole_number(text).filter(|number| (1..=max).contains(number));
-    found.ok_or_else(|| count_fault(word, "a whole number from 1", text))
+    let expected = || match max {
+        u64::MAX => "a whole number from 1".to_owned(),
+        max => format!("a whole number from 1 to {max}"),
+    };
+    found.ok_or_else(|| count_fault(word, &expected(), text))
 }
 
 fn count_fault(word: &str, expected: &str, found: &str) -> ClauseFault {

@@ -330,7 +330,7 @@ fn words_are_checked() {
         ),
         (
             "query/eval=4294967296",
-            "eval takes a whole number from 1, not '4294967296'",
+            "eval takes a whole number from 1 to 4294967295, not '4294967296'",
         ),
         ("query/desc=1", "desc takes no value"),
         ("query/typed=", "typed takes no value"),

@@ -69,12 +69,13 @@ pub fn all_names() -> String {
         key_clause::general_help()
             .into_iter()
             .chain(clause::help(None)),
+        true,
         &mut out,
     );
     out
 }
 
-fn write_names(clauses: impl Iterator<Item = (String, String)>, out: &mut String) {
+fn write_names(clauses: impl Iterator<Item = (String, String)>, has_pages: bool, out: &mut String) {
     for (clause, meaning) in clauses {
         out.push_str(format!("  {clause:<34} {meaning}").trim_end());
         out.push('\n');
@@ -82,7 +83,7 @@ fn write_names(clauses: impl Iterator<Item = (String, String)>, out: &mut String
     out.push_str("\nResults:\n");
     let results = ResultKind::TABLE
         .iter()
-        .filter(|(kind, ..)| *kind != ResultKind::Help)
+        .filter(|(kind, ..)| *kind != ResultKind::Help && (has_pages || !kind.is_of_pages()))
         .map(|(_, name, meaning)| (*name, *meaning));
     for (name, meaning) in results.chain([("ls", "numbered links to the items, in order")]) {
         out.push_str(&format!("  {name:<23} {meaning}\n"));
@@ -106,9 +107,14 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
         key_clause::help(context)
             .into_iter()
             .chain(clause::help(Some(context))),
+        context.kind != QueryKind::Near,
         &mut out,
     );
     out.push_str(RESULTS);
+    out.push_str(match context.kind {
+        QueryKind::Near => "asking for the size is a search.\n",
+        QueryKind::Query | QueryKind::Scan => "asking for the size costs no capacity.\n",
+    });
     write_examples(path, first, &mut out);
     out
 }
@@ -116,8 +122,7 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
 /// The text after the list of results.
 const RESULTS: &str = "
 Write space, / % # , = and bytes that are no text as %XX. A result file has its exact
-size up to 256 MB, then 0 as a pipe has; asking for the size costs no capacity.
-";
+size up to 256 MB, then 0 as a pipe has; ";
 
 /// Writes example queries of the first entry if there is one, else of made-up keys, which find
 /// nothing.

@@ -213,6 +213,12 @@ fn add_partition(
     {
         return Err(ClauseFault::value(&one.name, FileNameError::Alias));
     }
+    if attributes.is_empty() {
+        return Err(ClauseFault::new(
+            "the SearchSchema of this index has no HASH",
+            "leave it out: a search is of the whole index",
+        ));
+    }
     let parts: Vec<&str> = if attributes.len() == 1 {
         vec![text]
     } else {

@@ -129,7 +129,7 @@ impl QueryPath {
                 }
             }
             if run.stream.is_done() {
-                return Ok(());
+                break;
             }
             if asks && !is_wanted() {
                 live.0 = resolved.is_none().then_some(run);
@@ -143,10 +143,13 @@ impl QueryPath {
             let step = read_rows(&mut take, |rows| stream.next(db, &mut charges, rows))?;
             apply_charges(&mut charges)?;
             if step.is_none() {
-                return Ok(());
+                break;
             }
             asks = resolved.is_some() || run.ready.is_empty();
         }
+        // A program that reads on after the last entry does not run the query again.
+        live.0 = (resolved.is_none() && run.returned > 0).then_some(run);
+        Ok(())
     }
 
     /// Starts a query that continues after a key.

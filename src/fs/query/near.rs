@@ -8,13 +8,14 @@ use super::{
     clause_fault::ClauseFault,
     context::SCORE,
     filter::ExpressionBuilder,
+    near_clause,
     query_path::{NearStart, PartitionClause, QueryPath},
     request::internal_json,
 };
 use crate::codec::{record::ResultRow, sanitize, wire};
 use crate::database::RowSink;
 use crate::expr::{ProjectionPaths, SortRange};
-use crate::fs::prelude::*;
+use crate::fs::{path::names::item_path, prelude::*};
 use crate::model::{
     KeySchema,
     api::{Page, SearchVectorsRequest},
@@ -23,6 +24,8 @@ use crate::model::{
     schema::VectorAttribute,
 };
 
+/// The tag of the condition on the HASH.
+const HASH_TAG: &str = "pk";
 /// Results of a path without `top=`.
 const TOP_DEFAULT: u32 = 10;
 
@@ -44,7 +47,7 @@ impl NearSearch {
     /// Prepares the search; reads the item that it begins from.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] for an item that does not exist, [`FsError::Clause`] for one without the vector.
+    /// [`FsError::NoStart`] for an item that does not exist, [`FsError::Clause`] for one without the vector.
     pub fn new(
         path: &QueryPath,
         db: &dyn Browse,
@@ -60,12 +63,18 @@ impl NearSearch {
             NearStart::Item(key) => {
                 let table = SourceName::from(&path.schema().name);
                 let found = db.item(&table, &key.clone().into())?;
-                let (item, _) = found.ok_or(FsError::NotFound)?;
+                let missing = || FsError::NoStart(item_path(&key));
+                let (item, _) = found.ok_or_else(missing)?;
                 (vector_of(&item, vector)?, Some(key), Some(item))
             }
         };
         let mut expression = ExpressionBuilder::default();
-        let conditions: Vec<String> = conditions(path, item.as_ref())
+        let conditions = conditions(path, item.as_ref());
+        let has_hash = conditions.iter().any(|(tag, ..)| tag == HASH_TAG);
+        if !has_hash && !path.context().keys().partition.is_empty() {
+            return Err(near_clause::no_hash(path.context()).into());
+        }
+        let conditions: Vec<String> = conditions
             .into_iter()
             .map(|(tag, name, value)| expression.condition(&tag, name, &SortRange::Equal(value)))
             .collect();
@@ -119,10 +128,16 @@ impl NearSearch {
         let found = db.search_vectors(self.request.clone())?;
         self.is_done = true;
         let mut page = Page::empty(self.request.table_name.clone());
-        page.scanned_bytes = found.consumed_bytes;
+        let index = self.request.index_name.as_str().to_owned();
+        page.consumed_capacity
+            .vector_indexes
+            .insert(index, found.consumed_bytes as f64);
         for result in found.search_results {
             let mut item = result.item.attributes;
-            let is_start = self.start.is_some() && item.key(&self.key) == self.start;
+            let is_start = self
+                .start
+                .as_ref()
+                .is_some_and(|start| item.key(&self.key).as_ref() == Some(start));
             if is_start || page.count == u64::from(self.top) {
                 continue;
             }
@@ -171,7 +186,7 @@ fn conditions<'a>(
     };
     let partition = keys.partition.iter().filter_map(|key| {
         let value = given.or_else(|| item?.get(&key.name))?;
-        Some(("pk".to_owned(), key.name.as_str(), value.clone()))
+        Some((HASH_TAG.to_owned(), key.name.as_str(), value.clone()))
     });
     let filters = path.clauses.sort.iter().filter_map(|(&place, range)| {
         let SortRange::Equal(value) = range else {

@@ -19,7 +19,13 @@ pub(super) fn add_item(
     let types: Vec<_> = key.attributes().map(|key| key.attribute_type).collect();
     let values = match names::parse(name, &types) {
         Ok(names::ParsedStem::Values(values)) => values,
-        _ => {
+        Ok(names::ParsedStem::Alias(_)) => {
+            return Err(ClauseFault::new(
+                format!("'{name}' is a shortened name, at which no search begins"),
+                "give the item's vector: near/@vector=…/",
+            ));
+        }
+        Err(_) => {
             let form = if key.sort.is_some() {
                 "<folder>,<name>"
             } else {
@@ -61,7 +67,14 @@ pub(super) fn add_vector(
         };
         number.map(AttributeValue::N).map_err(fault)
     };
-    let numbers: Vec<_> = text.split(',').map(parse).collect::<Result<_, _>>()?;
+    // Also a list of JSON, as `jq -c .v` prints it.
+    let numbers = text
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .split(',');
+    let numbers: Vec<_> = numbers
+        .map(|number| parse(number.trim()))
+        .collect::<Result<_, _>>()?;
     match all
         .near
         .get_or_insert_with(|| NearStart::Vector(Vec::new()))
@@ -92,12 +105,18 @@ pub(super) fn check_complete(
         (Some(NearStart::Vector(_)), PartitionClause::Values(values))
             if values.len() < keys.partition.len() =>
         {
-            let name = keys.partition.first().map_or("", |key| key.name.as_str());
-            Err(ClauseFault::new(
-                format!("a search of this index needs {name}, the HASH of its SearchSchema"),
-                format!("add {name}=…"),
-            ))
+            Err(no_hash(context))
         }
         _ => Ok(()),
     }
+}
+
+/// Returns the fault of a search without a value of the index's HASH.
+pub(super) fn no_hash(context: QueryContext<'_>) -> ClauseFault {
+    let name = context.keys().partition.first();
+    let name = name.map_or("", |key| key.name.as_str());
+    ClauseFault::new(
+        format!("a search of this index needs {name}, the HASH of its SearchSchema"),
+        format!("add {name}=…"),
+    )
 }

@@ -321,8 +321,11 @@ impl QueryPath {
             }
             return Ok(QueryChild::Result(self.clone(), kind));
         }
-        if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('=') {
-            let complete = self.clauses.check_complete(self.context()).is_ok();
+        let is_numbered = name.starts_with(|first: char| first.is_ascii_digit());
+        let complete = self.clauses.check_complete(self.context()).is_ok();
+        // A search begins at an item, whose name may be a number's too.
+        let may_be_link = complete || self.kind != QueryKind::Near;
+        if is_numbered && may_be_link && !name.contains('=') {
             let target = self
                 .link_target(name)
                 .filter(|_| complete)

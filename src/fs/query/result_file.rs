@@ -342,15 +342,18 @@ pub(super) fn write_capacity(path: &QueryPath, sum: &RowStep, out: &mut Vec<u8>)
     out.push(b'\n');
 }
 
-/// Returns the consumed units: their sum, and by table and index.
+/// Returns the consumed units: their sum, and by table and index; of a search, its bytes.
 fn capacity_json(path: &QueryPath, consumed: &ConsumedCapacity) -> Value {
     let ConsumedCapacity {
         table,
         global_indexes,
         local_indexes,
-        // No query reads one.
-        vector_indexes: _,
+        vector_indexes,
     } = consumed;
+    if path.kind() == QueryKind::Near {
+        let bytes: f64 = vector_indexes.values().sum();
+        return json!({ "VectorSearchRequestBytes": bytes });
+    }
     let mut out = json!({
         "TableName": path.schema.name.as_str(),
         "CapacityUnits": consumed.total(),
