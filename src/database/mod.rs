@@ -325,6 +325,18 @@ pub trait Browse: Database {
         rows: &mut RowSink<'_>,
     ) -> Result<(Page, DeferredCharge), Error>;
 
+    /// Runs a search as [`Browse::read_page_unbilled`] reads a page. A service bills it at once.
+    ///
+    /// # Errors
+    /// Those of SearchVectors.
+    fn search_vectors_unbilled(
+        &self,
+        request: &SearchVectorsRequest,
+    ) -> Result<(SearchVectorsResponse, DeferredCharge), Error> {
+        let found = self.search_vectors(request.clone())?;
+        Ok((found, DeferredCharge::new(|| Ok(()))))
+    }
+
     /// Checks that a request may be read to its end, page after page; one page always may.
     ///
     /// # Errors

@@ -20,8 +20,8 @@ use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::violations;
 use crate::engine::read::source;
 use crate::engine::read::source::ReadSource;
-use crate::engine::runtime::ReadView;
 use crate::engine::runtime::batch::last_version;
+use crate::engine::runtime::{ReadView, Timer};
 use crate::expr::normal_form::RequestPart;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::CommitObserver;
@@ -31,13 +31,47 @@ use crate::model::api::table_control::{
 };
 use crate::model::api::tables::{AbsentEntry, IndexEstimate};
 use crate::model::api::{
-    CreateTableRequest, DeleteItemResponse, IndexDefinition, MeasuredResponse, Segment,
-    TableDescription, UpdateTableRequest, Version,
+    CreateTableRequest, DeleteItemResponse, IndexDefinition, MeasuredResponse,
+    SearchVectorsRequest, SearchVectorsResponse, Segment, TableDescription, UpdateTableRequest,
+    Version,
 };
 use crate::model::error::StoreError;
 use crate::model::metrics::{HashRange, MeteredOperation};
 use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
 use crate::store::{Direction, KeyRange, LeaseHolder, StoreInfo, try_walk};
+
+/// Spends the bill of a read.
+type Spend = Box<dyn Fn(&ReadView<'_>) -> Result<(), Error> + Send + Sync>;
+
+impl LocalDatabase {
+    /// Reads what is billed when it is delivered. It is timed by the read, however much later that
+    /// is.
+    fn deferred<T: MeasuredResponse>(
+        &self,
+        timer: Timer,
+        read: impl FnOnce() -> Result<(T, Spend), Error>,
+    ) -> Result<(T, DeferredCharge), Error> {
+        let started = Instant::now();
+        let (found, spend) = match read() {
+            Ok(read) => read,
+            Err(error) => {
+                timer.count(Err(&error));
+                return Err(error);
+            }
+        };
+        let (engine, took, consumed) = (
+            Arc::clone(&self.engine),
+            started.elapsed(),
+            found.consumption(),
+        );
+        let apply = move || {
+            let settled = engine.view().and_then(|view| spend(&view));
+            timer.count_at(took, settled.as_ref().map(|()| consumed.clone()));
+            settled
+        };
+        Ok((found, DeferredCharge::new(apply)))
+    }
+}
 
 impl Browse for LocalDatabase {
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
@@ -329,27 +363,26 @@ impl Browse for LocalDatabase {
             ReadRange::Query { .. } => MeteredOperation::Query,
             ReadRange::Scan { .. } => MeteredOperation::Scan,
         };
-        let (timer, started) = (self.timer(operation, request), Instant::now());
-        let read = self.engine.read_page_unbilled(request.clone(), rows);
-        let (page, charge) = match read {
-            Ok(read) => read,
-            Err(error) => {
-                timer.count(Err(&error));
-                return Err(error);
-            }
-        };
-        // Timed by the read, however much later the page is delivered.
-        let (engine, took, consumed) = (
-            Arc::clone(&self.engine),
-            started.elapsed(),
-            page.consumption(),
-        );
-        let apply = move || {
-            let settled = engine.view().and_then(|view| charge.spend(&view));
-            timer.count_at(took, settled.as_ref().map(|()| consumed.clone()));
-            settled
-        };
-        Ok((page, DeferredCharge::new(apply)))
+        self.deferred(self.timer(operation, request), || {
+            let (page, bill) = self.engine.read_page_unbilled(request.clone(), rows)?;
+            Ok((
+                page,
+                Box::new(move |view: &ReadView<'_>| bill.spend(view)) as Spend,
+            ))
+        })
+    }
+
+    fn search_vectors_unbilled(
+        &self,
+        request: &SearchVectorsRequest,
+    ) -> Result<(SearchVectorsResponse, DeferredCharge), Error> {
+        self.deferred(self.timer(MeteredOperation::SearchVectors, request), || {
+            let (found, bill) = self.engine.search_vectors_unbilled(request)?;
+            Ok((
+                found,
+                Box::new(move |view: &ReadView<'_>| bill.spend(view)) as Spend,
+            ))
+        })
     }
 
     fn peek_page(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {

@@ -40,6 +40,20 @@ impl Engine {
         &self,
         request: &SearchVectorsRequest,
     ) -> Result<SearchVectorsResponse, Error> {
+        let (response, bill) = self.search_vectors_unbilled(request)?;
+        bill.spend(&self.view()?)?;
+        Ok(response)
+    }
+
+    /// Finds the items as [`Engine::search_vectors`] does, without counting the bytes: they are in
+    /// the bill.
+    ///
+    /// # Errors
+    /// Those of [`Engine::search_vectors`].
+    pub fn search_vectors_unbilled(
+        &self,
+        request: &SearchVectorsRequest,
+    ) -> Result<(SearchVectorsResponse, SearchBill), Error> {
         if !(1..=TOP_K_MAX).contains(&request.top_k) {
             return Err(QueryError::TopK(request.top_k).into());
         }
@@ -72,9 +86,32 @@ impl Engine {
         scope.finish()?;
         let found = search.nearest(&view, request.top_k as usize)?;
         let response = search.response(&view, found, paths.as_ref())?;
-        let meter = (view.meter()).source(view.read(), &source.table, source.id())?;
-        meter.count_vector(view.now_ms(), response.consumed_bytes as f64, false);
-        Ok(response)
+        let bill = SearchBill {
+            table: Arc::clone(&source.table),
+            source: source.id(),
+            bytes: response.consumed_bytes as f64,
+        };
+        Ok((response, bill))
+    }
+}
+
+/// The bytes of a search, to be counted when its results are delivered.
+#[derive(Debug)]
+pub struct SearchBill {
+    table: Arc<TableEntry>,
+    source: SourceId,
+    bytes: f64,
+}
+
+impl SearchBill {
+    /// Counts the bytes.
+    ///
+    /// # Errors
+    /// Fails with an error of the store.
+    pub fn spend(&self, view: &ReadView<'_>) -> Result<(), Error> {
+        let meter = (view.meter()).source(view.read(), &self.table, self.source)?;
+        meter.count_vector(view.now_ms(), self.bytes, false);
+        Ok(())
     }
 }
 

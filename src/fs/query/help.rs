@@ -111,10 +111,6 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
         &mut out,
     );
     out.push_str(RESULTS);
-    out.push_str(match context.kind {
-        QueryKind::Near => "asking for the size is a search.\n",
-        QueryKind::Query | QueryKind::Scan => "asking for the size costs no capacity.\n",
-    });
     write_examples(path, first, &mut out);
     out
 }
@@ -122,7 +118,8 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
 /// The text after the list of results.
 const RESULTS: &str = "
 Write space, / % # , = and bytes that are no text as %XX. A result file has its exact
-size up to 256 MB, then 0 as a pipe has; ";
+size up to 256 MB, then 0 as a pipe has; asking for the size costs no capacity.
+";
 
 /// Writes example queries of the first entry if there is one, else of made-up keys, which find
 /// nothing.

@@ -120,12 +120,14 @@ impl NearSearch {
     pub fn next(
         &mut self,
         db: &dyn Browse,
+        charges: &mut Vec<DeferredCharge>,
         rows: &mut RowSink<'_>,
     ) -> Result<Option<Page>, FsError> {
         if self.is_done {
             return Ok(None);
         }
-        let found = db.search_vectors(self.request.clone())?;
+        let (found, charge) = db.search_vectors_unbilled(&self.request)?;
+        charges.push(charge);
         self.is_done = true;
         let mut page = Page::empty(self.request.table_name.clone());
         let index = self.request.index_name.as_str().to_owned();

@@ -172,7 +172,7 @@ impl RowStream {
         let (rest, left) = match self {
             Self::Merge(merge) => return merge.next(db, charges, rows),
             Self::Near(search) => {
-                let page = search.next(db, rows)?;
+                let page = search.next(db, charges, rows)?;
                 return Ok(page.map(|page| page_step(page.count, page)));
             }
             Self::Chain { rest, left } => (rest, left),
