@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirEntryExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -567,6 +567,37 @@ fn an_open_directory_that_is_renamed_lists_what_is_in_it() {
 fn directories_made_again_are_alive_for_all_and_what_is_held_is_as_on_a_disk() {
     let seed = given("DDBFS_TORTURE_SEED", 13);
     (seed..seed + 3).for_each(|seed| moves(seed, MOVES));
+}
+
+/// rsync sets the times of a folder while another of its processes makes the first file there.
+#[test]
+fn a_folder_is_there_for_everybody_while_it_gets_its_first_item() {
+    let db = mounted::memory();
+    mounted::create_table(&*db, mounted::ORDERS);
+    let mount = Mount::with(db, ViewOptions::default());
+    let at = |number: u64| mount.path().join(format!("Orders/items/f{number}"));
+    let (made, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let _ending = Ending(&is_over);
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let number = made.load(Ordering::SeqCst);
+                    if number > 0
+                        && let Err(error) = File::open(at(number))
+                    {
+                        panic!("folder {number}: {error}");
+                    }
+                }
+            });
+        }
+        for number in 1..=500 {
+            fs::create_dir(at(number)).unwrap();
+            made.store(number, Ordering::SeqCst);
+            fs::write(at(number).join("a.json"), "{}").unwrap();
+        }
+    });
+    mount.end();
 }
 
 /// Checks the folders of a table that is made again: a process that holds an old one keeps the

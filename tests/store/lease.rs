@@ -15,7 +15,7 @@ use super::lmdb::{get, put};
 use crate::support::daemon::{DDBFS, Mount, texts};
 use crate::support::engine::{n, put as put_item, s};
 use crate::support::own_process;
-use crate::support::wait::{PATIENCE, is_all, moment, until, until_looked};
+use crate::support::wait::{PATIENCE, is_all, moment, until, until_looked, until_some};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
@@ -446,11 +446,13 @@ fn the_same_if_the_watchdog_is_killed_at_once() {
 /// The number of the process that watches a mount.
 fn watchdog_of(mount: u32) -> String {
     let is_it = |stat: &str| stat.contains(&format!("(mount-watchdog) S {mount} "));
-    let found = fs::read_dir("/proc").unwrap().find_map(|entry| {
-        let stat = fs::read_to_string(entry.unwrap().path().join("stat")).ok()?;
-        is_it(&stat).then(|| stat.split(' ').next().unwrap().to_owned())
-    });
-    found.expect("a watchdog")
+    // It takes its name a moment after its start.
+    until_some("a watchdog", || {
+        fs::read_dir("/proc").unwrap().find_map(|entry| {
+            let stat = fs::read_to_string(entry.unwrap().path().join("stat")).ok()?;
+            is_it(&stat).then(|| stat.split(' ').next().unwrap().to_owned())
+        })
+    })
 }
 
 /// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.

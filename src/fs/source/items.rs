@@ -425,20 +425,30 @@ pub fn collection_attr(
     source: &SourceName,
     partition: &PartitionKey,
 ) -> Result<Attr> {
-    if let Some(collection) = mount.db.collection(source, partition)? {
-        return Ok(Attr::directory(collection.modified_ms));
-    }
-    let (None, Some(value)) = (&source.index, partition.first()) else {
-        return Err(FsError::NotFound);
+    let stored = || -> Result<Option<Attr>> {
+        let collection = mount.db.collection(source, partition)?;
+        Ok(collection.map(|collection| Attr::directory(collection.modified_ms)))
     };
+    let (None, Some(value)) = (&source.index, partition.first()) else {
+        return stored()?.ok_or(FsError::NotFound);
+    };
+    let kept_ms = || mount.folders.lock().since(&source.table, value);
+    let was_kept = kept_ms().is_some();
+    if let Some(attr) = stored()? {
+        return Ok(attr);
+    }
     // Fails if the table is gone.
     mount.schema(&source.table)?;
-    let since_ms = mount.folders.lock().since(&source.table, value);
-    let since_ms = match since_ms {
-        Some(since_ms) => since_ms,
-        None => scratch::last_trashed_ms(mount, source, partition)?.ok_or(FsError::NotFound)?,
+    let since_ms = match kept_ms() {
+        Some(since_ms) => Some(since_ms),
+        None => scratch::last_trashed_ms(mount, source, partition)?,
     };
-    Ok(Attr::directory(since_ms))
+    match since_ms {
+        Some(since_ms) => Ok(Attr::directory(since_ms)),
+        // Its first item came between the two looks.
+        None if was_kept => stored()?.ok_or(FsError::NotFound),
+        None => Err(FsError::NotFound),
+    }
 }
 
 /// A lister of the entries of a source: a whole hash-only table, or one collection.
