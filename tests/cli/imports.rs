@@ -302,6 +302,20 @@ resource "aws_dynamodb_table" "orders" {
         ),
         "{said}"
     );
+    let global = json!({ "table_name": "Orders", "index_name": "by-day" });
+    let resources = [
+        resource("aws_dynamodb_global_secondary_index", "g", &global),
+        resource("aws_dynamodb_table", "o", &table),
+    ];
+    let state = json!({ "values": { "root_module": { "resources": resources } } }).to_string();
+    let (requests, said) = imported(&state, &[]);
+    assert!(
+        requests.len() == 1
+            && said.contains(
+                "aws_dynamodb_global_secondary_index.g: its table is made without this index"
+            ),
+        "{said}"
+    );
     let key = json!({ "PartitionKey": { "AttributeName": "pk", "AttributeType": "S" } });
     let model = json!({ "DataModel": [{ "TableName": "Orders", "KeyAttributes": key, "VectorIndexes": [vector] }] });
     let (_, said) = imported(&model.to_string(), &[]);

@@ -80,8 +80,10 @@ pub(super) const INDEX_BLOCKS: [&str; 2] = ["local_secondary_index", "global_sec
 pub(super) const TABLE: &str = "aws_dynamodb_table";
 pub(super) const VECTOR_INDEX: &str = "aws_dynamodb_vector_index";
 const ITEM: &str = "aws_dynamodb_table_item";
-/// The resources that are read, a table's before those that name it.
-const KINDS: [&str; 3] = [TABLE, VECTOR_INDEX, ITEM];
+/// An index by itself, which is named and not read.
+const GLOBAL_INDEX: &str = "aws_dynamodb_global_secondary_index";
+/// The resources that are looked at, a table's before those that name it.
+const KINDS: [&str; 4] = [TABLE, VECTOR_INDEX, ITEM, GLOBAL_INDEX];
 /// The deepest nesting of modules in a state.
 const MODULES_MAX: usize = 32;
 /// The longest configuration. Its parser recurses, so it is for a command that reads a person's own
@@ -189,12 +191,16 @@ fn read_resources(resources: Vec<Resource>) -> FoundTables {
         values,
     } in parts
     {
-        let added = table_of(&mut found.tables, &values).and_then(|table| {
-            if kind == ITEM {
-                return add_item(table, &values);
+        let added = table_of(&mut found.tables, &values).and_then(|table| match kind.as_str() {
+            ITEM => add_item(table, &values),
+            GLOBAL_INDEX => Err(format!(
+                "its table is made without this index: write it as a block {} of the table",
+                INDEX_BLOCKS[1]
+            )),
+            _ => {
+                add_vector_index(table, &values);
+                Ok(())
             }
-            add_vector_index(table, &values);
-            Ok(())
         });
         if let Err(why) = added {
             found.faults.push(format!("{kind}.{label}: {why}"));
