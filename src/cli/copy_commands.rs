@@ -244,9 +244,9 @@ pub fn with_bars(
         if of_index.as_ref().is_none_or(|(shown, _)| shown != name) {
             of_index = Some((name.clone(), BackfillProgress::new(name.as_str())));
         }
-        let _ = of_index
+        of_index
             .iter()
-            .try_for_each(|(_, progress)| progress.show(state));
+            .for_each(|(_, progress)| progress.show(state));
     });
     of_index.iter().for_each(|(_, progress)| progress.finish());
     bar.finish();

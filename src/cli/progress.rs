@@ -1,7 +1,5 @@
 //! Progress bars of long commands, on standard error if that is a terminal; silent otherwise.
 
-use std::ops::ControlFlow;
-
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::exit::warn;
@@ -72,14 +70,14 @@ impl BackfillProgress {
         Self(bar)
     }
 
-    /// Shows the state of an index; returns `Break` when it is created.
-    pub fn show(&self, state: &IndexDescription) -> ControlFlow<()> {
+    /// Shows the state of an index.
+    pub fn show(&self, state: &IndexDescription) {
         let spin = |template| {
             self.0.set_style(style(template));
             self.0.tick();
         };
         match (state.status, state.progress) {
-            (TableStatus::Active, _) => return ControlFlow::Break(()),
+            (TableStatus::Active, _) => {}
             (TableStatus::Deleting, _) => spin("{spinner} {msg}  removing its entries  {elapsed}"),
             (TableStatus::Creating | TableStatus::Updating, Some(of))
                 if state.backfilling == Some(true) =>
@@ -92,7 +90,6 @@ impl BackfillProgress {
                 spin("{spinner} {msg}  allocating resources  {elapsed}")
             }
         }
-        ControlFlow::Continue(())
     }
 
     pub fn finish(&self) {
