@@ -193,14 +193,14 @@ fn read_resources(resources: Vec<Resource>) -> FoundTables {
     {
         let added = table_of(&mut found.tables, &values).and_then(|table| match kind.as_str() {
             ITEM => add_item(table, &values),
-            GLOBAL_INDEX => Err(format!(
-                "its table is made without this index: write it as a block {} of the table",
-                INDEX_BLOCKS[1]
-            )),
-            _ => {
+            VECTOR_INDEX => {
                 add_vector_index(table, &values);
                 Ok(())
             }
+            _ => Err(format!(
+                "its table is made without this index: write it as a block {} of the table",
+                INDEX_BLOCKS[1]
+            )),
         });
         if let Err(why) = added {
             found.faults.push(format!("{kind}.{label}: {why}"));
