@@ -28,12 +28,14 @@ impl NodeOps<Node> for AliasNode {
 
 impl NodeOps<Node> for AliasFolder {
     fn attr(&self, at: At<'_, Node>) -> Result<Attr> {
-        if let Some(Node::Collection(source, partition)) = items::resolved_folder(&at, self)? {
-            return items::collection_attr(&at, &source, &partition);
-        }
-        at.schema(&self.table)?;
-        let since_ms = at.folders.lock().alias_since(&self.table, &self.digest);
-        since_ms.map(Attr::directory).ok_or(FsError::NotFound)
+        let stored = || match items::resolved_folder(&at, self)? {
+            Some(Node::Collection(source, partition)) => {
+                items::collection_attr(&at, &source, &partition).map(Some)
+            }
+            _ => Ok(None),
+        };
+        let kept_ms = || at.folders.lock().alias_since(&self.table, &self.digest);
+        items::folder_attr(&at, &self.table, stored, kept_ms)?.ok_or(FsError::NotFound)
     }
 
     fn successor(&self, at: At<'_, Node>) -> Result<Option<Node>> {

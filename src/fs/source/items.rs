@@ -433,21 +433,34 @@ pub fn collection_attr(
         return stored()?.ok_or(FsError::NotFound);
     };
     let kept_ms = || mount.folders.lock().since(&source.table, value);
-    let was_kept = kept_ms().is_some();
-    if let Some(attr) = stored()? {
+    if let Some(attr) = folder_attr(mount, &source.table, stored, kept_ms)? {
         return Ok(attr);
     }
+    let trashed_ms = scratch::last_trashed_ms(mount, source, partition)?;
+    trashed_ms.map(Attr::directory).ok_or(FsError::NotFound)
+}
+
+/// Returns the attributes of a folder that is stored, or else kept in memory.
+///
+/// # Errors
+/// The table is gone, or the database failed.
+pub fn folder_attr(
+    mount: &Mount,
+    table: &TableName,
+    stored: impl Fn() -> Result<Option<Attr>>,
+    kept_ms: impl Fn() -> Option<u64>,
+) -> Result<Option<Attr>> {
+    let was_kept = kept_ms().is_some();
+    if let Some(attr) = stored()? {
+        return Ok(Some(attr));
+    }
     // Fails if the table is gone.
-    mount.schema(&source.table)?;
-    let since_ms = match kept_ms() {
-        Some(since_ms) => Some(since_ms),
-        None => scratch::last_trashed_ms(mount, source, partition)?,
-    };
-    match since_ms {
-        Some(since_ms) => Ok(Attr::directory(since_ms)),
+    mount.schema(table)?;
+    match kept_ms() {
+        Some(since_ms) => Ok(Some(Attr::directory(since_ms))),
         // Its first item came between the two looks.
-        None if was_kept => stored()?.ok_or(FsError::NotFound),
-        None => Err(FsError::NotFound),
+        None if was_kept => stored(),
+        None => Ok(None),
     }
 }
 
