@@ -40,19 +40,17 @@ use crate::model::metrics::{HashRange, MeteredOperation};
 use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
 use crate::store::{Direction, KeyRange, LeaseHolder, StoreInfo, try_walk};
 
-/// Spends the bill of a read.
-type Spend = Box<dyn Fn(&ReadView<'_>) -> Result<(), Error> + Send + Sync>;
-
 impl LocalDatabase {
-    /// Reads what is billed when it is delivered. It is timed by the read, however much later that
-    /// is.
-    fn deferred<T: MeasuredResponse>(
+    /// Reads what is billed when it is delivered, by `spend`. It is timed by the read, however much
+    /// later that is.
+    fn deferred<T: MeasuredResponse, Bill: Send + Sync + 'static>(
         &self,
         timer: Timer,
-        read: impl FnOnce() -> Result<(T, Spend), Error>,
+        read: impl FnOnce() -> Result<(T, Bill), Error>,
+        spend: fn(&Bill, &ReadView<'_>) -> Result<(), Error>,
     ) -> Result<(T, DeferredCharge), Error> {
         let started = Instant::now();
-        let (found, spend) = match read() {
+        let (found, bill) = match read() {
             Ok(read) => read,
             Err(error) => {
                 timer.count(Err(&error));
@@ -65,7 +63,7 @@ impl LocalDatabase {
             found.consumption(),
         );
         let apply = move || {
-            let settled = engine.view().and_then(|view| spend(&view));
+            let settled = engine.view().and_then(|view| spend(&bill, &view));
             timer.count_at(took, settled.as_ref().map(|()| consumed.clone()));
             settled
         };
@@ -363,26 +361,22 @@ impl Browse for LocalDatabase {
             ReadRange::Query { .. } => MeteredOperation::Query,
             ReadRange::Scan { .. } => MeteredOperation::Scan,
         };
-        self.deferred(self.timer(operation, request), || {
-            let (page, bill) = self.engine.read_page_unbilled(request.clone(), rows)?;
-            Ok((
-                page,
-                Box::new(move |view: &ReadView<'_>| bill.spend(view)) as Spend,
-            ))
-        })
+        self.deferred(
+            self.timer(operation, request),
+            || self.engine.read_page_unbilled(request.clone(), rows),
+            |bill, view| bill.spend(view),
+        )
     }
 
     fn search_vectors_unbilled(
         &self,
         request: &SearchVectorsRequest,
     ) -> Result<(SearchVectorsResponse, DeferredCharge), Error> {
-        self.deferred(self.timer(MeteredOperation::SearchVectors, request), || {
-            let (found, bill) = self.engine.search_vectors_unbilled(request)?;
-            Ok((
-                found,
-                Box::new(move |view: &ReadView<'_>| bill.spend(view)) as Spend,
-            ))
-        })
+        self.deferred(
+            self.timer(MeteredOperation::SearchVectors, request),
+            || self.engine.search_vectors_unbilled(request),
+            |bill, view| bill.spend(view),
+        )
     }
 
     fn peek_page(&self, request: &ReadRequest, rows: &mut RowSink<'_>) -> Result<Page, Error> {

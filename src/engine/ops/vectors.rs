@@ -40,8 +40,9 @@ impl Engine {
         &self,
         request: &SearchVectorsRequest,
     ) -> Result<SearchVectorsResponse, Error> {
-        let (response, bill) = self.search_vectors_unbilled(request)?;
-        bill.spend(&self.view()?)?;
+        let view = self.view()?;
+        let (response, bill) = search(&view, request)?;
+        bill.spend(&view)?;
         Ok(response)
     }
 
@@ -54,45 +55,52 @@ impl Engine {
         &self,
         request: &SearchVectorsRequest,
     ) -> Result<(SearchVectorsResponse, SearchBill), Error> {
-        if !(1..=TOP_K_MAX).contains(&request.top_k) {
-            return Err(QueryError::TopK(request.top_k).into());
-        }
-        let text = request.search_condition_expression.as_deref();
-        let mut scope = PlaceholderScope::checked(
-            &request.placeholders,
-            text.is_some() || request.projection_expression.is_some(),
-            text.is_none().then_some(ExpressionParameter::OF_SEARCH),
-        )?;
-        let parameter = ExpressionParameter::SearchCondition;
-        let condition = text
-            .map(|text| condition::parse_parameter(text, parameter, &mut scope))
-            .transpose()?;
-        let equalities = condition.as_ref().map(equalities).transpose()?;
-        let paths = request.projection_expression.as_deref();
-        let paths = paths
-            .map(|text| projection::parse(text, &mut scope))
-            .transpose()?;
-        let view = self.view()?;
-        let source = find(&view, request)?;
-        let Some((index, vector)) = vector_index(&source) else {
-            return Err(QueryError::UnknownIndex(request.index_name.as_str().to_owned()).into());
-        };
-        let query = query_vector(request, vector)?;
-        let search = Search {
-            filter: Filter::new(index.index, equalities)?,
-            score: Score::new(vector.distance, query),
-            index,
-        };
-        scope.finish()?;
-        let found = search.nearest(&view, request.top_k as usize)?;
-        let response = search.response(&view, found, paths.as_ref())?;
-        let bill = SearchBill {
-            table: Arc::clone(&source.table),
-            source: source.id(),
-            bytes: response.consumed_bytes as f64,
-        };
-        Ok((response, bill))
+        search(&self.view()?, request)
     }
+}
+
+/// Finds the items in the data of that view.
+fn search(
+    view: &ReadView<'_>,
+    request: &SearchVectorsRequest,
+) -> Result<(SearchVectorsResponse, SearchBill), Error> {
+    if !(1..=TOP_K_MAX).contains(&request.top_k) {
+        return Err(QueryError::TopK(request.top_k).into());
+    }
+    let text = request.search_condition_expression.as_deref();
+    let mut scope = PlaceholderScope::checked(
+        &request.placeholders,
+        text.is_some() || request.projection_expression.is_some(),
+        text.is_none().then_some(ExpressionParameter::OF_SEARCH),
+    )?;
+    let parameter = ExpressionParameter::SearchCondition;
+    let condition = text
+        .map(|text| condition::parse_parameter(text, parameter, &mut scope))
+        .transpose()?;
+    let equalities = condition.as_ref().map(equalities).transpose()?;
+    let paths = request.projection_expression.as_deref();
+    let paths = paths
+        .map(|text| projection::parse(text, &mut scope))
+        .transpose()?;
+    let source = find(view, request)?;
+    let Some((index, vector)) = vector_index(&source) else {
+        return Err(QueryError::UnknownIndex(request.index_name.as_str().to_owned()).into());
+    };
+    let query = query_vector(request, vector)?;
+    let search = Search {
+        filter: Filter::new(index.index, equalities)?,
+        score: Score::new(vector.distance, query),
+        index,
+    };
+    scope.finish()?;
+    let found = search.nearest(view, request.top_k as usize)?;
+    let response = search.response(view, found, paths.as_ref())?;
+    let bill = SearchBill {
+        table: Arc::clone(&source.table),
+        source: source.id(),
+        bytes: response.consumed_bytes as f64,
+    };
+    Ok((response, bill))
 }
 
 /// The bytes of a search, to be counted when its results are delivered.
